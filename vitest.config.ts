@@ -19,8 +19,7 @@ const NEEDS_SECONDS = [
   'test/unit/docs/**',
   'test/unit/scoring/{chaos,score-joined}.test.ts',
   'test/unit/scoring/setup/read-in-turns.test.ts',
-  'test/unit/scorers/prebuilt/{injections,shared/fence}.test.ts',
-  'test/unit/scorers/prebuilt/completeness/**',
+  'test/unit/scorers/{injections,judged-questions,text-scorers}.test.ts',
 ];
 
 /** Limits end what hangs; they are no measure of speed: a busy machine takes ten times as long as an idle one. */

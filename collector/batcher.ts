@@ -1,12 +1,11 @@
 import { StoreUnavailableError } from '../src/domain/errors.ts';
 import type { IngestTable } from '../src/store/contracts/rows/columns.ts';
-import type { BlockInserter, PieceOutcome, SentPiece } from './block-inserter.ts';
+import type { BlockInserter, PieceOutcome, SentPiece, Origin } from './block-inserter.ts';
 import type { CollectorLimits } from './limits.ts';
 import { overloadedError } from './memory-limiter.ts';
 import type { RowPiece } from './otlp/row-pieces.ts';
-import type { Origin } from './refused-rows.ts';
 
-export interface BatcherDependencies {
+interface BatcherDependencies {
   readonly inserter: Pick<BlockInserter, 'insert'>;
   readonly limits: CollectorLimits;
   /** Monotonic clock, milliseconds. */
@@ -19,7 +18,7 @@ interface Entry extends SentPiece {
 }
 
 /** Rows of a request that are left out. The sender need not send them again. */
-export interface LeftOut {
+interface LeftOut {
   /** Rows that the store refused. They are stored as dead letters with their bytes. */
   readonly setAside: number;
   /** Rows of purged traces. They are nowhere. */

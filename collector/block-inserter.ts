@@ -1,24 +1,27 @@
 import pRetry from 'p-retry';
-import { type AppError, StoreUnavailableError, toAppError } from '../src/domain/errors.ts';
+import { AppError, StoreUnavailableError, toAppError, readErrorMessage } from '../src/domain/errors.ts';
 import { formatCount } from '../src/domain/plural.ts';
-import type { IngestTable } from '../src/store/contracts/rows/columns.ts';
-import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
+import { type IngestTable, ROW_ENCODINGS } from '../src/store/contracts/rows/columns.ts';
+import type { DeadLetterSink, DeadLetter } from '../src/store/contracts/dead-letters.ts';
 import type { PurgedTraces } from '../src/store/contracts/purge.ts';
 import type { RowBlock, SpanSink } from '../src/store/contracts/span-sink.ts';
 import type { Log } from '../src/telemetry/log.ts';
-import { bisect, type Bisection } from './bisect.ts';
 import type { Counter } from './counts.ts';
-import type { InsertHealth } from './insert-health.ts';
 import type { CollectorLimits } from './limits.ts';
-import type { RowPiece } from './otlp/row-pieces.ts';
-import { dropPurgedRows } from './purged-rows.ts';
-import { type Origin, refusedRows } from './refused-rows.ts';
-import { listParts, type RowRange, rowsIn, wholeRange } from './row-ranges.ts';
+import {
+  type RowPiece,
+  dropPurgedRows,
+  listParts,
+  type RowRange,
+  rowsIn,
+  wholeRange,
+} from './otlp/row-pieces.ts';
+import { v5 as uuidv5 } from 'uuid';
 
 const FIRST_RETRY_MS = 100;
 const RETRY_FACTOR = 3;
 
-export interface BlockInserterDependencies {
+interface BlockInserterDependencies {
   readonly sink: SpanSink;
   readonly deadLetters: DeadLetterSink;
   readonly purged: PurgedTraces;
@@ -242,4 +245,167 @@ async function measureInsert(
 
 function insertError(error: unknown): AppError {
   return toAppError(error, { failed: 'an insert failed unexpectedly', stage: 'store', retryable: false });
+}
+
+/** Result of a block that the store refused as a whole. */
+interface Bisection {
+  /** Number of rows stored. */
+  readonly taken: number;
+  /** Refused ranges, as small as the number of inserts allows: nearly always single rows. */
+  readonly refused: readonly { readonly range: RowRange; readonly error: AppError }[];
+  /** Set when an insert failed for another reason, with the undecided ranges. */
+  readonly failed: { readonly ranges: readonly RowRange[]; readonly error: AppError } | undefined;
+}
+
+/**
+ * Finds the rows that a store refuses by inserting halves, level by level: one bad row among n costs about 2·log2(n)
+ * inserts. `insert` returns the error, if there is one. Makes at most `maxInserts` inserts; ranges that are still refused
+ * then stay whole. When no level had a stored row, the last inserts try single rows, to find out whether the rows are bad
+ * or the store is.
+ */
+async function bisect(
+  range: RowRange,
+  refusal: AppError,
+  maxInserts: number,
+  insert: (range: RowRange) => Promise<AppError | undefined>,
+): Promise<Bisection> {
+  const open = [{ range, error: refusal }];
+  const refused: { range: RowRange; error: AppError }[] = [];
+  let taken = 0;
+  let left = maxInserts;
+  const forProof = 2 * Math.ceil(Math.log2(rowsIn(range)));
+  const take = () => (taken === 0 && left <= forProof ? open.pop() : open.shift());
+  for (let next = take(); next !== undefined; next = take()) {
+    if (rowsIn(next.range) === 1 || left < 2) {
+      refused.push(next);
+      continue;
+    }
+    left -= 2;
+    const halves = splitInHalf(next.range);
+    for (const [index, half] of halves.entries()) {
+      const error = await insert(half);
+      if (error === undefined) {
+        taken += rowsIn(half);
+      } else if (error.code === 'store_rejected') {
+        open.push({ range: half, error });
+      } else {
+        const undecided = [...halves.slice(index), ...open.map((each) => each.range)];
+        return { taken, refused, failed: { ranges: undecided, error } };
+      }
+    }
+  }
+  return { taken, refused, failed: undefined };
+}
+
+function splitInHalf({ pieces, from, to }: RowRange): RowRange[] {
+  const middle = (from + to) >>> 1;
+  return [
+    { pieces, from, to: middle },
+    { pieces, from: middle, to },
+  ];
+}
+
+/** Tenant of rows, and the receiver that they came through. */
+export interface Origin {
+  readonly tenant: string;
+  /** `otlp-http`, `otlp-grpc`, `kafka`. */
+  readonly source: string;
+}
+
+/** Namespace of the ids of refused rows. It must never change. */
+const NAMESPACE = '5f6c1f5e-8a55-5b1c-9d0e-2f0b5a9a6c77';
+
+/** Rows of one piece that the store refused, in the form of a dead letter. */
+interface RefusedRows {
+  /** Index of the piece. */
+  readonly piece: number;
+  readonly rows: number;
+  readonly letter: DeadLetter;
+}
+
+/**
+ * Creates the dead letters of a refused range, one for each piece. The id is a hash of the bytes: rows that are sent again
+ * are stored once.
+ */
+function refusedRows(
+  table: IngestTable,
+  range: RowRange,
+  sent: readonly { readonly origin: Origin }[],
+  { code, message }: AppError,
+): RefusedRows[] {
+  return listParts(range).map(({ piece, rows, bytes }) => ({
+    piece,
+    rows,
+    letter: {
+      id: uuidv5(Buffer.concat([Buffer.from(table), bytes]), NAMESPACE),
+      source: sent[piece]?.origin.source ?? '',
+      topic: '',
+      partition: 0,
+      firstOffset: 0n,
+      lastOffset: BigInt(rows - 1),
+      tenant: sent[piece]?.origin.tenant ?? '',
+      signal: table === 'otel_traces' ? 'traces' : 'logs',
+      encoding: ROW_ENCODINGS[table],
+      body: bytes,
+      code,
+      reason: message,
+      attempts: 1,
+    },
+  }));
+}
+
+/** Time between two probes of a store that refused the last insert, milliseconds. */
+const PROBE_EVERY_MS = 5_000;
+const MIB = 1024 * 1024;
+
+/** Health of the inserts of a collector, for readiness. */
+interface InsertHealth {
+  recordSuccess(): void;
+  recordFailure(failure: AppError): void;
+  /** Resolves while the store takes inserts; rejects with the reason and the free space while it refuses them. */
+  check(): Promise<void>;
+}
+
+/**
+ * Creates the health of inserts. A failed insert makes it unhealthy, and a successful one makes it healthy again. While it
+ * is unhealthy, a check probes the store, at most every 5 s: senders may send nothing to a collector that is not ready.
+ */
+export function createInsertHealth(
+  sink: Pick<SpanSink, 'probe' | 'readFreeBytes'>,
+  nowMs: () => number = Date.now,
+): InsertHealth {
+  let refusal: { readonly sinceMs: number; readonly reason: string; readonly triedMs: number } | null = null;
+  const recordSuccess = (): void => {
+    refusal = null;
+  };
+  const recordFailure = (failure: unknown): void => {
+    const now = nowMs();
+    refusal = { sinceMs: refusal?.sinceMs ?? now, reason: readErrorMessage(failure), triedMs: now };
+  };
+  return {
+    recordSuccess,
+    recordFailure: (failure) => {
+      // Only a retryable failure says that the next row would fail too.
+      if (failure.retryable) {
+        recordFailure(failure);
+      }
+    },
+    async check() {
+      if (refusal !== null && nowMs() - refusal.triedMs >= PROBE_EVERY_MS) {
+        await sink.probe().then(recordSuccess, recordFailure);
+      }
+      if (refusal === null) {
+        return;
+      }
+      const { sinceMs, reason } = refusal;
+      const free = await sink.readFreeBytes().catch(() => null);
+      const space = free === null ? '' : `; ${Math.floor(free / MIB)} MiB are free on its disks`;
+      const since = new Date(sinceMs).toISOString();
+      throw new AppError(`the store refuses inserts since ${since}: ${reason}${space}`, {
+        code: 'overloaded',
+        stage: 'store',
+        retryable: true,
+      });
+    },
+  };
 }

@@ -5,16 +5,14 @@ import type { SpanSink } from '../src/store/contracts/span-sink.ts';
 import type { AgentSignals } from '../src/domain/trace/agent-signals.ts';
 import type { ReadinessCheck } from '../src/domain/readiness-check.ts';
 import type { Log } from '../src/telemetry/log.ts';
-import type { Reading } from '../src/telemetry/metrics.ts';
+import type { Reading, MetricLabels, MetricWriter } from '../src/telemetry/metrics.ts';
 import { Batcher } from './batcher.ts';
-import { BlockInserter } from './block-inserter.ts';
-import { type CollectorCount, type CountListener, createCounter } from './counts.ts';
-import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from './limits.ts';
+import { BlockInserter, createInsertHealth } from './block-inserter.ts';
+import { type CollectorCount, type CountListener, createCounter, type CollectorMeasure } from './counts.ts';
+import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS, type Keep } from './limits.ts';
 import { createDropMetrics } from './drop-metrics.ts';
-import { createInsertHealth } from './insert-health.ts';
 import { ingest, type TakeRequest } from './ingest.ts';
 import { createMemoryLimiter } from './memory-limiter.ts';
-import type { Keep } from './otlp/row-limits.ts';
 import type {
   Authenticate,
   CollectorDependencies,
@@ -22,7 +20,10 @@ import type {
   Receiver,
   StartReceiver,
 } from './receivers/receiver.ts';
-import { StoreUnavailableError } from '../src/domain/errors.ts';
+import { StoreUnavailableError, AppError } from '../src/domain/errors.ts';
+import { signalsWith } from '../src/conventions/agent-signals.ts';
+import type { Config } from '../src/config/index.ts';
+import type { CounterName, HistogramName } from '../src/telemetry/metric-catalogue.ts';
 
 export interface CollectorOptions {
   readonly sink: SpanSink;
@@ -170,4 +171,113 @@ async function orTimeout<T>(taking: Promise<T>, answerWithinMs: number, retryAft
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Readiness checks of a collector: its receivers listen, the store takes inserts, and what each receiver checks itself. */
+export function collectorChecks({
+  stats,
+  checkInserts,
+  checks,
+}: Pick<Collector, 'stats' | 'checkInserts' | 'checks'>): ReadinessCheck[] {
+  const receivers: ReadinessCheck = {
+    name: 'receivers',
+    check: async () => {
+      const { notListening } = stats();
+      if (notListening.length > 0) {
+        throw new AppError(`not listening: ${notListening.join(', ')}`, {
+          code: 'overloaded',
+          stage: 'receive',
+          retryable: true,
+        });
+      }
+    },
+  };
+  return [receivers, { name: 'inserts', check: checkInserts }, ...checks];
+}
+
+/** Ingest settings of a collector from the configuration. */
+export function ingestOptions(
+  config: Pick<Config, 'ingest'> & Partial<Pick<Config, 'conventions'>>,
+): Required<Pick<CollectorOptions, 'keep' | 'limits' | 'signals'>> {
+  const { limits, keep } = config.ingest;
+  return {
+    keep,
+    signals: signalsWith(config.conventions),
+    limits: {
+      maxBodyBytes: limits.requestBytes,
+      maxInFlightBytes: limits.inFlightBytes,
+      maxConnections: limits.connections,
+      maxRecords: limits.records,
+      maxRowBytes: limits.spanBytes,
+      maxTextBytes: limits.textBytes,
+      maxAttributes: limits.attributes,
+      maxEvents: limits.events,
+      maxLinks: limits.links,
+    },
+  };
+}
+
+interface Counted {
+  readonly name: CounterName;
+  readonly labels?: MetricLabels;
+  /** Label that holds the reason of a count. */
+  readonly reason?: string;
+}
+
+/** Metric of each count. Inserts have no counter here, because their histogram counts them. */
+const COUNTERS: Partial<Record<CollectorCount, Counted>> = {
+  requests: { name: 'spanscore.receiver.requests' },
+  refused_requests: { name: 'spanscore.receiver.requests.refused', reason: 'reason' },
+  spans_accepted: { name: 'spanscore.receiver.records.written', labels: { signal: 'traces' } },
+  logs_accepted: { name: 'spanscore.receiver.records.written', labels: { signal: 'logs' } },
+  spans_rejected: { name: 'spanscore.receiver.records.rejected', labels: { signal: 'traces' } },
+  logs_rejected: { name: 'spanscore.receiver.records.rejected', labels: { signal: 'logs' } },
+  spans_stubbed: { name: 'spanscore.receiver.spans.stubbed' },
+  logs_dropped: { name: 'spanscore.receiver.logs.dropped' },
+  records_purged: { name: 'spanscore.receiver.records.purged' },
+  insert_retries: { name: 'spanscore.insert.retries' },
+  insert_failures: { name: 'spanscore.insert.failures', reason: 'reason' },
+  connections_dropped: { name: 'spanscore.receiver.connections.dropped' },
+  kafka_records: { name: 'spanscore.kafka.records' },
+  kafka_restarts: { name: 'spanscore.kafka.restarts' },
+  dead_letters: { name: 'spanscore.dead_letters', reason: 'reason' },
+};
+
+const MS_PER_S = 1_000;
+
+/** Metric of each measure, and the divisor into its unit. */
+const HISTOGRAMS: Record<CollectorMeasure, readonly [HistogramName, number]> = {
+  request_ms: ['spanscore.receiver.duration', MS_PER_S],
+  insert_ms: ['spanscore.insert.duration', MS_PER_S],
+  insert_rows: ['spanscore.insert.rows', 1],
+  insert_bytes: ['spanscore.insert.size', 1],
+};
+
+/** Creates a listener that writes counts and measures of a collector as metrics. */
+export function metricListener(metrics: MetricWriter): Required<CountListener> {
+  return {
+    onCount(count, by, reason) {
+      const counted = COUNTERS[count];
+      if (counted !== undefined) {
+        const reasonLabel = counted.reason === undefined ? {} : { [counted.reason]: reason ?? 'unknown' };
+        metrics.add(counted.name, by, { ...counted.labels, ...reasonLabel });
+      }
+    },
+    onMeasure(measure, value, labels) {
+      const [name, divisor] = HISTOGRAMS[measure];
+      metrics.record(name, value / divisor, labels);
+    },
+  };
+}
+
+/** Current metrics of a collector and its receivers. */
+export function collectorReadings({ stats, readings }: Pick<Collector, 'stats' | 'readings'>): Reading[] {
+  const { heldBytes, pendingRowBytes, insertsRunning, oldestRequestMs } = stats();
+  return [
+    { name: 'spanscore.receiver.held', value: heldBytes },
+    { name: 'spanscore.receiver.oldest_request.age', value: oldestRequestMs / MS_PER_S },
+    { name: 'spanscore.insert.pending', value: pendingRowBytes },
+    { name: 'spanscore.insert.running', value: insertsRunning },
+    ...readings(),
+  ];
 }

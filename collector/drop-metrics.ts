@@ -1,10 +1,9 @@
 import { isObject } from '../src/domain/unknown-values.ts';
 import type { Log } from '../src/telemetry/log.ts';
-import { holdWhileRead } from './hold-while-read.ts';
+import { holdWhileRead, type MemoryLease } from './memory-limiter.ts';
 import type { ExportRequest, ExportResult } from './ingest.ts';
 import type { CollectorLimits } from './limits.ts';
-import type { MemoryLease } from './memory-limiter.ts';
-import { parseJson } from './otlp/parse-json.ts';
+import { parseJson } from './otlp/json-body.ts';
 import { LENGTH, ProtoReader } from './otlp/proto-reader.ts';
 
 /** From a request with metrics to its data points: the fields of each level, in protobuf and in the two spellings of JSON. */

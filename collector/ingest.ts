@@ -1,12 +1,10 @@
 import type { Batcher } from './batcher.ts';
 import type { Counter } from './counts.ts';
-import { holdWhileRead } from './hold-while-read.ts';
-import type { CollectorLimits } from './limits.ts';
-import type { MemoryLease, MemoryLimiter } from './memory-limiter.ts';
+import { holdWhileRead, type MemoryLease, type MemoryLimiter } from './memory-limiter.ts';
+import type { CollectorLimits, DecodeOptions } from './limits.ts';
 import { decodeRequest, type Encoding, type Signal } from './otlp/decode-request.ts';
-import type { DecodedRequest } from './otlp/decoded-request.ts';
-import type { DecodeOptions } from './otlp/row-limits.ts';
-import type { Origin } from './refused-rows.ts';
+import type { DecodedRequest } from './otlp/row-pieces.ts';
+import type { Origin } from './block-inserter.ts';
 
 /** One decompressed export request, from any transport. */
 export interface ExportRequest {

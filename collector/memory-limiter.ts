@@ -1,4 +1,7 @@
 import { AppError } from '../src/domain/errors.ts';
+import type { CollectorLimits } from './limits.ts';
+import type { Encoding } from './otlp/decode-request.ts';
+import { jsonCost } from './otlp/json-body.ts';
 
 /** Bytes held by one request or its rows. */
 export interface MemoryLease {
@@ -69,4 +72,31 @@ export function createMemoryLimiter(
 /** Creates the error of a collector with too much work: the same request may succeed later. */
 export function overloadedError(message: string, retryAfterMs: number): AppError {
   return new AppError(message, { code: 'overloaded', stage: 'receive', retryable: true, retryAfterMs });
+}
+
+/**
+ * Reads a request while the lease holds the memory that reading needs beside the body: for some JSON far more than the
+ * body, for protobuf almost nothing. Throws an `input_too_large` error for a body that can never be read within the limit,
+ * and an `overloaded` error for one that cannot be read now.
+ */
+export function holdWhileRead<T>(
+  { encoding, body }: { readonly encoding: Encoding; readonly body: Uint8Array },
+  lease: MemoryLease,
+  { maxInFlightBytes }: Pick<CollectorLimits, 'maxInFlightBytes'>,
+  read: () => T,
+): T {
+  const most = maxInFlightBytes - body.length;
+  const cost = encoding === 'json' ? jsonCost(body, most) : 0;
+  if (cost > most) {
+    throw new AppError(
+      `reading this JSON needs more than the limit of ${maxInFlightBytes} bytes; send fewer spans per request, or use protobuf`,
+      { code: 'input_too_large', stage: 'receive', retryable: false },
+    );
+  }
+  lease.hold(cost);
+  try {
+    return read();
+  } finally {
+    lease.free(cost);
+  }
 }

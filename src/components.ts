@@ -1,7 +1,6 @@
 import { kafkaReceiver } from '../collector/receivers/kafka/kafka-definition.ts';
-import { otlpGrpcReceiver } from '../collector/receivers/otlp-grpc-definition.ts';
-import { otlpHttpReceiver } from '../collector/receivers/otlp-http-definition.ts';
-import type { ReceiverDefinition } from '../collector/receivers/receiver-definition.ts';
+import { otlpGrpcReceiver, otlpHttpReceiver } from '../collector/receivers/otlp-definitions.ts';
+import type { ReceiverDefinition } from '../collector/receivers/receiver.ts';
 import { alertmanagerChannel } from './outbound/alerts/alertmanager-definition.ts';
 import type { ChannelDefinition } from './outbound/alerts/channel-definition.ts';
 import { pagerdutyChannel } from './outbound/alerts/pagerduty-definition.ts';

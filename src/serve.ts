@@ -1,14 +1,49 @@
 import { randomUUID } from 'node:crypto';
-import type { ReceiverDefinition } from '../collector/receivers/receiver-definition.ts';
-import type { StartReceiver } from '../collector/receivers/receiver.ts';
+import type { ReceiverDefinition, StartReceiver } from '../collector/receivers/receiver.ts';
 import { startAggregates } from './aggregates/refresh-aggregates.ts';
 import { openTenantStores, startServeApi, type ScorerParts, type ServeApi } from './api/serve-api.ts';
 import { createServeStatus, type OtlpAddresses, type ScorerStatus } from './api/serve-status.ts';
 import { createSignIns } from './api/writes/audit.ts';
 import { startPostedJoins } from './api/writes/start-posted-joins.ts';
-import { limitYoungGeneration, stopParts, type StartedPart } from './process/parts.ts';
+import { configureBackfillKind } from './jobs/configured-backfill.ts';
+import { CHANNELS, EXPORTERS, PREBUILT_SCORERS, RECEIVERS } from './components.ts';
+import { createDataDirectory } from './config/data-directory.ts';
+import { listReceivers } from './config/schema/components.ts';
+import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
+import { parseConfig, type Config, type ConfigInput } from './configuration.ts';
+import { AppError, rejectAborted } from './domain/errors.ts';
+import type { ReadinessCheck } from './domain/readiness-check.ts';
+import { startJobRunner } from './jobs/job-runner.ts';
+import { startLabelAgreement } from './labels/start-label-agreement.ts';
 import { configuredMonitors } from './monitors/live/configured-monitors.ts';
-import { configureBackfillKind } from './backfill/configured-backfill.ts';
+import { loggedAlerts, startMonitors } from './monitors/live/start-monitors.ts';
+import { startAlerts } from './outbound/alerts/start-alerts.ts';
+import { startExports } from './outbound/exporters/start-exports.ts';
+import { startDuties, type Duties } from './ownership/duties.ts';
+import { packageVersion } from './process/package.ts';
+import { limitYoungGeneration, stopParts, type StartedPart } from './process/parts.ts';
+import {
+  configurePurgeKind,
+  leaveOutPurged,
+  loadPurgeKey,
+  type PurgeAwareStore,
+} from './purge/configured-purge.ts';
+import { rescoreKind } from './jobs/rescore.ts';
+import { startBudgetAlerts } from './scoring/budget/budget-alerts.ts';
+import { createBudgetWatch, budgetReadings } from './scoring/budget/budget-watch.ts';
+import { explainTrace } from './scoring/explain.ts';
+import { createScorerOwnership, ScoringLoop } from './scoring/live/scoring-loop.ts';
+import type { Scoring } from './scoring/scoring.ts';
+import { SessionLoop } from './scoring/sessions/session-loop.ts';
+import {
+  meteredStores,
+  createConfiguredScoring,
+  sessionSettings,
+  scorerReadings,
+} from './scoring/setup/configured-scoring.ts';
+import { createTurnReader } from './scoring/setup/read-traces.ts';
+import { loadScorerKit, type ScorerKit } from './scoring/setup/scorer-kit.ts';
+import { createPassLineFinder } from './scoring/setup/scorer-names.ts';
 import {
   connectLentStore,
   connectOwnStore,
@@ -17,46 +52,10 @@ import {
   openOwnStore,
   type StoreConnection,
 } from './store/connection/connect-store.ts';
-import { diskReadings, processReadings } from './telemetry/process-readings.ts';
-import { startAlerts } from './outbound/alerts/start-alerts.ts';
-import { createPassLineFinder } from './scoring/setup/scorer-names.ts';
-import { startLabelAgreement } from './labels/start-label-agreement.ts';
-import { startMonitors, loggedAlerts } from './monitors/live/start-monitors.ts';
-import {
-  configurePurgeKind,
-  leaveOutPurged,
-  loadPurgeKey,
-  type PurgeAwareStore,
-} from './purge/configured-purge.ts';
-import { packageVersion } from './process/package.ts';
-import { startExports } from './outbound/exporters/start-exports.ts';
-import { createTurnReader } from './scoring/setup/read-traces.ts';
-import { loadScorerKit, type ScorerKit } from './scoring/setup/scorer-kit.ts';
-import { PREBUILT_SCORERS, CHANNELS, EXPORTERS, RECEIVERS } from './components.ts';
-import { createDataDirectory } from './config/data-directory.ts';
-import { listReceivers } from './config/schema/components.ts';
-import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
-import { parseConfig, type Config, type ConfigInput } from './configuration.ts';
-import { AppError, rejectAborted } from './domain/errors.ts';
-import type { ReadinessCheck } from './domain/readiness-check.ts';
-import { startJobRunner } from './jobs/job-runner.ts';
-import { startDuties, type Duties } from './ownership/duties.ts';
-import { createScorerOwnership, ScoringLoop } from './scoring/live/scoring-loop.ts';
-import { explainTrace } from './scoring/explain.ts';
-import type { Scoring } from './scoring/scoring.ts';
-import { SessionLoop } from './scoring/sessions/session-loop.ts';
-import { rescoreKind } from './rescore/rescore-job.ts';
-import { startBudgetAlerts } from './scoring/budget/budget-alerts.ts';
-import { createBudgetWatch, budgetReadings } from './scoring/budget/budget-watch.ts';
-import {
-  meteredStores,
-  createConfiguredScoring,
-  sessionSettings,
-  scorerReadings,
-} from './scoring/setup/configured-scoring.ts';
 import type { Store } from './store/contracts/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
+import { diskReadings, processReadings } from './telemetry/process-readings.ts';
 
 /** Roles of a `serve` process. */
 export const ROLES = ['collector', 'scorer', 'api', 'store'] as const;
@@ -424,18 +423,9 @@ async function startReceivers(
   { started, log, metrics }: ServeDependencies,
 ): Promise<Receivers> {
   const [
-    { startCollector },
+    { startCollector, ingestOptions, collectorReadings, metricListener, collectorChecks },
     { bearerTokens },
-    { ingestOptions },
-    { collectorReadings, metricListener },
-    { collectorChecks },
-  ] = await Promise.all([
-    import('../collector/collector.ts'),
-    import('../collector/receivers/bearer-tokens.ts'),
-    import('../collector/configured-ingest.ts'),
-    import('../collector/collector-metrics.ts'),
-    import('../collector/collector-checks.ts'),
-  ]);
+  ] = await Promise.all([import('../collector/collector.ts'), import('../collector/receivers/receiver.ts')]);
   const collector = await startCollector({
     sink: store.sink,
     deadLetters: store.deadLetters,

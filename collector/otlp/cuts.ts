@@ -1,5 +1,5 @@
 import type { Attributes, LogRecord, Span } from '../../src/domain/trace/span.ts';
-import type { RowLimits } from './row-limits.ts';
+import type { RowLimits } from '../limits.ts';
 
 /** Limit of cut attributes named in a row, and limit of characters of an attribute key in a name. */
 const MAX_NAMES = 32;

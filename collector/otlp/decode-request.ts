@@ -10,15 +10,16 @@ import {
   reject,
   type Rejections,
   tooManyRecords,
-} from './decoded-request.ts';
-import { parseJson } from './parse-json.ts';
+  requireStorableTime,
+  collectRows,
+  type RowPieces,
+} from './row-pieces.ts';
+import { parseJson } from './json-body.ts';
 import { logVisitor } from './proto-logs.ts';
 import { ProtoReader } from './proto-reader.ts';
 import { spanVisitor } from './proto-spans.ts';
 import { walkExport } from './proto-walk.ts';
-import { requireStorableTime } from './storable-time.ts';
-import { DEFAULT_DECODE, type DecodeOptions } from './row-limits.ts';
-import { collectRows, type RowPieces } from './row-pieces.ts';
+import { DEFAULT_DECODE, type DecodeOptions } from '../limits.ts';
 
 /** Lists of an OTLP/JSON request, from groups to records, each in its two spellings. */
 const LISTS = [

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { lowerValue } from '../../src/wire/any-value.ts';
 import type { RowWriter } from '../../src/store/contracts/rows/row-binary.ts';
 import type { Cuts } from './cuts.ts';
-import type { ProtoReader } from './proto-reader.ts';
+import type { ProtoReader, RangeList } from './proto-reader.ts';
 import {
   ARRAY_VALUE,
   BOOL_VALUE,
@@ -20,7 +20,6 @@ import {
   scanValue,
   STRING_VALUE,
 } from './proto-values.ts';
-import type { RangeList } from './range-list.ts';
 
 /** Up to this many bytes, a loop that copies and checks is faster than two calls into the runtime. */
 const LOOP_BYTES = 48;
@@ -33,7 +32,7 @@ const FNV_OFFSET = 0x811c9dc5 | 0;
 const FNV_PRIME = 0x01000193;
 
 /** Cuts, and the column that they belong to. */
-export interface CutsOf {
+interface CutsOf {
   readonly cuts: Cuts;
   readonly column: string;
 }

@@ -1,11 +1,18 @@
 import { lowerValue } from '../../src/wire/any-value.ts';
 import type { LogRecord } from '../../src/domain/trace/span.ts';
 import { readAttributes } from './proto-attributes.ts';
-import { hasId } from './proto-ids.ts';
-import { FIXED64, LENGTH, type ProtoReader, VARINT } from './proto-reader.ts';
+import {
+  hasId,
+  FIXED64,
+  LENGTH,
+  type ProtoReader,
+  VARINT,
+  addRange,
+  createRangeList,
+  type ByteRange,
+} from './proto-reader.ts';
 import { readAnyValue, readText } from './proto-values.ts';
 import type { RecordScope, RecordVisitor } from './proto-walk.ts';
-import { addRange, createRangeList, type ByteRange } from './range-list.ts';
 
 /**
  * Reads the log records of a protobuf request and passes each to `take`. It creates an object for each record, because logs

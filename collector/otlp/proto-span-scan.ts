@@ -1,5 +1,12 @@
-import { FIXED64, LENGTH, type ProtoReader, VARINT } from './proto-reader.ts';
-import { addRange, createRangeList, type RangeList } from './range-list.ts';
+import {
+  FIXED64,
+  LENGTH,
+  type ProtoReader,
+  VARINT,
+  addRange,
+  createRangeList,
+  type RangeList,
+} from './proto-reader.ts';
 
 /** Positions of the parts of one span. The object is reused for every span, so that reading creates no garbage. */
 export interface SpanScan {
@@ -136,7 +143,7 @@ function scanStatus(reader: ProtoReader, start: number, end: number, into: SpanS
 }
 
 /** Positions of the parts of one event or link. */
-export interface PartScan {
+interface PartScan {
   timeLow: number;
   timeHigh: number;
   /** Start and end of the fields 1 to 3 when they are text or bytes. */

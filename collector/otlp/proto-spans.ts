@@ -1,16 +1,23 @@
 import { encodeTruncated, RowWriter } from '../../src/store/contracts/rows/row-binary.ts';
 import { Cuts } from './cuts.ts';
 import { writeAttributes, writeCutText } from './proto-attributes.ts';
-import { hasId, requireId, writeHexId } from './proto-ids.ts';
-import type { ProtoReader } from './proto-reader.ts';
-import { createPartScan, createSpanScan, scanPart, scanSpan, SPAN_TEXT } from './proto-span-scan.ts';
-import { requireStorableHigh } from './storable-time.ts';
-import { isUsefulSpan, keepPlaceOnly } from './proto-stubs.ts';
+import { hasId, requireId, writeHexId, type ProtoReader, type RangeList } from './proto-reader.ts';
+import {
+  createPartScan,
+  createSpanScan,
+  scanPart,
+  scanSpan,
+  SPAN_TEXT,
+  type SpanScan,
+} from './proto-span-scan.ts';
+import { requireStorableHigh, type RowPieces } from './row-pieces.ts';
 import type { RecordScope, RecordVisitor } from './proto-walk.ts';
-import type { RangeList } from './range-list.ts';
-import type { DecodeOptions } from './row-limits.ts';
-import type { RowPieces } from './row-pieces.ts';
+import type { DecodeOptions } from '../limits.ts';
 import { SPAN_KINDS, STATUS_CODES } from '../../src/domain/trace/span.ts';
+import { AGENT_SIGNALS } from '../../src/conventions/agent-signals.ts';
+import { type AgentSignals, looksLikeAgent } from '../../src/domain/trace/agent-signals.ts';
+import { isKeptEvent, isKeptKey, STUB_MARK } from '../../src/conventions/kept-content.ts';
+import { createKeyValueScan, readText, scanKeyValue } from './proto-values.ts';
 
 const KIND_BYTES = SPAN_KINDS.map(encoded);
 const STATUS_BYTES = STATUS_CODES.map(encoded);
@@ -23,7 +30,7 @@ const span = createSpanScan();
 const part = createPartScan();
 
 /** Visitor of the spans of one request, with the number of stubs. */
-export interface SpanVisitor extends RecordVisitor {
+interface SpanVisitor extends RecordVisitor {
   readonly stubs: number;
 }
 
@@ -223,4 +230,61 @@ function encoded(text: string): Uint8Array {
   const writer = new RowWriter(text.length + 2);
   writer.string(text);
   return writer.written();
+}
+
+const pair = createKeyValueScan();
+const eventPart = createPartScan();
+
+/** Like `hasUsefulContent`, for a scanned span that is not decoded. */
+function isUsefulSpan(
+  reader: ProtoReader,
+  {
+    scopeName,
+    span: scanned,
+    signals = AGENT_SIGNALS,
+  }: { scopeName: string; span: SpanScan; signals?: AgentSignals | undefined },
+): boolean {
+  const eventNames = [...listEventNames(reader, scanned.events)];
+  return (
+    eventNames.some(isKeptEvent) ||
+    looksLikeAgent({ scopeName, attributeKeys: listKeys(reader, scanned.attributes), eventNames }, signals)
+  );
+}
+
+/** Like `buildStub`: removes all fields but the position in the tree from a scanned span. */
+function keepPlaceOnly(reader: ProtoReader, scanned: SpanScan, cuts: Cuts): void {
+  cuts.note(STUB_MARK);
+  const { at, count } = scanned.attributes;
+  let kept = 0;
+  for (let i = 0; i < count; i++) {
+    const [start, end] = [at[i * 2] as number, at[i * 2 + 1] as number];
+    if (isKeptKey(keyAt(reader, start, end))) {
+      at[kept * 2] = start;
+      at[kept * 2 + 1] = end;
+      kept++;
+    }
+  }
+  scanned.attributes.count = kept;
+  scanned.events.count = 0;
+  scanned.links.count = 0;
+  scanned.droppedAttributes = 0;
+  scanned.text[SPAN_TEXT.traceState * 2 + 1] = scanned.text[SPAN_TEXT.traceState * 2] as number;
+}
+
+function* listKeys(reader: ProtoReader, list: RangeList): Generator<string> {
+  for (let i = 0; i < list.count; i++) {
+    yield keyAt(reader, list.at[i * 2] as number, list.at[i * 2 + 1] as number);
+  }
+}
+
+function keyAt(reader: ProtoReader, start: number, end: number): string {
+  scanKeyValue(reader, start, end, pair);
+  return readText(reader, pair.keyStart, pair.keyEnd);
+}
+
+function* listEventNames(reader: ProtoReader, list: RangeList): Generator<string> {
+  for (let i = 0; i < list.count; i++) {
+    scanPart(reader, list.at[i * 2] as number, list.at[i * 2 + 1] as number, 3, eventPart);
+    yield readText(reader, eventPart.text[4] as number, eventPart.text[5] as number);
+  }
 }

@@ -14,7 +14,7 @@ export const BYTES_VALUE = 7;
 const WIRE_OF_VALUE = [-1, LENGTH, VARINT, VARINT, FIXED64, LENGTH, LENGTH, LENGTH];
 
 /** Position of a value: a range for text, bytes and structures, two halves for numbers. */
-export interface ValueScan {
+interface ValueScan {
   kind: number;
   start: number;
   end: number;
@@ -105,7 +105,7 @@ export function readAnyValue(reader: ProtoReader, start: number, end: number, de
 }
 
 /** Positions of the two members of a `KeyValue`. */
-export interface KeyValueScan {
+interface KeyValueScan {
   keyStart: number;
   keyEnd: number;
   valueStart: number;

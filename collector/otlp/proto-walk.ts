@@ -1,11 +1,10 @@
 import { InvalidInputError } from '../../src/domain/errors.ts';
 import type { Attributes } from '../../src/domain/trace/span.ts';
-import { type Rejections, reject, tooManyRecords } from './decoded-request.ts';
+import { type Rejections, reject, tooManyRecords } from './row-pieces.ts';
 import { readAttributes } from './proto-attributes.ts';
-import { BrokenProtobufError, LENGTH, type ProtoReader } from './proto-reader.ts';
+import { BrokenProtobufError, LENGTH, type ProtoReader, addRange, createRangeList } from './proto-reader.ts';
 import { readText } from './proto-values.ts';
-import { addRange, createRangeList } from './range-list.ts';
-import type { RowLimits } from './row-limits.ts';
+import type { RowLimits } from '../limits.ts';
 
 /** Fields that the records of one scope share. */
 export interface RecordScope {

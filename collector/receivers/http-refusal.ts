@@ -14,7 +14,7 @@ export class HttpRefusal extends AppError {
 }
 
 /** Failure of an OTLP/HTTP request. A sender retries only 429 and 503. */
-export interface HttpFailure {
+interface HttpFailure {
   readonly status: number;
   /** Code of `google.rpc.Status`. */
   readonly code: number;

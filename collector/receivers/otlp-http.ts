@@ -12,11 +12,10 @@ import { connectionLimits } from '../limits.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
 import type { Encoding, Signal } from '../otlp/decode-request.ts';
 import { CONTENT_TYPES, encodeExportResponse, encodeStatus } from '../otlp/reply.ts';
-import { readContentEncoding, decompress } from './decompress.ts';
+import { readContentEncoding, decompress, readBody } from './request-body.ts';
 import { HttpRefusal, toHttpFailure } from './http-refusal.ts';
 import { listen } from './listen.ts';
 import type { Authenticate, ListenOptions, OtlpReceiver, ReceiverDependencies } from './receiver.ts';
-import { readBody } from './request-body.ts';
 import type { Socket } from 'node:net';
 
 const SIGNAL_OF_PATH = new Map<string, Signal | 'metrics'>([

@@ -9,6 +9,9 @@ import type { DropMetrics } from '../drop-metrics.ts';
 import type { CollectorLimits } from '../limits.ts';
 import type { TakeRequest } from '../ingest.ts';
 import type { MemoryLimiter } from '../memory-limiter.ts';
+import type { z } from 'zod';
+import type { ReceiverOptions, ReceiverSection } from '../../src/config/schema/components.ts';
+import { type AccessToken, createAccessCheck } from '../../src/config/access.ts';
 
 /** Tenant of the sender of a request, or the reason of the refusal. */
 export type Authentication =
@@ -73,3 +76,34 @@ export interface CollectorDependencies extends ReceiverDependencies {
 
 /** Starts one receiver. Throws `ConfigError` when its address cannot be used. */
 export type StartReceiver = (deps: CollectorDependencies) => Promise<Receiver>;
+
+/** Receiver, defined in its own folder. `configure` loads its code. */
+export interface ReceiverDefinition<
+  Key extends `receivers.${string}` = `receivers.${string}`,
+  Options extends z.ZodType<ReceiverOptions> = z.ZodType<ReceiverOptions>,
+  AlwaysOn extends boolean = boolean,
+> extends ReceiverSection<Key, Options, AlwaysOn> {
+  /** Returns the function that starts it. Throws a `ConfigError` for a file that cannot be used. */
+  configure(options: z.infer<Options>, log: Log): Promise<StartReceiver>;
+}
+
+/** Defines a receiver; returns the definition with the types of its key and its options. */
+export function defineReceiver<
+  const Key extends `receivers.${string}`,
+  Options extends z.ZodType<ReceiverOptions>,
+  const AlwaysOn extends boolean,
+>(definition: ReceiverDefinition<Key, Options, AlwaysOn>): ReceiverDefinition<Key, Options, AlwaysOn> {
+  return definition;
+}
+
+/**
+ * Creates a check of senders by their tokens with the scope `ingest`. Without tokens every sender may send, with the tenant
+ * ''.
+ */
+export function bearerTokens(tokens: readonly AccessToken[]): Authenticate {
+  const check = createAccessCheck(tokens);
+  return (headers) => {
+    const access = check(headers.authorization, 'ingest');
+    return 'status' in access ? access : { tenant: access.tenant ?? '' };
+  };
+}

@@ -6,7 +6,7 @@ import type { ReadinessCheck } from '../domain/readiness-check.ts';
 import { dashboardFolder } from '../process/package.ts';
 import type { StartedPart } from '../process/parts.ts';
 import type { WatchedTraces } from '../purge/purged-traces.ts';
-import { withoutPurged } from '../purge/without-purged.ts';
+import { withoutPurged } from '../purge/purged-traces.ts';
 import type { ScorerKit } from '../scoring/setup/scorer-kit.ts';
 import type { Store } from '../store/contracts/store.ts';
 import type { Log } from '../telemetry/log.ts';

@@ -9,7 +9,7 @@ import {
   NotFoundError,
 } from '../domain/errors.ts';
 import { packageVersion } from '../process/package.ts';
-import { applyTombstones } from '../purge/apply-tombstones.ts';
+import { applyTombstones } from '../purge/purge.ts';
 import { loadPurgeKey } from '../purge/configured-purge.ts';
 import { watchPurgedTraces } from '../purge/purged-traces.ts';
 import { connectStore, type StoreConnection, connectAlone } from '../store/connection/connect-store.ts';

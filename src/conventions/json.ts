@@ -10,7 +10,7 @@ const MAX_ENCODINGS = 3;
 export type Fields = Record<string, unknown>;
 
 /** A parsed structure. `truncated`: the text was cut off, and its end was closed here. */
-export interface ParsedJson {
+interface ParsedJson {
   value: unknown;
   truncated: boolean;
 }

@@ -1,11 +1,9 @@
 import { contentAdvice } from './advice/content-switches.ts';
 import { restoreContent } from './advice/moved-content.ts';
-import { isId, isModelName, readText } from './attributes.ts';
-import { findFinishReason, OUTPUT_KEYS } from './finish-reason.ts';
+import { isId, isModelName, readText, findFinishReason, OUTPUT_KEYS, partsAmong } from './attributes.ts';
 import { STUB_MARK } from './kept-content.ts';
-import { bindResults } from './messages/bind-results.ts';
+import { bindResults, listToolTexts } from './messages/read-messages.ts';
 import { failureIn, openFinalAnswer } from './messages/part-reader.ts';
-import { listToolTexts } from './messages/read-tools.ts';
 import type { Convention, NormalisedSpan, SpanError, SpanFacts, SpanView } from './normalised-span.ts';
 import {
   CONTENT_FIELDS,
@@ -16,7 +14,6 @@ import {
 } from './placeholders.ts';
 import { CONVENTIONS } from './registry.ts';
 import { nameOfTool } from './shape/read-shape.ts';
-import { partsAmong } from './token-parts.ts';
 import type { ReadingWarning } from '../domain/trace/agent-run.ts';
 import { BUILT_IN_CONVENTIONS } from '../domain/trace/convention-table.ts';
 import { readErrorHalt, readFinishHalt, readHalt } from '../domain/trace/halt.ts';

@@ -1,16 +1,17 @@
 import { isMovedContent } from './advice/moved-content.ts';
 import { normaliseSpan, type Observe } from './normalise-span.ts';
-import type { NormalisedSpan } from './normalised-span.ts';
+import type { NormalisedSpan, SpanRole } from './normalised-span.ts';
 import { CONVENTIONS } from './registry.ts';
 import { addShapes } from './shape/add-shapes.ts';
-import { finish, type Steps } from './steps.ts';
+import { finish, type Steps, finishInSlices } from './steps.ts';
 import { toConvention } from './tables/table-convention.ts';
 import { compareValues } from '../domain/compare-values.ts';
 import { canonicalJson } from '../domain/identity.ts';
 import { endUnixNano, type LogRecord, type Span, type TraceData } from '../domain/trace/span.ts';
+import type { StepKind } from '../domain/trace/step-kind.ts';
 
 /** The spans of a trace, each once, in order of their ids, each read with its log records. */
-export interface NormalisedTrace {
+interface NormalisedTrace {
   readonly spans: readonly NormalisedSpan[];
   /** Number of log records of agents and models. */
   readonly logCount: number;
@@ -103,4 +104,25 @@ function uniqueLogs(logs: readonly LogRecord[]): LogRecord[] {
     }
   }
   return [...byText.values()].sort((a, b) => Number(a.timeUnixNano - b.timeUnixNano));
+}
+
+/** Longest time without a pause, milliseconds. */
+const SLICE_MS = 25;
+
+const KINDS: Readonly<Partial<Record<SpanRole, StepKind>>> = {
+  agent: 'agent',
+  workflow: 'agent',
+  llm: 'model',
+  embedding: 'model',
+  tool: 'tool',
+  retriever: 'retrieval',
+};
+
+/** Reads the kind of the step of each span, by span id. Pauses between slices of a large trace. */
+export async function readStepKinds(
+  data: TraceData,
+  deps: { nowMs: () => number; pause: () => Promise<unknown> },
+): Promise<ReadonlyMap<string, StepKind>> {
+  const { spans } = await finishInSlices(normaliseInSteps(data), SLICE_MS, deps);
+  return new Map(spans.map(({ span, facts }) => [span.spanId, KINDS[facts.role ?? 'other'] ?? 'other']));
 }

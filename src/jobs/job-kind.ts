@@ -1,4 +1,6 @@
+import { sleep } from '../domain/waits.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
+import type { SpanSource } from '../store/contracts/stores.ts';
 
 /** Lease of a running job, and the place for its progress. */
 export interface JobRun {
@@ -25,4 +27,22 @@ export interface JobKind {
    * example what `check` throws.
    */
   run(job: Job, run: JobRun): Promise<JobProgress>;
+}
+
+/** Time by which the clocks of two processes may differ when they ask the store for its time, milliseconds. */
+const SETTLE_MS = 1_000;
+
+/**
+ * Returns the start of a job by the store's clock, Unix milliseconds. A job that replaces scores waits around it: scores that were stored
+ * before then differ in time from its own.
+ * @param settleMs longest difference of the clocks of two processes, milliseconds; default 1,000
+ */
+export async function beginJob(
+  spans: Pick<SpanSource, 'nowMs'>,
+  { signal }: JobRun,
+  settleMs = SETTLE_MS,
+): Promise<number> {
+  const begunMs = (await spans.nowMs()) + settleMs;
+  await sleep(2 * settleMs, signal);
+  return begunMs;
 }

@@ -1,11 +1,11 @@
+import { hostname } from 'node:os';
+import { AppError, toAppError } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
-import type { DutyOptions } from '../ownership/duties.ts';
+import { startDuties, type Duties, type DutyOptions } from '../ownership/duties.ts';
 import type { DutyStore } from '../store/contracts/duties.ts';
-import type { Job, JobStore } from '../store/contracts/jobs.ts';
+import type { Job, JobProgress, JobRow, JobStore } from '../store/contracts/jobs.ts';
 import type { Log } from '../telemetry/log.ts';
-import { endCancelled, nameProcess, runLeasedJob, type HeldLease } from './leased-job.ts';
-import type { JobKind } from './job-kind.ts';
-import { joinLease, type JobLease } from './job-lease.ts';
+import type { JobKind, JobRun } from './job-kind.ts';
 
 export interface JobRunnerOptions {
   /** The only job to run. Default: all. */
@@ -31,12 +31,6 @@ export interface JobRunnerDeps {
   readonly log: Log;
 }
 
-/** Runner of the jobs of a store in this process. */
-export interface JobRunner {
-  /** Interrupts the jobs under way, and leaves them to other processes. A second call waits for the first. */
-  stop(): Promise<void>;
-}
-
 /** Interval between looks for jobs, milliseconds. */
 export const LOOK_EVERY_MS = 3_000;
 
@@ -53,37 +47,37 @@ const DEFAULTS = {
  * knows that the runner has ended, else when its beats are old.
  */
 export function startJobRunner(deps: JobRunnerDeps, options: JobRunnerOptions = {}): JobRunner {
-  const runner = new LeasedRunner(deps, { ...DEFAULTS, ...options });
-  const stopping = new AbortController();
-  const loop = runner.loop(stopping.signal);
-  return {
-    stop: async () => {
-      stopping.abort();
-      await loop;
-    },
-  };
+  return new JobRunner(deps, { ...DEFAULTS, ...options });
 }
 
-/** Job that runs in this process. */
-interface RunningJob {
-  readonly interrupt: AbortController;
-  readonly ended: Promise<void>;
-}
-
-class LeasedRunner {
+/** Runner of the jobs of a store in this process. */
+export class JobRunner {
   readonly #deps: JobRunnerDeps;
   readonly #options: typeof DEFAULTS & JobRunnerOptions;
-  readonly #leases = new Map<string, JobLease>();
-  readonly #running = new Map<string, RunningJob>();
+  /** Candidacies for the leases of jobs: of all candidates that live, the first one has the lease. */
+  readonly #leases = new Map<string, Duties>();
+  readonly #running = new Map<
+    string,
+    { readonly interrupt: AbortController; readonly ended: Promise<void> }
+  >();
   /** Reasons that this process has stored for jobs that it cannot run. */
   readonly #refusals = new Map<string, string>();
+  readonly #stopping = new AbortController();
+  readonly #loop: Promise<void>;
 
   constructor(deps: JobRunnerDeps, options: typeof DEFAULTS & JobRunnerOptions) {
     this.#deps = deps;
     this.#options = options;
+    this.#loop = this.#runLoop(this.#stopping.signal);
   }
 
-  async loop(stopping: AbortSignal): Promise<void> {
+  /** Interrupts the jobs under way, and leaves them to other processes. A second call waits for the first. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#loop;
+  }
+
+  async #runLoop(stopping: AbortSignal): Promise<void> {
     await sleep(this.#options.firstLookMs, stopping);
     while (!stopping.aborted) {
       try {
@@ -133,16 +127,26 @@ class LeasedRunner {
   async #endCancelled(job: Job): Promise<void> {
     const { epoch } = await this.#ask(job.id);
     if (epoch !== undefined) {
-      await endCancelled(this.#deps, job);
+      const finishedAtMs = await this.#deps.nowMs();
+      await this.#deps.jobs.write({ ...beginLease(job), status: 'cancelled', finishedAtMs });
       await this.#leaveAll([job.id]);
     }
   }
 
-  /** Makes this process a candidate for the lease of a job. Returns the epoch in which it has the lease. */
-  async #ask(id: string): Promise<{ readonly lease: JobLease; readonly epoch: number | undefined }> {
-    const lease = this.#leases.get(id) ?? joinLease(this.#deps.duties, id, this.#options.lease);
-    this.#leases.set(id, lease);
-    return { lease, epoch: await lease.readEpoch() };
+  /**
+   * Makes this process a candidate for the lease of a job. Returns the epoch in which it has the lease; undefined while it has none. Each
+   * candidacy has members of its own, so that it can end and begin again.
+   */
+  async #ask(
+    id: string,
+  ): Promise<{ readonly epoch: number | undefined; readonly readEpoch: HeldLease['readEpoch'] }> {
+    const duties = this.#leases.get(id) ?? startDuties(this.#deps.duties, this.#options.lease);
+    if (!this.#leases.has(id)) {
+      duties.join([nameDuty(id)]);
+      this.#leases.set(id, duties);
+    }
+    const readEpoch = () => duties.readEpoch(nameDuty(id));
+    return { epoch: await readEpoch(), readEpoch };
   }
 
   /** Finds the kind of a job that this process can run. Stores the reason once when it cannot. */
@@ -159,18 +163,27 @@ class LeasedRunner {
     return undefined;
   }
 
-  async #tryStart(job: Job, kind: JobKind): Promise<void> {
-    const { lease, epoch } = await this.#ask(job.id);
+  async #tryStart({ id }: Job, kind: JobKind): Promise<void> {
+    const { epoch, readEpoch } = await this.#ask(id);
     if (epoch !== undefined) {
       const interrupt = new AbortController();
-      const held = { lease, epoch, interrupt };
-      const ended = this.#run(job.id, kind, held);
-      this.#running.set(job.id, { interrupt, ended });
+      this.#running.set(id, { interrupt, ended: this.#run(id, kind, { readEpoch, epoch, interrupt }) });
     }
   }
 
+  /** Runs a job to its end, or until it is interrupted; then it stays open for this or another process. A failure of the store is logged. */
   async #run(id: string, kind: JobKind, held: HeldLease): Promise<void> {
-    await runLeasedJob(this.#deps, { id, kind, held }, this.#options);
+    const { jobs, log } = this.#deps;
+    try {
+      // The holder before may have stored progress since the job was listed.
+      const job = await jobs.find(id);
+      if (job?.status === 'queued' || job?.status === 'running') {
+        await new LeasedJob(this.#deps, job, held).run(kind, this.#options.firstRetryMs);
+      }
+    } catch (error) {
+      const details = { job: id, kind: kind.name, error };
+      log.warn('a job was left before its end; it continues here or in another process', details);
+    }
     this.#running.delete(id);
     await this.#leaveAll([id]);
   }
@@ -178,10 +191,153 @@ class LeasedRunner {
   async #leaveAll(ids: readonly string[]): Promise<void> {
     await Promise.all(
       ids.map(async (id) => {
-        const lease = this.#leases.get(id);
+        const duties = this.#leases.get(id);
         this.#leases.delete(id);
-        await lease?.leave();
+        duties?.stop();
+        // The next candidate has the lease at once. A failure only delays it.
+        await duties?.leave(nameDuty(id)).catch(() => undefined);
       }),
     );
+  }
+}
+
+function nameDuty(jobId: string): string {
+  return `job ${jobId}`;
+}
+
+/** Versions of the rows that one lease of a job writes. */
+const LEASE_VERSIONS = 2 ** 20;
+
+/** Longest wait before another attempt, milliseconds. */
+const MAX_RETRY_MS = 60_000;
+
+/** Lease in its epoch, and the switch that interrupts the work. */
+interface HeldLease {
+  readonly readEpoch: () => Promise<number | undefined>;
+  readonly epoch: number;
+  readonly interrupt: AbortController;
+}
+
+/** Returns the host and the number of this process. */
+function nameProcess(): string {
+  return `${hostname()}:${process.pid}`;
+}
+
+/** Returns the row of a job under a new lease: its version is above every row of an earlier lease. */
+function beginLease(job: Job): JobRow {
+  const version = (Math.floor(job.version / LEASE_VERSIONS) + 1) * LEASE_VERSIONS;
+  return { ...job, status: 'queued', version };
+}
+
+/** Attempts at a job under one lease. */
+class LeasedJob implements JobRun {
+  readonly #deps: JobRunnerDeps;
+  readonly #held: HeldLease;
+  readonly #job: Job;
+  #row: JobRow;
+
+  constructor(deps: JobRunnerDeps, job: Job, held: HeldLease) {
+    this.#deps = deps;
+    this.#held = held;
+    this.#job = job;
+    this.#row = beginLease(job);
+  }
+
+  get signal(): AbortSignal {
+    return this.#held.interrupt.signal;
+  }
+
+  async check(): Promise<void> {
+    const { readEpoch, epoch, interrupt } = this.#held;
+    if (!interrupt.signal.aborted && (await readEpoch()) !== epoch) {
+      interrupt.abort();
+    }
+    if (interrupt.signal.aborted) {
+      throw new AppError(`the job ${this.#row.id} was interrupted`, {
+        code: 'cancelled',
+        stage: 'store',
+        retryable: true,
+      });
+    }
+  }
+
+  async save(progress: JobProgress): Promise<void> {
+    await this.check();
+    await this.#write(progress);
+  }
+
+  keep(progress: JobProgress): void {
+    this.#row = { ...this.#row, ...progress };
+  }
+
+  async run(kind: JobKind, firstRetryMs: number): Promise<void> {
+    const startedAtMs = this.#row.startedAtMs ?? (await this.#deps.nowMs());
+    await this.check();
+    await this.#write({ status: 'running', owner: nameProcess(), startedAtMs });
+    for (let failures = 0; ; failures += 1) {
+      try {
+        const progress = await kind.run({ ...this.#job, ...this.#row }, this);
+        await this.check();
+        await this.#write({ ...progress, status: 'done', error: '', finishedAtMs: await this.#deps.nowMs() });
+        return;
+      } catch (error) {
+        if (this.signal.aborted) {
+          await this.#release();
+          return;
+        }
+        if (await this.#end(error)) {
+          return;
+        }
+        await sleep(Math.min(firstRetryMs * 2 ** Math.min(failures, 20), MAX_RETRY_MS), this.signal);
+      }
+    }
+  }
+
+  /** Stores an error. Returns true when it ends the job. */
+  async #end(thrown: unknown): Promise<boolean> {
+    const fault = toAppError(thrown, {
+      failed: 'the job failed unexpectedly',
+      stage: 'store',
+      retryable: false,
+    });
+    const { id, kind } = this.#row;
+    this.#deps.log.warn(fault.retryable ? 'a job is tried again' : 'a job failed', {
+      job: id,
+      kind,
+      error: fault,
+    });
+    try {
+      await this.check();
+      await (fault.retryable
+        ? this.#write({ error: fault.message })
+        : this.#write({ status: 'failed', error: fault.message, finishedAtMs: await this.#deps.nowMs() }));
+      return !fault.retryable;
+    } catch (error) {
+      // The store is away. The next attempt shows whether it is back.
+      this.#deps.log.debug('the error of a job was not stored', { job: id, error });
+      return this.signal.aborted;
+    }
+  }
+
+  /** Leaves an interrupted job to the next process, unless it was cancelled or purged, or the lease is lost. */
+  async #release(): Promise<void> {
+    const { readEpoch, epoch } = this.#held;
+    if ((await readEpoch()) !== epoch) {
+      return;
+    }
+    const job = await this.#deps.jobs.find(this.#row.id);
+    if (job === undefined) {
+      return;
+    }
+    await this.#write(
+      job.status === 'cancelled'
+        ? { status: 'cancelled', finishedAtMs: await this.#deps.nowMs() }
+        : { status: 'queued' },
+    );
+  }
+
+  async #write(change: Partial<JobRow>): Promise<void> {
+    this.#row = { ...this.#row, ...change, version: this.#row.version + 1 };
+    await this.#deps.jobs.write(this.#row);
   }
 }

@@ -4,11 +4,9 @@ import { ConfigError } from '../domain/errors.ts';
 import type { JobKind } from '../jobs/job-kind.ts';
 import type { Store } from '../store/contracts/store.ts';
 import type { Log } from '../telemetry/log.ts';
-import { purgeLateTraces } from './late-traces.ts';
-import { createPurgeKind } from './purge-job.ts';
+import { createPurgeKind, purgeLateTraces } from './purge.ts';
 import { createPurgeKey, type PurgeKey } from './purge-key.ts';
-import { watchPurgedTraces, type WatchedTraces } from './purged-traces.ts';
-import { withoutPurged } from './without-purged.ts';
+import { watchPurgedTraces, withoutPurged, type WatchedTraces } from './purged-traces.ts';
 
 /** Returns the key of tombstones: the configured one, or that of the data directory. A server needs a configured one. */
 export function loadPurgeKey({ purgeKey, url, dataDir }: Config['store']): PurgeKey {

@@ -1,5 +1,8 @@
 import { ConfigError } from '../domain/errors.ts';
+import type { RunRecord } from '../domain/run-record.ts';
 import type { PurgedTraces, StoredTombstone, TombstoneStore } from '../store/contracts/purge.ts';
+import type { Store } from '../store/contracts/store.ts';
+import type { SpanSource, TraceKey } from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PurgeKey } from './purge-key.ts';
 
@@ -23,32 +26,22 @@ export interface PurgedTracesDeps {
   readonly log: Log;
 }
 
-/** Purged traces that are read again and again. */
-export interface WatchedTraces extends PurgedTraces {
-  /** Calls a listener after each read that found new tombstones. */
-  onPurge(listener: () => void): void;
-  /** Returns the time of the last purge of a user, Unix milliseconds by the store's clock; undefined for a user who was not purged. */
-  findUser(tenant: string, userId: string): number | undefined;
-  /** Throws a `ConfigError` when tombstones have another key than this process. */
-  check(): Promise<void>;
-  stop(): void;
-}
-
 /**
  * Reads all tombstones, then the new ones every 2 s. Throws a `ConfigError` when there are tombstones of another key: this process could
  * not recognise their traces.
  */
 export async function watchPurgedTraces(deps: PurgedTracesDeps): Promise<WatchedTraces> {
-  const watch = new TombstoneWatch(deps);
+  const watch = new WatchedTraces(deps);
   await watch.renew();
   await watch.check();
   watch.start();
   return watch;
 }
 
-class TombstoneWatch implements WatchedTraces {
+/** Purged traces that are read again and again. */
+export class WatchedTraces implements PurgedTraces {
   readonly #deps: PurgedTracesDeps;
-  readonly #hashes = createHashSet();
+  readonly #hashes = new HashSet();
   /** Last deletion of rows of each session: its time, and the count of tombstones at that moment. By hash. */
   readonly #sessions = new Map<string, { readonly atMs: number; readonly count: number }>();
   /** Time of the last purge of each user, by hash. */
@@ -101,16 +94,19 @@ class TombstoneWatch implements WatchedTraces {
     return deleted !== undefined && deleted.count > mark;
   }
 
+  /** Returns the time of the last purge of a user, Unix milliseconds by the store's clock; undefined for a user who was not purged. */
   findUser(tenant: string, userId: string): number | undefined {
     return this.#users.size === 0 || userId === ''
       ? undefined
       : this.#users.get(this.#deps.key.compute('user', tenant, userId));
   }
 
+  /** Calls a listener after each read that found new tombstones. */
   onPurge(listener: () => void): void {
     this.#listeners.push(listener);
   }
 
+  /** Throws a `ConfigError` when tombstones have another key than this process. */
   async check(): Promise<void> {
     if (this.#hasOtherKey) {
       throw new ConfigError(
@@ -160,53 +156,112 @@ class TombstoneWatch implements WatchedTraces {
 }
 
 /** Set of hashes in hex. It keeps the first 64 bits of each: 8 bytes a hash. */
-interface HashSet {
-  readonly size: number;
-  has(hash: string): boolean;
-  /** Returns false for a hash that it has. */
-  add(hash: string): boolean;
-}
+export class HashSet {
+  #sorted = new BigUint64Array(0);
+  readonly #recent = new Set<bigint>();
 
-/** Creates an empty set. */
-export function createHashSet(): HashSet {
-  let sorted = new BigUint64Array(0);
-  const recent = new Set<bigint>();
+  get size(): number {
+    return this.#sorted.length + this.#recent.size;
+  }
 
-  const isSorted = (value: bigint): boolean => {
-    let low = 0;
-    let high = sorted.length;
+  has(hash: string): boolean {
+    const value = shorten(hash);
+    let [low, high] = [0, this.#sorted.length];
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if ((sorted[middle] as bigint) < value) {
+      if ((this.#sorted[middle] as bigint) < value) {
         low = middle + 1;
       } else {
         high = middle;
       }
     }
-    return sorted[low] === value;
-  };
-  const holds = (value: bigint): boolean => recent.has(value) || isSorted(value);
+    return this.#sorted[low] === value || this.#recent.has(value);
+  }
 
-  return {
-    get size() {
-      return sorted.length + recent.size;
-    },
-    has: (hash) => holds(shorten(hash)),
-    add(hash) {
-      const value = shorten(hash);
-      if (holds(value)) {
-        return false;
-      }
-      recent.add(value);
-      if (recent.size >= MAX_RECENT) {
-        sorted = new BigUint64Array([...sorted, ...recent]).sort();
-        recent.clear();
-      }
-      return true;
-    },
-  };
+  /** Returns false for a hash that it has. */
+  add(hash: string): boolean {
+    if (this.has(hash)) {
+      return false;
+    }
+    this.#recent.add(shorten(hash));
+    if (this.#recent.size >= MAX_RECENT) {
+      this.#sorted = new BigUint64Array([...this.#sorted, ...this.#recent]).sort();
+      this.#recent.clear();
+    }
+    return true;
+  }
 }
 
 function shorten(hash: string): bigint {
   return BigInt(`0x${hash.slice(0, 16)}`);
+}
+
+/** Parts of a store through which scoring reads and writes traces. */
+type ScoredParts = Pick<Store, 'spans' | 'decisions' | 'scores' | 'runs' | 'judgeCalls'>;
+
+/**
+ * Returns a store whose reads find no purged trace, and whose writes leave out rows of purged traces. Each write knows the tombstones of
+ * 5 s before it.
+ * @param onRuns called before runs are written
+ */
+export function withoutPurged<Parts extends ScoredParts>(
+  store: Parts,
+  purged: PurgedTraces,
+  onRuns: (records: readonly RunRecord[]) => Promise<void> = async () => undefined,
+): Parts {
+  const { spans, decisions, scores, runs, judgeCalls } = store;
+  const keep = <Row extends TraceKey>(rows: readonly Row[]): Row[] =>
+    purged.isEmpty ? [...rows] : rows.filter((row) => row.traceId === '' || !purged.has(row));
+  const guard =
+    <Row extends TraceKey>(write: (rows: readonly Row[]) => Promise<void>) =>
+    async (rows: readonly Row[]): Promise<void> => {
+      await purged.renew();
+      await write(keep(rows));
+    };
+  return {
+    ...store,
+    spans: withoutPurgedSpans(spans, keep),
+    decisions: {
+      ...decisions,
+      write: guard((rows) => decisions.write(rows)),
+      undecided: async (query) => keep(await decisions.undecided(query)),
+      due: async (query) => keep(await decisions.due(query)),
+      heldBack: async (query) => keep(await decisions.heldBack(query)),
+    },
+    scores: { ...scores, write: guard((rows) => scores.write(rows)) },
+    runs: {
+      ...runs,
+      write: guard(async (records) => {
+        await onRuns(records);
+        await runs.write(records);
+      }),
+    },
+    judgeCalls: { ...judgeCalls, write: guard((calls) => judgeCalls.write(calls)) },
+  };
+}
+
+/** Tables of others keep the spans of purged traces, and new spans of one may come before its tombstone is known. */
+function withoutPurgedSpans(
+  spans: SpanSource,
+  keep: <Row extends TraceKey>(rows: readonly Row[]) => Row[],
+): SpanSource {
+  return {
+    ...spans,
+    arrivals: async (fromMs, toMs) => keep(await spans.arrivals(fromMs, toMs)),
+    activity: (keys) => spans.activity(keep(keys)),
+    facts: (keys, attributeKeys, options) => spans.facts(keep(keys), attributeKeys, options),
+    read: (keys, options) => spans.read(keep(keys), options),
+    list: async (range) => {
+      // An empty page would mean the end of the list.
+      let page = await spans.list(range);
+      for (let kept = keep(page); ; kept = keep(page)) {
+        const last = page.at(-1);
+        if (kept.length > 0 || last === undefined) {
+          return kept;
+        }
+        page = await spans.list({ ...range, after: { ...last, startUnixNano: last.firstStartUnixNano } });
+      }
+    },
+    findTrace: async (traceId) => keep(await spans.findTrace(traceId)),
+  };
 }

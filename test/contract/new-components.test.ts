@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { OTLP_GROUP } from '../../collector/receivers/otlp-fields.ts';
-import { defineReceiver } from '../../collector/receivers/receiver-definition.ts';
+import { OTLP_GROUP } from '../../collector/receivers/otlp-definitions.ts';
+import { defineReceiver } from '../../collector/receivers/receiver.ts';
 import { createChannels } from '../../src/outbound/alerts/start-alerts.ts';
 import { configureReceivers } from '../../src/serve.ts';
 import { createExporters } from '../../src/outbound/exporters/start-exports.ts';

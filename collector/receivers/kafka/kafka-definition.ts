@@ -1,5 +1,50 @@
-import { defineReceiver } from '../receiver-definition.ts';
-import { kafkaOptions } from './kafka-options.ts';
+import { defineReceiver } from '../receiver.ts';
+import { z } from 'zod';
+import { duration, endpoint } from '../../../src/config/schema/fields.ts';
+import { brokerSasl, brokerTls } from '../../../src/config/schema/kafka-fields.ts';
+
+/** Schema of the options of the Kafka receiver. */
+const kafkaOptions = z
+  .strictObject({
+    brokers: z
+      .array(endpoint('Address of a broker.').meta({ examples: ['127.0.0.1:9092'] }))
+      .min(1, { error: 'needs at least one broker' })
+      .describe('Brokers for the first connection. They name the other brokers.'),
+    topics: z
+      .array(z.string().min(1))
+      .min(1, { error: 'needs at least one topic' })
+      .describe('Topics with OTLP export requests of traces.'),
+    logTopics: z
+      .array(z.string().min(1))
+      .default([])
+      .describe('Topics with OTLP export requests of logs (GenAI events).'),
+    groupId: z.string().min(1).default('spanscore').describe('Consumer group.'),
+    sessionTimeout: duration(
+      'Time after which other members of the group take over the partitions of a killed process. Brokers allow 6s to 30m.',
+      { minMs: 3_000, minText: '3s' },
+    ).default('30s'),
+    encoding: z
+      .enum(['otlp_proto', 'otlp_json'])
+      .default('otlp_proto')
+      .describe('Encoding of a record, as in the Kafka exporter of the Collector.'),
+    tenant: z
+      .string()
+      .default('')
+      .describe("Tenant of all records of these topics. '': the tenant without a name.")
+      .meta({ examples: ['a'] }),
+    tenantFromRecords: z
+      .boolean()
+      .default(false)
+      .describe(
+        'true: the tenant of a record is the one in its header spanscore.tenant. Use it only when every sender to the topics may name any tenant.',
+      ),
+    tls: brokerTls.optional(),
+    sasl: brokerSasl.optional(),
+  })
+  .describe('Receiver of OTLP export requests from Kafka.');
+
+/** Section of the Kafka receiver in the configuration. */
+export type KafkaSection = z.infer<typeof kafkaOptions>;
 
 /** The receiver of OTLP export requests from Kafka. */
 export const kafkaReceiver = defineReceiver({
@@ -24,9 +69,9 @@ export const kafkaReceiver = defineReceiver({
   ],
   configure: async (kafka, log) => {
     const [{ configuredKafka }, { startKafkaReceiver }, { describeReader }] = await Promise.all([
-      import('./configured-kafka.ts'),
+      import('./kafkajs-client.ts'),
       import('./kafka-receiver.ts'),
-      import('./describe-reader.ts'),
+      import('./kafka-receiver.ts'),
     ]);
     const options = configuredKafka(kafka, log);
     return async (deps) =>

@@ -1,7 +1,15 @@
-import type { KafkaClient, KafkaConsumer, OnBatch } from './kafka-client.ts';
-import { createBatchTaker, type KafkaDependencies, type KafkaSource } from './take-batch.ts';
+import {
+  type KafkaClient,
+  type KafkaConsumer,
+  type OnBatch,
+  createBatchTaker,
+  type KafkaDependencies,
+  type KafkaSource,
+} from './take-batch.ts';
 import { sleep } from '../../../src/domain/waits.ts';
-import { readErrorMessage, listCauses } from '../../../src/domain/errors.ts';
+import { readErrorMessage, listCauses, AppError } from '../../../src/domain/errors.ts';
+import type { Reading } from '../../../src/telemetry/metrics.ts';
+import type { Receiver } from '../receiver.ts';
 
 /** Likely causes by message of the Kafka client or its sockets; the first match counts. */
 const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
@@ -208,4 +216,42 @@ export function describeKafkaFault(error: unknown): { readonly said: string; rea
   const names = listCauses(error).map((cause) => (cause instanceof Error ? cause.name : ''));
   const likely = LIKELY_CAUSES.find(([pattern]) => pattern.test(`${said} ${names.join(' ')}`))?.[1];
   return likely === undefined ? { said } : { said, likely };
+}
+
+/** Time without a heartbeat after which the group has given the partitions of this member to others. */
+const MAX_SILENCE_MS = 60_000;
+
+/** A reader as a receiver of its collector: with its readiness check and its metrics. */
+export function describeReader(reader: KafkaReceiver, nowMs: () => number = Date.now): Receiver {
+  return {
+    isListening: () => true,
+    checks: [{ name: 'kafka', check: () => rejectFault(findFault(reader.status(), nowMs())) }],
+    readings: () => listReadings(reader.status()),
+    stop: () => reader.stop(),
+  };
+}
+
+function findFault({ connected, fault, lastHeartbeatMs }: KafkaStatus, nowMs: number): string | undefined {
+  if (!connected) {
+    return `not in its consumer group: ${fault ?? 'it is joining'}`;
+  }
+  const silenceMs = nowMs - (lastHeartbeatMs ?? nowMs);
+  return silenceMs > MAX_SILENCE_MS
+    ? `no heartbeat of the consumer group for ${Math.round(silenceMs / 1_000)} s`
+    : undefined;
+}
+
+function rejectFault(fault: string | undefined): Promise<void> {
+  return fault === undefined
+    ? Promise.resolve()
+    : Promise.reject(new AppError(fault, { code: 'overloaded', stage: 'receive', retryable: true }));
+}
+
+function listReadings({ connected, lags }: KafkaStatus): Reading[] {
+  return [
+    { name: 'spanscore.kafka.connected', value: Number(connected) },
+    ...[...lags].map(
+      ([partition, value]) => ({ name: 'spanscore.kafka.lag', value, labels: { partition } }) as const,
+    ),
+  ];
 }

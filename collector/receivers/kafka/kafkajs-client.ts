@@ -6,7 +6,7 @@ import type {
   KafkaConsumer,
   KafkaRecord,
   OnBatch,
-} from './kafka-client.ts';
+} from './take-batch.ts';
 import {
   type Consumer,
   createKafka,
@@ -20,6 +20,12 @@ import {
 } from './kafkajs.ts';
 import { readPoison } from './poison-records.ts';
 import { MIB } from '../../../src/domain/byte-sizes.ts';
+import type { ConnectionOptions } from 'node:tls';
+import { durationMs } from '../../../src/config/index.ts';
+import { readTlsFiles } from '../../../src/config/tls-files.ts';
+import type { Signal } from '../../otlp/decode-request.ts';
+import type { KafkaReceiverOptions } from './kafka-receiver.ts';
+import type { KafkaSection } from './kafka-definition.ts';
 
 export interface KafkaOptions extends KafkaConnectionOptions {
   readonly groupId: string;
@@ -245,4 +251,41 @@ function createLagReader(kafka: Kafka, groupId: string): LagReader {
 function computeLag(end: { readonly high: string; readonly low: string }, committed = '-1'): number {
   const next = Math.max(Number(committed), Number(end.low));
   return Math.max(0, Number(end.high) - next);
+}
+
+/**
+ * Creates the options of the Kafka receiver from a configuration. Throws a `ConfigError` for a file that cannot be read.
+ */
+export function configuredKafka(config: KafkaSection, log: Log): KafkaReceiverOptions {
+  const signals = new Map<string, Signal>([
+    ...config.topics.map((topic) => [topic, 'traces'] as const),
+    ...config.logTopics.map((topic) => [topic, 'logs'] as const),
+  ]);
+  const { tls, sasl } = config;
+  return {
+    client: createKafkaJsClient({
+      brokers: config.brokers,
+      groupId: config.groupId,
+      sessionTimeoutMs: durationMs(config.sessionTimeout),
+      topics: [...signals.keys()],
+      ...(tls === undefined ? {} : { tls: kafkaTls(tls, 'receivers.kafka.tls') }),
+      ...(sasl === undefined ? {} : { sasl }),
+      log,
+    }),
+    source: {
+      signals,
+      encoding: config.encoding === 'otlp_json' ? 'json' : 'protobuf',
+      tenant: config.tenant,
+      trustsTenants: config.tenantFromRecords,
+    },
+  };
+}
+
+/**
+ * Returns the TLS options of the client; `at` is the key, for errors. Throws a `ConfigError` for a file that cannot be
+ * read.
+ */
+function kafkaTls(tls: NonNullable<KafkaSection['tls']>, at: string): ConnectionOptions {
+  const name = tls.serverName === undefined ? {} : { servername: tls.serverName };
+  return { ...readTlsFiles(tls, at), ...name };
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
 
 /** Batch of records that could not be decompressed. */
-export interface PoisonBatch {
+interface PoisonBatch {
   readonly reason: string;
   /** Bytes as in the topic. */
   readonly bytes: Buffer;

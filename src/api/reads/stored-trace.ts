@@ -1,6 +1,6 @@
 import { setImmediate as pause } from 'node:timers/promises';
 import type { StepSpan } from '../json/span-json.ts';
-import { readStepKinds } from '../../conventions/step-kinds.ts';
+import { readStepKinds } from '../../conventions/normalise-trace.ts';
 import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import type { Span, TraceData } from '../../domain/trace/span.ts';
 import { PieceCache, findJoinedRuns } from '../../scoring/read/sibling-traces.ts';

@@ -1,7 +1,6 @@
-import { BACKFILL } from '../../backfill/backfill-job.ts';
-import type { BackfillReport } from '../../backfill/backfill-report.ts';
-import { bindRule, defaultJudgeShare, type BackfillParts } from '../../backfill/configured-backfill.ts';
-import { dryRunBackfill, type BackfillEstimate, type LookedBackfill } from '../../backfill/dry-run.ts';
+import { BACKFILL, type BackfillReport } from '../../jobs/stored-job.ts';
+import { bindRule, defaultJudgeShare, type BackfillParts } from '../../jobs/configured-backfill.ts';
+import { dryRunBackfill, type BackfillEstimate, type LookedBackfill } from '../../jobs/dry-run.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import { findProviderPace, sessionSettings } from '../../scoring/setup/configured-scoring.ts';
 import type { Job } from '../../store/contracts/jobs.ts';

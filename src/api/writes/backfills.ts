@@ -1,5 +1,5 @@
 import type { Caller } from '../access/request-access.ts';
-import { BACKFILL } from '../../backfill/backfill-job.ts';
+import { BACKFILL } from '../../jobs/stored-job.ts';
 import { ConfigError, InvalidInputError } from '../../domain/errors.ts';
 import { followJob, openJob } from '../../jobs/follow-job.ts';
 import type { ListPage } from '../../store/contracts/lists.ts';
@@ -9,7 +9,7 @@ import {
   orderBackfill,
   planBackfill,
   type AskedBackfill,
-} from '../../backfill/configured-backfill.ts';
+} from '../../jobs/configured-backfill.ts';
 import { loadPurgeKey } from '../../purge/configured-purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../../configuration.ts';

@@ -29,7 +29,7 @@ export async function previewRule(
   { tenant = '' }: Pick<Caller, 'tenant'>,
   { rule: asked, lastMs, sample }: AskedPreview,
 ): Promise<PreviewView> {
-  const { prepareWrittenRule, previewConfigured } = await import('../../preview/preview-configured.ts');
+  const { prepareWrittenRule, previewConfigured } = await import('../../jobs/configured-preview.ts');
   const listing = AbortSignal.timeout(LISTING_LIMIT_MS);
   const judging = AbortSignal.timeout(JUDGING_LIMIT_MS);
   try {

@@ -1,7 +1,6 @@
 import type { Caller } from '../access/request-access.ts';
 import { NotFoundError } from '../../domain/errors.ts';
-import { PURGE, readPurgeSpec } from '../../purge/purge-spec.ts';
-import { findOpenPurge, preparePurge } from '../../purge/start-purge.ts';
+import { PURGE, readPurgeSpec, findOpenPurge, preparePurge } from '../../purge/purge.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import type { PurgeKind, PurgeSubject } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';

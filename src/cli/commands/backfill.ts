@@ -5,8 +5,7 @@ import { collectConditions, parseRate, parseShare, parseUsd } from '../input/bac
 import { startBackfill, attachBackfill } from '../jobs/start-backfill.ts';
 import type { backfillJson } from '../../api/json/backfill-json.ts';
 import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
-import { readBackfillReport } from '../../backfill/backfill-report.ts';
-import { readBackfillSpec } from '../../backfill/backfill-spec.ts';
+import { readBackfillReport, readBackfillSpec } from '../../jobs/stored-job.ts';
 import type { JobOrder } from '../../store/contracts/jobs.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { openApi } from '../open-api.ts';

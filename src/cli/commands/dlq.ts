@@ -229,7 +229,7 @@ async function readBlocks(
     return 'spanscore cannot decompress its bytes; to get them: spanscore dlq list --json';
   }
   const { decodeRequest } = await import('../../../collector/otlp/decode-request.ts');
-  const { dropPurgedRows } = await import('../../../collector/purged-rows.ts');
+  const { dropPurgedRows } = await import('../../../collector/otlp/row-pieces.ts');
   return () => {
     const { table: into, pieces, rejected, reasons } = decodeRequest(signal, encoding, body, tenant);
     const kept = pieces.map((piece) => dropPurgedRows(piece, tenant, purged).piece);

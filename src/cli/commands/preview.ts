@@ -58,7 +58,7 @@ async function runPreview(context: CommandContext, options: PreviewOptions): Pro
   requireRules([name], config);
   const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
   const { createConfiguredScoring } = await import('../../scoring/setup/configured-scoring.ts');
-  const { previewConfigured } = await import('../../preview/preview-configured.ts');
+  const { previewConfigured } = await import('../../jobs/configured-preview.ts');
   const { findRule } = await import('../../scoring/setup/scorer-names.ts');
   const { log, signal, out } = context;
   const kit = await loadScorerKit(config, context);

@@ -94,7 +94,7 @@ async function begin(context: CommandContext, request: PurgeRequest): Promise<st
   const { out, signal, stdin } = context;
   const { config, store, subject, options } = request;
   const { loadPurgeKey } = await import('../../purge/configured-purge.ts');
-  const { describeMentions, findOpenPurge, preparePurge } = await import('../../purge/start-purge.ts');
+  const { describeMentions, findOpenPurge, preparePurge } = await import('../../purge/purge.ts');
   const key = loadPurgeKey(config.store);
   const begun = await findOpenPurge(store.jobs, key, subject, options.olderThan !== undefined);
   if (begun !== undefined) {

@@ -3,7 +3,7 @@ import { jobJson } from '../../api/json/job-json.ts';
 import { isoTime } from '../../api/json/time-json.ts';
 import { RequestError } from '../../domain/errors.ts';
 import { formatCount } from '../../domain/plural.ts';
-import { readReport, type ReasonCounts } from '../../rescore/rescore-report.ts';
+import { readRescoreReport, type ReasonCounts } from '../../jobs/stored-job.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import { parseMoment } from '../arguments.ts';
 import { auditCommand } from '../audit-command.ts';
@@ -55,8 +55,8 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
   const { createConfiguredScoring, sessionSettings } =
     await import('../../scoring/setup/configured-scoring.ts');
-  const { RESCORE, rescoreKind } = await import('../../rescore/rescore-job.ts');
-  const { buildRescoreSpec } = await import('../../rescore/rescore-spec.ts');
+  const { rescoreKind } = await import('../../jobs/rescore.ts');
+  const { RESCORE, buildRescoreSpec } = await import('../../jobs/stored-job.ts');
   const { openJob } = await import('../../jobs/follow-job.ts');
   const { loadPurgeKey } = await import('../../purge/configured-purge.ts');
   const kit = await loadScorerKit(config, context);
@@ -97,7 +97,7 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
 }
 
 async function finish(context: CommandContext, options: RescoreOptions, job: Job): Promise<ExitCode> {
-  const { failed, skipped } = readReport(job.report);
+  const { failed, skipped } = readRescoreReport(job.report);
   const code = await finishJob(context, job, {
     show,
     isIncomplete: Object.keys(failed).length > 0,
@@ -128,7 +128,7 @@ function show(job: Job): string {
   if (job.status === 'queued' && job.checkpoint === null) {
     return `rescore ${job.id}: waits for a process that runs it`;
   }
-  const { matched, scored, notApplicable, uncounted, remaining, ...reasons } = readReport(job.report);
+  const { matched, scored, notApplicable, uncounted, remaining, ...reasons } = readRescoreReport(job.report);
   const parts = [
     `${formatCount(matched, 'trace')} looked at`,
     `${scored} scored`,

@@ -2,7 +2,7 @@ import { dryRunConfigured } from '../../api/writes/backfill-dry-run.ts';
 import { createConfiguredScoring } from '../../scoring/setup/configured-scoring.ts';
 import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
 import type { ScorerKit } from '../../scoring/setup/scorer-kit.ts';
-import type { BackfillSpec } from '../../backfill/backfill-spec.ts';
+import type { BackfillSpec } from '../../jobs/stored-job.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { showCounts } from '../show/show-backfill.ts';

@@ -38,7 +38,7 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
   requireScorers(scorer ?? [], config);
   requireRules(rule ?? [], config);
   const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
-  const { planBackfill } = await import('../../backfill/configured-backfill.ts');
+  const { planBackfill } = await import('../../jobs/configured-backfill.ts');
   const kit = await loadScorerKit(config, context);
   const spec = await planBackfill(
     { config, kit },
@@ -64,7 +64,7 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
     return dryRunHere(context, kit, spec);
   }
   const { store } = await context.openApp();
-  const { BACKFILL } = await import('../../backfill/backfill-job.ts');
+  const { BACKFILL } = await import('../../jobs/stored-job.ts');
   const { openJob } = await import('../../jobs/follow-job.ts');
   const { loadPurgeKey } = await import('../../purge/configured-purge.ts');
   if (detach === true) {
@@ -75,7 +75,7 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
   const { hide } = loadPurgeKey(config.store);
   const id = await openJob(store.jobs, { kind: BACKFILL, tenant: '', spec: { ...spec } }, hide);
   if (detach === true) {
-    const { findBackfill } = await import('../../backfill/configured-backfill.ts');
+    const { findBackfill } = await import('../../jobs/configured-backfill.ts');
     const job = await findBackfill(store.jobs, id);
     await context.out.document(backfillJson(job), () => `backfill ${id}`);
     const { requireTaker } = await import('./leave-job.ts');
@@ -92,9 +92,9 @@ export async function attachBackfill(context: CommandContext, id: string): Promi
   const { store, purged, readTrace } = await context.openApp();
   const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
   const { createConfiguredScoring } = await import('../../scoring/setup/configured-scoring.ts');
-  const { configureBackfillKind } = await import('../../backfill/configured-backfill.ts');
+  const { configureBackfillKind } = await import('../../jobs/configured-backfill.ts');
   const { hasLiveScorer } = await import('../../aggregates/refresh-aggregates.ts');
-  const { readBackfillReport, SKIPPED } = await import('../../backfill/backfill-report.ts');
+  const { readBackfillReport, SKIPPED } = await import('../../jobs/stored-job.ts');
   const { log } = context;
   const kit = await loadScorerKit(config, context);
   const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, purged });

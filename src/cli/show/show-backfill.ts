@@ -1,4 +1,4 @@
-import { readBackfillReport } from '../../backfill/backfill-report.ts';
+import { readBackfillReport } from '../../jobs/stored-job.ts';
 import { formatCount } from '../../domain/plural.ts';
 import type { backfillJson } from '../../api/json/backfill-json.ts';
 import { OPEN_STATUSES } from '../../store/contracts/jobs.ts';

@@ -1,5 +1,5 @@
 import { formatAbout, formatCount } from '../../domain/plural.ts';
-import type { CallCost, CostEstimate, EstimateBasis } from '../../estimate/estimate-cost.ts';
+import type { CallCost, CostEstimate, EstimateBasis } from '../../jobs/estimate.ts';
 import { showReasons } from './show-reasons.ts';
 import { showSpell } from './show-backfill.ts';
 

@@ -1,6 +1,6 @@
 import { findFirst } from '../attributes.ts';
 import type { Span } from '../../domain/trace/span.ts';
-import type { ContentSwitch } from './content-switch.ts';
+import type { ContentSwitch } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
 
 /** A span, and the conventions that read it. */

@@ -14,7 +14,7 @@ export interface MovedValue {
   content: unknown;
 }
 
-export type MovedSide = 'input' | 'output';
+type MovedSide = 'input' | 'output';
 
 export function listMoved(body: unknown, side: MovedSide): MovedValue[] {
   const held = field(body, side);

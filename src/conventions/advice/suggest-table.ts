@@ -23,7 +23,7 @@ const KINDS: Readonly<Partial<Record<SpanRole, string>>> = {
 /** Most words of a kind that a key may have; a key with more is no kind. */
 const MAX_WORDS = 30;
 
-export interface SuggestedTable {
+interface SuggestedTable {
   readonly table: ConventionTable;
   /** False when the traces have facts that the table does not read as the reading by shape does. */
   readonly isWhole: boolean;

@@ -1,7 +1,6 @@
 import { type Call, type CallIndex, createCall, plainName, settle, transferTarget } from './call-index.ts';
-import type { RunPlan } from './run-plan.ts';
+import { type RunPlan, callKey } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
-import { callKey } from './split-input.ts';
 import type { CallPart, NormalPart, ResultPart } from '../normalised-span.ts';
 
 /** Lists the calls with an id that these model calls requested. */

@@ -4,7 +4,7 @@ import { buildRun, toRun, type TraceFacts } from './build-run.ts';
 import { parentsFirst, resolveEnvelopes, takeDelegatedFacts } from './envelopes.ts';
 import { planRuns } from './plan-runs.ts';
 import { listContext, listIdentities } from './run-fields.ts';
-import { createPlan, type RunPlan } from './run-plan.ts';
+import { createPlan, type RunPlan, splitInput } from './run-plan.ts';
 import {
   buildTree,
   findWorkflows,
@@ -13,7 +13,6 @@ import {
   notePauses,
   type SpanNode,
 } from './span-tree.ts';
-import { splitInput } from './split-input.ts';
 import { toMessages } from './to-messages.ts';
 import { buildTranscript, type Transcript } from './transcript.ts';
 import type { NormalisedSpan, NormalPart, SpanFacts } from '../normalised-span.ts';
@@ -41,7 +40,7 @@ class Texts {
   }
 }
 
-export interface AssembledTrace extends Partial<ModelCalls> {
+interface AssembledTrace extends Partial<ModelCalls> {
   readonly runs: AgentRun[];
   readonly notScorable: NotScorableReason | null;
 }

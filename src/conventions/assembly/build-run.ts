@@ -12,14 +12,12 @@ import {
   memberNodes,
   sumUsage,
 } from './run-fields.ts';
-import { MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
+import { MAX_AGENT_DEPTH, type RunPlan, type SplitInput, splitInput, subtract } from './run-plan.ts';
 import { notScorable } from './scorability.ts';
 import type { SpanNode } from './span-tree.ts';
-import { type SplitInput, splitInput, subtract } from './split-input.ts';
 import { type MessagePlace, toMessages, toOutput } from './to-messages.ts';
 import { addFinalAnswer, buildTranscript, type Transcript } from './transcript.ts';
-import { textIn } from '../messages/read-messages.ts';
-import { readTools } from '../messages/read-tools.ts';
+import { textIn, readTools } from '../messages/read-messages.ts';
 import type { NormalMessage, ResultPart, SpanFacts } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
 import { joinShapeWarnings } from '../shape/add-shapes.ts';

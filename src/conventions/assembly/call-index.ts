@@ -1,5 +1,5 @@
 import type { SpanNode } from './span-tree.ts';
-import { callKey } from './split-input.ts';
+import { callKey } from './run-plan.ts';
 import type { CallPart, ResultPart } from '../normalised-span.ts';
 
 /** A tool call of the run with its result. */

@@ -1,7 +1,6 @@
 import { createCall, transferTarget } from './call-index.ts';
-import { createPlan, firstInput, type RunPlan } from './run-plan.ts';
+import { createPlan, firstInput, type RunPlan, messageKey, splitInput } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
-import { messageKey, splitInput } from './split-input.ts';
 import { comparable, finalText } from './transcript.ts';
 import { textIn } from '../messages/read-messages.ts';
 import { fillGaps } from '../normalise-span.ts';

@@ -1,7 +1,6 @@
 import { addAsking, listAsked } from './asked-calls.ts';
-import { createPlan, MAX_AGENT_DEPTH, type RunPlan } from './run-plan.ts';
+import { createPlan, MAX_AGENT_DEPTH, type RunPlan, callKey, messageKey, splitInput } from './run-plan.ts';
 import type { SpanNode } from './span-tree.ts';
-import { callKey, messageKey, splitInput } from './split-input.ts';
 import type { NormalMessage, NormalPart } from '../normalised-span.ts';
 import { endUnixNano } from '../../domain/trace/span.ts';
 

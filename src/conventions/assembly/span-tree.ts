@@ -23,7 +23,7 @@ export interface SpanNode {
 }
 
 /** Nodes of a trace, parents before their children. */
-export interface SpanTree {
+interface SpanTree {
   readonly nodes: readonly SpanNode[];
   /** Number of spans of judges and scorers that were left out. */
   readonly evaluations: number;

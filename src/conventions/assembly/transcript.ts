@@ -1,7 +1,7 @@
 import { InputCalls, type IsElsewhere, listOwnParts } from './asked-calls.ts';
 import { type Call, CallIndex, createCall, settle } from './call-index.ts';
 import type { SpanNode } from './span-tree.ts';
-import { messageKey, type SplitInput, splitInput } from './split-input.ts';
+import { messageKey, type SplitInput, splitInput } from './run-plan.ts';
 import type { CallPart, NormalMessage, NormalPart } from '../normalised-span.ts';
 import type { Steps } from '../steps.ts';
 import { canonicalJson } from '../../domain/identity.ts';
@@ -28,7 +28,7 @@ export interface Transcript {
   blockByCall: Map<Call, Block>;
 }
 
-export interface TranscriptSources {
+interface TranscriptSources {
   llms: readonly SpanNode[];
   tools: readonly SpanNode[];
   /** Position of the run's root among the spans of the trace. */

@@ -1,8 +1,7 @@
-import { OTEL_PYTHON_CAPTURE } from '../advice/content-switch.ts';
+import { OTEL_PYTHON_CAPTURE, type Convention, type SpanFacts } from '../normalised-span.ts';
 import { readText, rolesOf } from '../attributes.ts';
 import { field, parseIfText, parseValue, structureIn } from '../json.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type { Convention, SpanFacts } from '../normalised-span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Agent Framework's workflow span, a name only, and .NET's span around a call's tools, which sums usage below. The rest is `otel-genai`. */

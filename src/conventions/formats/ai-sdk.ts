@@ -1,10 +1,18 @@
-import { identityUnder, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
+import {
+  identityUnder,
+  readCount,
+  readStructure,
+  readText,
+  rolesOf,
+  partsAmong,
+  partsIn,
+  type TokenParts,
+} from '../attributes.ts';
 import { field, firstField, parseIfText, recordsIn, structureIn } from '../json.ts';
 import { filePart, readCall, reasoningPart, textPart } from '../messages/part-reader.ts';
 import { readDocuments } from '../messages/payloads.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
 import type { Convention, NormalMessage, NormalPart, SpanFacts, SpanView } from '../normalised-span.ts';
-import { partsAmong, partsIn, type TokenParts } from '../token-parts.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 

@@ -1,19 +1,19 @@
-import { alwaysSends, OTEL_PYTHON_CAPTURE } from '../advice/content-switch.ts';
-import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
+import {
+  alwaysSends,
+  OTEL_PYTHON_CAPTURE,
+  type Convention,
+  type NormalMessage,
+  type NormalPart,
+  type SpanError,
+  type SpanFacts,
+  type SpanRole,
+  type SpanView,
+} from '../normalised-span.ts';
+import { identityUnder, readStructure, readText, rolesOf, usageIn } from '../attributes.ts';
 import { field, type Fields, firstField, listIn, parseIfText, readFields, recordsIn } from '../json.ts';
 import { plainText } from '../messages/part-reader.ts';
 import { answerIn, questionIn, readDocuments } from '../messages/payloads.ts';
 import { answerParts, readMessages, readSystem, textIn } from '../messages/read-messages.ts';
-import type {
-  Convention,
-  NormalMessage,
-  NormalPart,
-  SpanError,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
-import { usageIn } from '../token-parts.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 

@@ -1,4 +1,4 @@
-import { identityUnder, readStructure, readText, rolesOf } from '../attributes.ts';
+import { identityUnder, readStructure, readText, rolesOf, usageIn } from '../attributes.ts';
 import { countIn, readFields, structureIn } from '../json.ts';
 import { isModelNode } from '../messages/common-messages.ts';
 import {
@@ -10,7 +10,6 @@ import {
 } from '../messages/payloads.ts';
 import { readMessages } from '../messages/read-messages.ts';
 import type { Convention, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
-import { usageIn } from '../token-parts.ts';
 
 /** Langfuse's SDKs. An observation contains whatever the application or its wrapper passed. */
 export const langfuse: Convention = {

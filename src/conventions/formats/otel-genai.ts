@@ -1,4 +1,13 @@
-import { alwaysSends, type ContentSwitch, OTEL_PYTHON_CAPTURE } from '../advice/content-switch.ts';
+import {
+  alwaysSends,
+  type ContentSwitch,
+  OTEL_PYTHON_CAPTURE,
+  type Convention,
+  type NormalMessage,
+  type SpanFacts,
+  type SpanRole,
+  type SpanView,
+} from '../normalised-span.ts';
 import {
   findFirst,
   hasKey,
@@ -14,7 +23,6 @@ import { plainText, unwrapBlock } from '../messages/part-reader.ts';
 import { outcomeFacts, readDocuments, readOutcome, requestIn, responseIn } from '../messages/payloads.ts';
 import { openPrintedArguments, readPrintedToolMessage } from '../messages/printed-items.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
-import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 

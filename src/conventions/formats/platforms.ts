@@ -1,5 +1,13 @@
-import { alwaysSends } from '../advice/content-switch.ts';
-import { hasKey, identityUnder, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
+import { alwaysSends, type Convention, type SpanFacts, type SpanView } from '../normalised-span.ts';
+import {
+  hasKey,
+  identityUnder,
+  readCount,
+  readStructure,
+  readText,
+  rolesOf,
+  usageIn,
+} from '../attributes.ts';
 import { field, type Fields, firstField, parseIfText, parseValue, structureIn } from '../json.ts';
 import { unwrapBlock } from '../messages/part-reader.ts';
 import {
@@ -14,8 +22,6 @@ import {
   requestIn,
   responseIn,
 } from '../messages/payloads.ts';
-import type { Convention, SpanFacts, SpanView } from '../normalised-span.ts';
-import { usageIn } from '../token-parts.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';
 
 /** Braintrust's tracers: input, output, metadata and metrics as one JSON value each. */

@@ -1,6 +1,5 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
+import type { ContentSwitch, Convention, SpanView } from '../normalised-span.ts';
 import { readText } from '../attributes.ts';
-import type { Convention, SpanView } from '../normalised-span.ts';
 import type { ConventionTable } from '../../domain/trace/convention-table.ts';
 import { type BuiltInKind, toConvention } from '../tables/table-convention.ts';
 

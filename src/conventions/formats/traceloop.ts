@@ -1,4 +1,11 @@
-import type { ContentSwitch } from '../advice/content-switch.ts';
+import type {
+  ContentSwitch,
+  Convention,
+  NormalMessage,
+  SpanFacts,
+  SpanRole,
+  SpanView,
+} from '../normalised-span.ts';
 import { hasKey, identityUnder, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import {
   field,
@@ -21,7 +28,6 @@ import {
 } from '../messages/payloads.ts';
 import { readPrintedToolMessage } from '../messages/printed-items.ts';
 import { readMessages } from '../messages/read-messages.ts';
-import type { Convention, NormalMessage, SpanFacts, SpanRole, SpanView } from '../normalised-span.ts';
 import { gatherList } from '../shape/carriers.ts';
 import type { RetrievedDocument } from '../../domain/trace/agent-run.ts';
 import type { Attributes } from '../../domain/trace/span.ts';

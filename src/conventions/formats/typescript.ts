@@ -1,17 +1,17 @@
-import { alwaysSends } from '../advice/content-switch.ts';
+import {
+  alwaysSends,
+  type Convention,
+  type NormalMessage,
+  type NormalPart,
+  type SpanFacts,
+  type SpanRole,
+  type SpanView,
+} from '../normalised-span.ts';
 import { hasKey, identityUnder, readCount, readStructure, readText, rolesOf } from '../attributes.ts';
 import { field, type Fields, listIn, parseIfText, parseValue, recordsIn, structureIn } from '../json.ts';
 import { readCall, reasoningPart, textPart } from '../messages/part-reader.ts';
 import { answerIn, questionIn } from '../messages/payloads.ts';
 import { readMessages, readSystem } from '../messages/read-messages.ts';
-import type {
-  Convention,
-  NormalMessage,
-  NormalPart,
-  SpanFacts,
-  SpanRole,
-  SpanView,
-} from '../normalised-span.ts';
 import { readCallList } from '../shape/values.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 import { isRecord, textOrUndefined } from '../../domain/unknown-values.ts';

@@ -4,10 +4,10 @@ import type { CallPart, NormalPart, ResultPart } from '../normalised-span.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 
 /** Reads one typed content block; returns zero or more parts. */
-export type PartReader = (part: Fields) => NormalPart[];
+type PartReader = (part: Fields) => NormalPart[];
 
 /** Content blocks of one format by their `type`. */
-export type PartTable = Readonly<Record<string, PartReader>>;
+type PartTable = Readonly<Record<string, PartReader>>;
 
 /** Reads a text block; an empty one gives no part, also when it is JSON. */
 export function textPart(value: unknown): NormalPart[] {

@@ -194,7 +194,7 @@ function readDocument(item: unknown): RetrievedDocument[] {
 }
 
 /** Result or error of a tool call, with the call's id and name when they are known. */
-export interface ToolOutcome {
+interface ToolOutcome {
   value?: unknown;
   id?: string | undefined;
   name?: string | undefined;

@@ -43,7 +43,7 @@ export function listCarriers({ attributes }: Span, isRead: KeyFilter): Carrier[]
   return carriersIn(attributes, '', [], isRead);
 }
 
-export type KeyFilter = (key: string) => boolean;
+type KeyFilter = (key: string) => boolean;
 
 /** Name of a value before it, on a line of its own. */
 const LABEL = /^[\w ]{1,60}:\s*\n(?=[[{])/;

@@ -238,7 +238,7 @@ export function listTurns(value: unknown): Fields[] | undefined {
       });
 }
 
-export interface Asked {
+interface Asked {
   system?: string[];
   input?: NormalMessage[] | undefined;
 }

@@ -4,7 +4,7 @@ import type { ConventionTable } from '../../domain/trace/convention-table.ts';
 import { endUnixNano, type TraceData } from '../../domain/trace/span.ts';
 import { assembleTrace } from '../assembly/assemble-trace.ts';
 import { decodeTraces } from './decode-traces.ts';
-import { joinTraces } from './join-traces.ts';
+import { joinTraces, findFragment, isOpen, MAX_FRAGMENT_SPANS } from './join-traces.ts';
 import { normaliseInSteps } from '../normalise-trace.ts';
 import {
   findNotUnderstood,
@@ -14,7 +14,6 @@ import {
 } from '../advice/not-understood.ts';
 import { showsAgent } from '../shape/add-shapes.ts';
 import { finish, finishInSlices, type Steps } from '../steps.ts';
-import { findFragment, isOpen, MAX_FRAGMENT_SPANS } from './trace-fragment.ts';
 import type { TracePiece } from '../../domain/trace/joined-trace.ts';
 
 /**

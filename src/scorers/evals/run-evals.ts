@@ -458,59 +458,48 @@ function buildResult(evaluation: Evaluation): RunEvalsResult {
   };
 }
 
-/** Scores recorded under one name so far. */
-interface Entry {
-  readonly id: string;
-  readonly group: readonly string[];
-  readonly threshold: ThresholdConfig | undefined;
-  readonly scores: number[];
-}
+type ScoreTally = ReturnType<typeof createScoreTally>;
 
-/** Collects the scores of several scorers over many runs. */
-interface ScoreTally {
-  /** Adds a score in its place in the result. */
-  add(score: EvalScore, group?: readonly string[]): void;
-  /** Returns the means by group and name. */
-  scores(): EvalScores;
-  thresholdResults(): ThresholdResult[];
-  gateResults(): GateResult[];
-}
-
-/** Creates a tally that separates scores by group and name. */
-function createScoreTally(): ScoreTally {
-  const entries = new Map<string, Entry>();
-  const means = (): { entry: Entry; mean: number }[] =>
+/** Collects the scores of several scorers over many runs, by group and name. */
+function createScoreTally() {
+  const entries = new Map<
+    string,
+    Omit<EvalScore, 'score'> & { group: readonly string[]; scores: number[] }
+  >();
+  const means = () =>
     [...entries.values()].map((entry) => ({
       entry,
       mean: entry.scores.reduce((sum, score) => sum + score, 0) / entry.scores.length,
     }));
 
   return {
-    add({ name: id, score, threshold }, group = []) {
-      const key = JSON.stringify([...group, id]);
-      const entry = entries.get(key) ?? { id, group, threshold, scores: [] };
+    /** Adds a score in its place in the result. */
+    add({ name, score, threshold }: EvalScore, group: readonly string[] = []): void {
+      const key = JSON.stringify([...group, name]);
+      const entry = entries.get(key) ?? { name, group, threshold, scores: [] };
       entries.set(key, entry);
       entry.scores.push(score);
     },
-    scores() {
+    /** Returns the means by group and name. */
+    scores(): EvalScores {
       const scores: Record<string, unknown> = {};
       for (const { entry, mean } of means()) {
         let into = scores;
-        for (const name of entry.group) {
-          into = (into[name] ??= {}) as Record<string, unknown>;
+        for (const place of entry.group) {
+          into = (into[place] ??= {}) as Record<string, unknown>;
         }
-        into[entry.id] = mean;
+        into[entry.name] = mean;
       }
-      return scores as EvalScores;
+      return scores;
     },
-    thresholdResults: () =>
-      means().flatMap(({ entry: { id, threshold }, mean }) =>
+    thresholdResults: (): ThresholdResult[] =>
+      means().flatMap(({ entry: { name: id, threshold }, mean }) =>
         threshold === undefined
           ? []
           : [{ id, passed: keeps(mean, threshold), averageScore: mean, threshold }],
       ),
-    gateResults: () =>
-      means().map(({ entry: { id }, mean }) => ({ id, passed: reaches(mean, 1), score: mean })),
+    gateResults: (): GateResult[] =>
+      means().map(({ entry: { name: id }, mean }) => ({ id, passed: reaches(mean, 1), score: mean })),
   };
 }
 

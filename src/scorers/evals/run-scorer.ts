@@ -15,7 +15,6 @@ import {
 } from './scorer.ts';
 import { InvalidInputError, readErrorMessage, AppError } from '../../domain/errors.ts';
 import type { Verdict } from '../../domain/score.ts';
-import type { JudgeExecution } from '../../judge/judge.ts';
 import { runPromptStep } from './run-prompt-step.ts';
 import { ScorerError, ScorerRunError } from './scorer-error.ts';
 
@@ -43,6 +42,8 @@ export interface ScorerPlan {
 
 /** A run in progress. */
 interface RunState {
+  readonly plan: ScorerPlan;
+  readonly bounds: RunBounds | undefined;
   readonly run: ScorerRunInput & { runId: string };
   readonly results: StepResults;
   readonly completed: StepName[];
@@ -70,18 +71,14 @@ export async function runScorer(
   const bounds = createRunBounds(plan.id, options);
   try {
     const prepared = await prepare(plan, input, bounds);
-    const state: RunState = {
-      run: { ...prepared, runId: prepared.runId || crypto.randomUUID() },
-      results: {},
-      completed: [],
-      reached: {},
-    };
+    const run = { ...prepared, runId: prepared.runId || crypto.randomUUID() };
+    const state: RunState = { plan, bounds, run, results: {}, completed: [], reached: {} };
     for (const step of plan.steps) {
-      if (!(await advance(plan, state, step, bounds))) {
+      if (!(await advance(state, step))) {
         break;
       }
     }
-    return buildResult(plan, state);
+    return buildResult(state);
   } finally {
     bounds?.release();
   }
@@ -104,75 +101,71 @@ async function prepare(
 }
 
 /** Runs one step and stores its result. Returns false when no further step is needed. */
-async function advance(
-  plan: ScorerPlan,
-  state: RunState,
-  step: StepDefinition,
-  bounds: RunBounds | undefined,
-): Promise<boolean> {
+async function advance(state: RunState, step: StepDefinition): Promise<boolean> {
+  const { plan, bounds, completed, reached } = state;
+  const { name } = step;
   try {
     bounds?.signal.throwIfAborted();
-    const work = runStep(plan, state, step, bounds);
+    const work = runStep(state, step);
     const { value, prompt } = bounds === undefined ? await work : await bounds.guard(work);
     if (isNotScorable(value)) {
       const { reason } = value;
-      state.reached.notScorable = reason === undefined ? { step: step.name } : { step: step.name, reason };
+      reached.notScorable = reason === undefined ? { step: name } : { step: name, reason };
       return false;
     }
-    recordStep(plan, state, step.name, value);
-    state.completed.push(step.name);
+    recordStep(state, name, value);
+    completed.push(name);
     if (prompt !== undefined) {
-      state.reached[`${step.name}Prompt`] = prompt;
+      reached[`${name}Prompt`] = prompt;
     }
     return true;
   } catch (error) {
     const cause: unknown = bounds?.signal.aborted ? bounds.signal.reason : error;
-    if (step.name === 'generateReason' && !isCancelled(cause)) {
-      state.reached.reasonError = toReasonError(cause);
+    if (name === 'generateReason' && !isCancelled(cause)) {
+      reached.reasonError = toReasonError(cause);
       return false;
     }
-    throw failure(plan, state, step.name, cause);
+    throw new ScorerRunError({
+      scorerId: plan.id,
+      steps: plan.steps.map((each) => each.name),
+      failedStep: name,
+      completedSteps: [...completed],
+      result: { ...reached },
+      cause,
+    });
   }
 }
 
 async function runStep(
-  plan: ScorerPlan,
-  state: RunState,
+  { plan, bounds, run, results, reached }: RunState,
   step: StepDefinition,
-  bounds: RunBounds | undefined,
 ): Promise<{ value: unknown; prompt?: string }> {
-  const context = buildContext(state, step.name, bounds);
+  const { name } = step;
+  const known = { run, results, abortSignal: bounds?.signal };
+  const context: StepContext =
+    name === 'generateReason' ? Object.assign(known, { score: reached.score }) : known;
   if (typeof step.run === 'function') {
     return { value: await step.run(context) };
   }
-  return runPromptStep(step.name, step.run, context, {
+  return runPromptStep(name, step.run, context, {
     scorerId: plan.id,
     scorerJudge: plan.judge,
-    onExecution: (execution) => noteExecution(state, step.name, execution),
+    onExecution: (execution) => {
+      const judge = (reached.judge ??= {});
+      (judge[name] ??= { executions: [] }).executions.push(execution);
+    },
   });
 }
 
-function buildContext(state: RunState, name: StepName, bounds: RunBounds | undefined): StepContext {
-  const context = { run: state.run, results: state.results, abortSignal: bounds?.signal };
-  return name === 'generateReason' ? Object.assign(context, { score: state.reached.score }) : context;
-}
-
-function recordStep(plan: ScorerPlan, state: RunState, name: StepName, value: unknown): void {
-  switch (name) {
-    case 'preprocess':
-      state.results.preprocessStepResult = value;
-      state.reached.preprocessStepResult = value;
-      return;
-    case 'analyze':
-      state.results.analyzeStepResult = value;
-      state.reached.analyzeStepResult = value;
-      return;
-    case 'generateScore':
-      state.reached.score = readScore(plan.id, value);
-      state.results.generateScoreStepResult = value;
-      return;
-    case 'generateReason':
-      state.reached.reason = value;
+function recordStep({ plan, results, reached }: RunState, name: StepName, value: unknown): void {
+  if (name === 'generateScore') {
+    reached.score = readScore(plan.id, value);
+    results.generateScoreStepResult = value;
+  } else if (name === 'generateReason') {
+    reached.reason = value;
+  } else {
+    results[`${name}StepResult`] = value;
+    reached[`${name}StepResult`] = value;
   }
 }
 
@@ -193,33 +186,16 @@ function readScore(scorerId: string, value: unknown): number {
   });
 }
 
-function noteExecution(state: RunState, name: StepName, execution: JudgeExecution): void {
-  const judge = (state.reached.judge ??= {});
-  (judge[name] ??= { executions: [] }).executions.push(execution);
-}
-
 function toReasonError(cause: unknown): ReasonError {
   const named = cause instanceof Error ? cause.name : 'Error';
   const plain = { name: named, message: readErrorMessage(cause) };
   return cause instanceof AppError ? { ...plain, code: cause.code } : plain;
 }
 
-function failure(plan: ScorerPlan, state: RunState, failedStep: StepName, cause: unknown): ScorerRunError {
-  return new ScorerRunError({
-    scorerId: plan.id,
-    steps: plan.steps.map((step) => step.name),
-    failedStep,
-    completedSteps: [...state.completed],
-    result: { ...state.reached },
-    cause,
-  });
-}
-
-function buildResult(plan: ScorerPlan, state: RunState): ScorerRunResult {
-  const { reached } = state;
+function buildResult({ plan, run, results, reached }: RunState): ScorerRunResult {
   const { score } = reached;
   const result: ScorerRunResult = {
-    ...state.run,
+    ...run,
     reason: reached.reason,
     preprocessStepResult: reached.preprocessStepResult,
     analyzeStepResult: reached.analyzeStepResult,
@@ -242,12 +218,12 @@ function buildResult(plan: ScorerPlan, state: RunState): ScorerRunResult {
   if (reached.reasonError !== undefined) {
     result.reasonError = reached.reasonError;
   }
-  return Object.assign(result, readDetails(plan, state));
+  return Object.assign(result, readDetails(plan, { run, results }));
 }
 
-function readDetails(plan: ScorerPlan, state: RunState): Partial<ScorerRunResult> {
+function readDetails(plan: ScorerPlan, context: StepContext): Partial<ScorerRunResult> {
   try {
-    const { label, verdicts, scores } = plan.details?.({ run: state.run, results: state.results }) ?? {};
+    const { label, verdicts, scores } = plan.details?.(context) ?? {};
     return {
       ...(label === undefined ? {} : { label }),
       ...(verdicts === undefined ? {} : { verdicts }),
@@ -267,16 +243,10 @@ function hookFailure(plan: ScorerPlan, hook: 'prepareRun' | 'details', cause: un
 }
 
 /** Bounds of one run: the caller's abort signal and a time limit. */
-interface RunBounds {
-  readonly signal: AbortSignal;
-  /** Resolves with the result of the work, or rejects with the reason as soon as the run is aborted or out of time. */
-  guard<T>(work: T | Promise<T>): Promise<T>;
-  /** Removes the timers and listeners; call it when the run has ended, with or without success. */
-  release(): void;
-}
+type RunBounds = NonNullable<ReturnType<typeof createRunBounds>>;
 
 /** Creates the bounds of a run; undefined for a run without bounds. Throws `InvalidInputError` for an invalid time. */
-function createRunBounds(scorerId: string, options: ScorerRunOptions): RunBounds | undefined {
+function createRunBounds(scorerId: string, options: ScorerRunOptions) {
   const { abortSignal, timeoutMs } = options;
   if (abortSignal === undefined && timeoutMs === undefined) {
     return undefined;
@@ -298,7 +268,9 @@ function createRunBounds(scorerId: string, options: ScorerRunOptions): RunBounds
   abortSignal?.addEventListener('abort', onAbort, { once: true });
   return {
     signal: controller.signal,
-    guard: (work) => abortWith(work, controller.signal),
+    /** Resolves with the result of the work, or rejects with the reason as soon as the run is aborted or out of time. */
+    guard: <T>(work: T | Promise<T>) => abortWith(work, controller.signal),
+    /** Removes the timers and listeners; call it when the run has ended, with or without success. */
     release: () => {
       clearTimeout(timer);
       abortSignal?.removeEventListener('abort', onAbort);

@@ -1,21 +1,20 @@
+import { StoreUnavailableError } from '../../domain/errors.ts';
+import { sleep } from '../../domain/waits.ts';
 import type {
   HashedSubject,
   PurgeExtent,
   PurgeHashKey,
+  PurgeKind,
   PurgeStore,
   PurgeSubject,
+  TombstoneStore,
 } from '../contracts/purge.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../query-params.ts';
 import { toDateTime } from '../values.ts';
 import { hourOf } from '../aggregates/aggregate-columns.ts';
-import { collectBuried } from './collect-buried.ts';
-import { addItems, listTraceTables } from './collect-items.ts';
 import { HOLDS_ID, idParams, isId, MENTIONS_OF_ID, NAMES_ID, TEXTS } from './find-id.ts';
-import { composedSql, hashParams, hashSql } from './hash-sql.ts';
-import { beginMutation, waitForMutations } from './mutations.ts';
 import { itemsOf, readPurgeTables } from './purge-tables.ts';
-import { createPurgedJobs } from './purged-jobs.ts';
 
 /** Most traces for which the bytes of dead letters are searched: each is searched in each letter. */
 const MAX_SEARCHED = 10_000;
@@ -23,13 +22,40 @@ const MAX_SEARCHED = 10_000;
 /** Longest text of an attribute that is compared with the hash of an id, bytes. */
 const MAX_ID_BYTES = 512;
 
-/** Creates the store of the work of purges. */
+/** First and longest wait between two looks at deletions under way, milliseconds. */
+const FIRST_LOOK_MS = 20;
+const LOOK_EVERY_MS = 1_000;
+
+/** Things that a purge collects: traces, sessions, scores, dead letters, tenants, and hours whose sums are computed again. */
+type ItemKind = 'trace' | 'session' | 'score' | 'letter' | 'tenant' | 'hour';
+
+/** One way to find items: a statement that selects `Tenant` and `Id`. */
+type Finding = readonly [kind: ItemKind, selection: string];
+
+type JobParams = QueryParams & { readonly jobId: string };
+
+/** Creates the store of the work of purges: all of it finds items, and changes the rows that the items name. */
 export function createPurgeStore(database: Database): PurgeStore {
   return {
-    ...createPurgedJobs(database),
     collect: (jobId, subject) => collect(database, jobId, subject),
-    collectByHash: (jobId, subject, key) => collectByHash(database, jobId, { ...subject, key }),
-    collectBuried: (jobId, key, sinceMs) => collectBuried(database, { jobId, key, sinceMs }),
+    async collectByHash(jobId, subject, key) {
+      const { hash, tenant, sinceMs, untilMs } = subject;
+      const params = {
+        jobId,
+        hash,
+        since: toDateTime(sinceMs),
+        until: toDateTime(untilMs),
+        ...hashParams(key),
+      };
+      await addItems(database, findByHash(subject), tenant === undefined ? params : { ...params, tenant });
+    },
+    async collectBuried(jobId, key, sinceMs) {
+      const [buried] = await database.rows('SELECT 1 FROM tombstones LIMIT 1');
+      if (buried !== undefined) {
+        const findings = findBuried(await listTraceTables(database));
+        await addItems(database, findings, { jobId, since: toDateTime(sinceMs), ...hashParams(key) });
+      }
+    },
     complete: (jobId, beforeMs) => complete(database, jobId, beforeMs),
     countMentions: (jobId, subject) => countMentions(database, jobId, subject),
     readExtent: (jobId) => readExtent(database, jobId),
@@ -40,14 +66,50 @@ export function createPurgeStore(database: Database): PurgeStore {
          FROM purge_items FINAL WHERE JobId = {jobId:String} AND Kind IN ('trace', 'session')`,
         { jobId, keyId: key.keyId, ...hashParams(key) },
       ),
-    count: (jobId) => countAll(database, jobId),
-    remove: (jobId, tables, signal) => removeAll(database, { jobId, tables, signal }),
-    reopenSessions: (jobId) => reopenSessions(database, jobId),
+    count: (jobId) => countRows(database, jobId),
+    remove: (jobId, tables, signal) => removeRows(database, { jobId, tables, signal }),
+    // A turn that counts as read now makes the search find the session, which has no decision any more.
+    reopenSessions: (jobId) =>
+      database.insertSelected(
+        `INSERT INTO runs SELECT * REPLACE (now64(3) AS WrittenAt) FROM runs FINAL
+         WHERE Target = 'trace' AND SessionId != '' AND (Tenant, SessionId) IN (SELECT Tenant, Id ${itemsOf(jobId, 'session')})
+         LIMIT 1 BY Tenant, SessionId`,
+        {},
+      ),
+    async findCollected(jobId, texts) {
+      const rows = await database.rows<{ id: string }>(
+        `SELECT DISTINCT Id AS id FROM purge_items
+         WHERE JobId = {jobId:String} AND Kind IN ('trace', 'session') AND Id IN {texts:Array(String)}`,
+        { jobId, texts: [...texts] },
+      );
+      return new Set(rows.map(({ id }) => id));
+    },
+    // Rows of a job that a later one replaced are changed, too: they may stay for long.
+    replaceSpec: (id, spec) =>
+      changeRows(database, [
+        ['jobs', `UPDATE Spec = ${literal(JSON.stringify(spec))} WHERE Id = ${literal(id)}`],
+      ]),
+    removeJob: (id) =>
+      changeRows(database, [
+        ['jobs', `DELETE WHERE Id = ${literal(id)}`],
+        ['job_events', `DELETE WHERE JobId = ${literal(id)}`],
+      ]),
     forget: (jobId) => dropItems(database, jobId, '1'),
   };
 }
 
-async function countAll(database: Database, jobId: string): Promise<Record<string, number>> {
+async function readExtent(database: Database, jobId: string): Promise<PurgeExtent> {
+  const [row] = await database.rows<{ traces: string; sessions: string; tenants: string[] }>(
+    `SELECT countIf(Kind = 'trace') AS traces, countIf(Kind = 'session') AS sessions,
+       arraySort(groupUniqArrayIf(Tenant, Kind IN ('trace', 'session', 'tenant'))) AS tenants
+     FROM purge_items FINAL WHERE JobId = {jobId:String}`,
+    { jobId },
+  );
+  const [traces, sessions] = [Number(row?.traces ?? 0), Number(row?.sessions ?? 0)];
+  return { traces, sessions, tenants: row?.tenants ?? [] };
+}
+
+async function countRows(database: Database, jobId: string): Promise<Record<string, number>> {
   const counts = (await readPurgeTables(database, jobId)).map(
     ({ name, condition }) => `SELECT '${name}' AS owner, count() AS n FROM ${name} WHERE ${condition}`,
   );
@@ -57,26 +119,18 @@ async function countAll(database: Database, jobId: string): Promise<Record<strin
   return Object.fromEntries(rows.map(({ owner, n }) => [owner, Number(n)]));
 }
 
-async function removeAll(
+async function removeRows(
   database: Database,
   { jobId, tables, signal }: { jobId: string; tables: readonly string[]; signal: AbortSignal },
 ): Promise<void> {
-  const known = await readPurgeTables(database, jobId);
-  const changed = known.filter(({ name }) => tables.includes(name));
-  for (const { name, condition, update } of changed) {
-    const change = update === undefined ? 'DELETE' : `UPDATE ${update}`;
-    await beginMutation(database, name, `${change} WHERE ${condition}`);
-  }
-  await waitForMutations(
-    database,
-    changed.map(({ name }) => name),
-    signal,
-  );
-  await touchHours(database, jobId);
-}
-
-/** Has the hours of the deleted scores and decisions computed again. Tenants that are purged as a whole lose their aggregates, too. */
-async function touchHours(database: Database, jobId: string): Promise<void> {
+  const changes = (await readPurgeTables(database, jobId))
+    .filter(({ name }) => tables.includes(name))
+    .map(({ name, condition, update }): Change => [
+      name,
+      `${update === undefined ? 'DELETE' : `UPDATE ${update}`} WHERE ${condition}`,
+    ]);
+  await changeRows(database, changes, signal);
+  // The hours of the deleted scores and decisions are computed again. Tenants that are purged as a whole lose their sums, too.
   await database.insertSelected(
     `INSERT INTO aggregate_touches (Tenant, Bucket)
      SELECT Tenant, fromUnixTimestamp64Milli(toInt64(Id)) FROM purge_items FINAL
@@ -85,49 +139,160 @@ async function touchHours(database: Database, jobId: string): Promise<void> {
   );
 }
 
+/** Creates the store of tombstones. */
+export function createTombstoneStore(database: Database): TombstoneStore {
+  return {
+    write: ({ kind, tenant, hash, keyId }, jobId) =>
+      database.insertRows('tombstones', [
+        { Tenant: tenant, Kind: kind, Hash: hash, KeyId: keyId, JobId: jobId },
+      ]),
+    async *read(sinceMs) {
+      const rows = database.stream(
+        `SELECT Kind, Tenant, Hash, KeyId, toUnixTimestamp64Milli(WrittenAt) FROM tombstones
+         WHERE WrittenAt >= fromUnixTimestamp64Milli({sinceMs:Int64})`,
+        { sinceMs: Math.max(0, Math.trunc(sinceMs)) },
+      );
+      for await (const batch of rows) {
+        yield batch.map(({ columns }) => {
+          const [kind, tenant, hash, keyId, atMs] = columns as [PurgeKind, ...string[]];
+          return { kind, tenant: tenant ?? '', hash: hash ?? '', keyId: keyId ?? '', atMs: Number(atMs) };
+        });
+      }
+    },
+  };
+}
+
+/** Adds the items that some findings name to a job, one finding after the other. */
+export async function addItems(
+  database: Pick<Database, 'isReplicated' | 'rows' | 'insertSelected'>,
+  findings: readonly Finding[],
+  params: JobParams,
+): Promise<void> {
+  const settings = database.isReplicated ? await onEveryReplica(database) : '';
+  for (const [kind, selection] of findings) {
+    await database.insertSelected(
+      `INSERT INTO purge_items (JobId, Kind, Tenant, Id) ${settings}
+       SELECT DISTINCT {jobId:String}, '${kind}', toString(Tenant), toString(Id) FROM (${selection}) AS found`,
+      params,
+    );
+  }
+}
+
+/** Returns settings of an insert that waits for every replica: each deletes what its own copy of the items names. */
+async function onEveryReplica(database: Pick<Database, 'rows'>): Promise<string> {
+  const [row] = await database.rows<{ replicas: number }>(
+    `SELECT max(total_replicas) AS replicas FROM system.replicas
+     WHERE database = currentDatabase() AND table = 'purge_items'`,
+  );
+  return `SETTINGS insert_quorum = ${row?.replicas ?? 1}`;
+}
+
 /** Deletes items of a job. */
-async function dropItems(database: Database, jobId: string, condition: string): Promise<void> {
-  await beginMutation(database, 'purge_items', `DELETE WHERE JobId = '${jobId}' AND (${condition})`);
-  await waitForMutations(database, ['purge_items']);
+function dropItems(database: Database, jobId: string, condition: string): Promise<void> {
+  return changeRows(database, [['purge_items', `DELETE WHERE JobId = '${jobId}' AND (${condition})`]]);
+}
+
+type Change = readonly [table: string, change: string];
+
+/** SQL for a text: a mutation takes no parameters. */
+function literal(text: string): string {
+  return `base64Decode('${Buffer.from(text).toString('base64')}')`;
+}
+
+/**
+ * Changes rows of tables, and waits until they are rewritten, however long it takes, or until the signal is aborted. Of replicas, the one
+ * that answers; Keeper has the others do the same.
+ */
+async function changeRows(
+  database: Database,
+  changes: readonly Change[],
+  signal?: AbortSignal,
+): Promise<void> {
+  const { isReplicated, name } = database;
+  // The items of a job stay as they are while its rows are deleted, so all replicas delete the same.
+  const settings = `mutations_sync = 0${isReplicated ? ', allow_nondeterministic_mutations = 1' : ''}`;
+  for (const [table, change] of changes) {
+    await database.command(`ALTER TABLE ${table} ${change} SETTINGS ${settings}`);
+  }
+  if (isReplicated) {
+    // Another replica than the one that was asked hears of a mutation later.
+    await sleep(LOOK_EVERY_MS, signal);
+  }
+  const tables = changes.map(([table]) => table);
+  for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(2 * waitMs, LOOK_EVERY_MS)) {
+    const [row] = await database.rows<{ open: string; fault: string }>(
+      `SELECT count() AS open, max(latest_fail_reason) AS fault FROM system.mutations
+       WHERE database = {name:String} AND table IN {tables:Array(String)} AND NOT is_done`,
+      { name, tables },
+    );
+    if (row === undefined || Number(row.open) === 0 || signal?.aborted === true) {
+      return;
+    }
+    if (row.fault !== '') {
+      throw new StoreUnavailableError(`a deletion fails (${tables.join(', ')}): ${row.fault}`);
+    }
+    await sleep(waitMs, signal);
+  }
+}
+
+/** Lists the tables that name traces. */
+async function listTraceTables(database: Database): Promise<string[]> {
+  const tables = await readPurgeTables(database, '');
+  return tables.filter(({ namesTrace }) => namesTrace).map(({ name }) => name);
+}
+
+/** Returns SQL for the hash of an id (`PurgeKey.compute`). It needs `hashParams`. The arguments are SQL expressions. */
+function hashSql(kind: string, tenant: string, id: string): string {
+  const text = `concat(${kind}, ':', toString(length(${tenant})), ':', ${tenant}, ':', ${id})`;
+  return `lower(hex(SHA256(concat(unhex({outer:String}), SHA256(concat(unhex({inner:String}), ${text}))))))`;
+}
+
+/** Returns SQL for the form of a user's or a session's id that is hashed. */
+function composedSql(id: string): string {
+  return `normalizeUTF8NFC(toValidUTF8(${id}))`;
+}
+
+function hashParams({ inner, outer }: PurgeHashKey): QueryParams {
+  return { inner, outer };
+}
+
+/** Returns SQL for the condition on the tenant of a subject. */
+function ofTenant(tenant: string | undefined): string {
+  return tenant === undefined ? '1' : 'Tenant = {tenant:String}';
 }
 
 async function collect(database: Database, jobId: string, subject: PurgeSubject): Promise<void> {
   const { kind, id, tenant } = subject;
   const params = { jobId, ...idParams(id), ...(tenant === undefined ? {} : { tenant }) };
-  const ofTenant = tenant === undefined ? '1' : 'Tenant = {tenant:String}';
+  const isOurs = ofTenant(tenant);
   if (kind === 'trace' || kind === 'tenant') {
-    const named =
-      kind === 'trace' ? `TraceId = {id:String} AND ${ofTenant}` : "Tenant = {id:String} AND TraceId != ''";
-    for (const table of await listTraceTables(database)) {
-      await addItems(database, 'trace', `SELECT Tenant, TraceId AS Id FROM ${table} WHERE ${named}`, params);
-    }
-    if (kind === 'tenant') {
-      await addItems(database, 'tenant', "SELECT {id:String} AS Tenant, '' AS Id", params);
-    }
+    const isNamed =
+      kind === 'trace' ? `TraceId = {id:String} AND ${isOurs}` : "Tenant = {id:String} AND TraceId != ''";
+    const traces = (await listTraceTables(database)).map((table): Finding => [
+      'trace',
+      `SELECT Tenant, TraceId AS Id FROM ${table} WHERE ${isNamed}`,
+    ]);
+    const whole: Finding = ['tenant', "SELECT {id:String} AS Tenant, '' AS Id"];
+    await addItems(database, kind === 'tenant' ? [...traces, whole] : traces, params);
     return;
   }
-  for await (const { rows, day } of listRowsByDay(database, ofTenant)) {
+  for await (const { rows, day } of listRowsByDay(database, isOurs)) {
     const named = `SELECT Tenant, TraceId AS Id FROM (${rows} AND TraceId != '') WHERE ${NAMES_ID}`;
-    await addItems(database, 'trace', named, { ...params, day });
+    await addItems(database, [['trace', named]], { ...params, day });
   }
   // An agent or a service may have the name of a person.
   const columns = kind === 'user' ? ['UserId', 'Agent', 'ServiceName'] : ['SessionId'];
-  for (const table of ['runs', 'scores']) {
-    const rows = `FROM ${table} WHERE ${isId(columns)} AND ${ofTenant}`;
-    await addItems(database, 'trace', `SELECT Tenant, TraceId AS Id ${rows} AND TraceId != ''`, params);
-    await addItems(
-      database,
-      'session',
-      `SELECT Tenant, SessionId AS Id ${rows} AND SessionId != '' AND ${kind === 'session' ? '1' : "TraceId = ''"}`,
-      params,
-    );
-  }
-  await addItems(
-    database,
-    'letter',
-    `SELECT Tenant, Id FROM (SELECT Tenant, Id, base64Decode(Body) AS text FROM dead_letters WHERE ${ofTenant}) WHERE ${HOLDS_ID}`,
-    params,
-  );
+  const findings = ['runs', 'scores'].flatMap((table): Finding[] => {
+    const rows = `FROM ${table} WHERE ${isId(columns)} AND ${isOurs}`;
+    const ofSession = `SessionId != '' AND ${kind === 'session' ? '1' : "TraceId = ''"}`;
+    return [
+      ['trace', `SELECT Tenant, TraceId AS Id ${rows} AND TraceId != ''`],
+      ['session', `SELECT Tenant, SessionId AS Id ${rows} AND ${ofSession}`],
+    ];
+  });
+  const letters = `SELECT Tenant, Id, base64Decode(Body) AS text FROM dead_letters WHERE ${isOurs}`;
+  const holding: Finding = ['letter', `SELECT Tenant, Id FROM (${letters}) WHERE ${HOLDS_ID}`];
+  await addItems(database, [...findings, holding], params);
 }
 
 /** Lists a selection of the texts of each table and day, so that no statement reads for too long. */
@@ -156,8 +321,7 @@ async function countMentions(
     return 0;
   }
   const params = { ...idParams(id), ...(tenant === undefined ? {} : { tenant }) };
-  const stays = `${tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
-    AND (Tenant, TraceId) NOT IN (SELECT Tenant, Id ${itemsOf(jobId, 'trace')})`;
+  const stays = `${ofTenant(tenant)} AND (Tenant, TraceId) NOT IN (SELECT Tenant, Id ${itemsOf(jobId, 'trace')})`;
   const count = async (rows: string, more: QueryParams): Promise<number> => {
     const sql = `SELECT toString(sum(${MENTIONS_OF_ID})) AS n FROM (${rows})`;
     const [row] = await database.rows<{ n: string }>(sql, { ...params, ...more });
@@ -172,18 +336,58 @@ async function countMentions(
   return mentions;
 }
 
-/** Texts of each table that may be the id of a user or a session, and the condition on its times. */
-function listHashedTexts(kind: HashedSubject['kind']): readonly (readonly [string, string, string])[] {
+/** Finds the traces of a subject by the hash of its id: in all texts of what arrived in a range of time. */
+function findByHash({ kind, tenant }: HashedSubject): Finding[] {
   const arrived = "ArrivedAt BETWEEN {since:DateTime64(3, 'UTC')} AND {until:DateTime64(3, 'UTC')}";
   const evidence =
     "WrittenAt >= {since:DateTime64(3, 'UTC')} AND EvidenceUntil <= {until:DateTime64(3, 'UTC')}";
   const column = kind === 'session' ? 'SessionId' : 'UserId';
-  return [
+  const sources = [
     ['otel_traces', TEXTS.otel_traces, arrived],
     ['otel_logs', TEXTS.otel_logs, arrived],
     ['runs', `[${column}]`, evidence],
     ['scores', `[${column}]`, evidence],
-  ];
+  ] as const;
+  const isSame = (idTenant: string, id: string) => `${hashSql(`'${kind}'`, idTenant, id)} = {hash:String}`;
+  const isText = `length(text) <= ${MAX_ID_BYTES} AND ${isSame('Tenant', composedSql('text'))}`;
+  const isOfSubject = (texts: string) =>
+    ({
+      trace: isSame('Tenant', 'TraceId'),
+      tenant: isSame("''", 'Tenant'),
+      session: `arrayExists(text -> ${isText}, ${texts})`,
+      user: `arrayExists(text -> ${isText}, ${texts})`,
+    })[kind];
+  return sources.map(([table, texts, inTime]) => [
+    'trace',
+    `SELECT Tenant, TraceId AS Id FROM ${table}
+     WHERE ${inTime} AND TraceId != '' AND ${ofTenant(tenant)} AND ${isOfSubject(texts)}`,
+  ]);
+}
+
+/** Finds what has a tombstone and rows nevertheless (`PurgeStore.collectBuried`). */
+function findBuried(traceTables: readonly string[]): Finding[] {
+  const buried = (kind: PurgeKind) => `SELECT Hash FROM tombstones WHERE Kind = '${kind}'`;
+  const traces = traceTables.map((table): Finding => [
+    'trace',
+    `SELECT Tenant, TraceId AS Id FROM (SELECT DISTINCT Tenant, TraceId FROM ${table} WHERE TraceId != '')
+     WHERE ${hashSql("'trace'", 'Tenant', 'TraceId')} IN (${buried('trace')})`,
+  ]);
+  // A session that was scored again after its tombstone has younger rows only.
+  const sessions = ['runs', 'scores'].map((table): Finding => [
+    'session',
+    `SELECT found.Tenant AS Tenant, SessionId AS Id FROM (
+       SELECT Tenant, SessionId, min(WrittenAt) AS FirstWritten FROM ${table}
+       WHERE TraceId = '' AND SessionId != '' GROUP BY Tenant, SessionId) AS found
+     INNER JOIN (SELECT Hash, max(WrittenAt) AS BuriedAt FROM tombstones WHERE Kind = 'session' GROUP BY Hash) AS buried
+       ON ${hashSql("'session'", 'found.Tenant', composedSql('SessionId'))} = buried.Hash
+     WHERE FirstWritten <= BuriedAt`,
+  ]);
+  const tenants = ['runs', 'decisions'].map((table): Finding => [
+    'tenant',
+    `SELECT Tenant, '' AS Id FROM (SELECT DISTINCT Tenant FROM ${table})
+     WHERE ${hashSql("'tenant'", "''", 'Tenant')} IN (${buried('tenant')} AND WrittenAt >= {since:DateTime64(3, 'UTC')})`,
+  ]);
+  return [...traces, ...sessions, ...tenants];
 }
 
 /** Times whose hours are sums for the pages, by the table. */
@@ -192,55 +396,6 @@ const SUMMED_TIMES = new Map([
   ['decisions', 'EvidenceUntil'],
 ]);
 
-/** Adds the hours of the scores and decisions that a purge deletes. */
-async function addHours(
-  database: Database,
-  tables: readonly { readonly name: string; readonly condition: string }[],
-  params: QueryParams & { readonly jobId: string },
-): Promise<void> {
-  for (const { name, condition } of tables) {
-    const time = SUMMED_TIMES.get(name);
-    if (time !== undefined) {
-      const hours = `SELECT Tenant, toUnixTimestamp64Milli(${hourOf(time)}) AS Id FROM ${name} WHERE ${condition}`;
-      await addItems(database, 'hour', hours, params);
-    }
-  }
-}
-
-async function collectByHash(
-  database: Database,
-  jobId: string,
-  { kind, hash, tenant, sinceMs, untilMs, key }: HashedSubject & { readonly key: PurgeHashKey },
-): Promise<void> {
-  const params = {
-    jobId,
-    hash,
-    since: toDateTime(sinceMs),
-    until: toDateTime(untilMs),
-    ...hashParams(key),
-    ...(tenant === undefined ? {} : { tenant }),
-  };
-  const isSame = (idTenant: string, id: string) => `${hashSql(`'${kind}'`, idTenant, id)} = {hash:String}`;
-  const isOfSubject = (texts: string): string => {
-    if (kind === 'trace') {
-      return isSame('Tenant', 'TraceId');
-    }
-    return kind === 'tenant'
-      ? isSame("''", 'Tenant')
-      : `arrayExists(text -> length(text) <= ${MAX_ID_BYTES} AND ${isSame('Tenant', composedSql('text'))}, ${texts})`;
-  };
-  for (const [table, texts, inTime] of listHashedTexts(kind)) {
-    await addItems(
-      database,
-      'trace',
-      `SELECT Tenant, TraceId AS Id FROM ${table}
-       WHERE ${inTime} AND TraceId != '' AND ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
-         AND ${isOfSubject(texts)}`,
-      params,
-    );
-  }
-}
-
 async function complete(database: Database, jobId: string, beforeMs: number | undefined): Promise<void> {
   const params = { jobId };
   const traces = `(SELECT Tenant, Id ${itemsOf(jobId, 'trace')})`;
@@ -248,47 +403,38 @@ async function complete(database: Database, jobId: string, beforeMs: number | un
   const ofRun = "FROM decisions WHERE startsWith(Reason, 'part_of_run')";
   const owner = "extract(Reason, '[0-9a-f]{32}')";
   // A run that came as several traces is purged as a whole: first its owner, then all its pieces.
-  await addItems(
-    database,
-    'trace',
-    `SELECT Tenant, ${owner} AS Id ${ofRun} AND (Tenant, TraceId) IN ${traces}`,
-    params,
-  );
-  await addItems(
-    database,
-    'trace',
-    `SELECT Tenant, TraceId AS Id ${ofRun} AND (Tenant, ${owner}) IN ${traces}`,
-    params,
-  );
+  const pieces: Finding[] = [
+    ['trace', `SELECT Tenant, ${owner} AS Id ${ofRun} AND (Tenant, TraceId) IN ${traces}`],
+    ['trace', `SELECT Tenant, TraceId AS Id ${ofRun} AND (Tenant, ${owner}) IN ${traces}`],
+  ];
+  await addItems(database, pieces, params);
   if (beforeMs !== undefined) {
     await leaveOutYoung(database, jobId, beforeMs);
   }
-  for (const table of ['runs', 'scores']) {
-    await addItems(
-      database,
-      'session',
-      `SELECT Tenant, SessionId AS Id FROM ${table} WHERE SessionId != '' AND (Tenant, TraceId) IN ${traces}`,
-      params,
-    );
-  }
-  for (const table of ['scores', 'score_arrivals']) {
-    const ofSession = table === 'scores' ? `OR (TraceId = '' AND (Tenant, SessionId) IN ${sessions})` : '';
-    await addItems(
-      database,
-      'score',
-      `SELECT Tenant, ScoreId AS Id FROM ${table} WHERE (Tenant, TraceId) IN ${traces} ${ofSession}`,
-      params,
-    );
-  }
-  const tables = await readPurgeTables(database, jobId);
-  await addHours(database, tables, params);
-  // Bytes of records hold a trace id as text or in binary.
+  const ofSessions = `SessionId != '' AND (Tenant, TraceId) IN ${traces}`;
+  const scoresOf = `WHERE (Tenant, TraceId) IN ${traces}`;
+  const orOfSession = `OR (TraceId = '' AND (Tenant, SessionId) IN ${sessions})`;
+  const hours = (await readPurgeTables(database, jobId)).flatMap(({ name, condition }): Finding[] => {
+    const time = SUMMED_TIMES.get(name);
+    const hour = time === undefined ? '' : `toUnixTimestamp64Milli(${hourOf(time)})`;
+    return hour === '' ? [] : [['hour', `SELECT Tenant, ${hour} AS Id FROM ${name} WHERE ${condition}`]];
+  });
   await addItems(
     database,
-    'letter',
-    `WITH (SELECT groupArray(${MAX_SEARCHED + 1})(Id) ${itemsOf(jobId, 'trace')}) AS ids
-     SELECT Tenant, Id FROM dead_letters WHERE Body != '' AND length(ids) <= ${MAX_SEARCHED} AND arrayExists(
-       id -> position(base64Decode(Body), id) > 0 OR position(base64Decode(Body), unhex(id)) > 0, ids)`,
+    [
+      ['session', `SELECT Tenant, SessionId AS Id FROM runs WHERE ${ofSessions}`],
+      ['session', `SELECT Tenant, SessionId AS Id FROM scores WHERE ${ofSessions}`],
+      ['score', `SELECT Tenant, ScoreId AS Id FROM scores ${scoresOf} ${orOfSession}`],
+      ['score', `SELECT Tenant, ScoreId AS Id FROM score_arrivals ${scoresOf}`],
+      ...hours,
+      // Bytes of records hold a trace id as text or in binary.
+      [
+        'letter',
+        `WITH (SELECT groupArray(${MAX_SEARCHED + 1})(Id) ${itemsOf(jobId, 'trace')}) AS ids
+         SELECT Tenant, Id FROM dead_letters WHERE Body != '' AND length(ids) <= ${MAX_SEARCHED} AND arrayExists(
+           id -> position(base64Decode(Body), id) > 0 OR position(base64Decode(Body), unhex(id)) > 0, ids)`,
+      ],
+    ],
     params,
   );
 }
@@ -305,29 +451,5 @@ async function leaveOutYoung(database: Database, jobId: string, beforeMs: number
     `Kind IN ('tenant', 'session') OR Kind = 'trace' AND (Tenant, Id) IN (
        SELECT Tenant, TraceId FROM trace_activity WHERE LastArrival >= ${since}
        UNION ALL ${young.join(' UNION ALL ')})`,
-  );
-}
-
-async function readExtent(database: Database, jobId: string): Promise<PurgeExtent> {
-  const [row] = await database.rows<{ traces: string; sessions: string; tenants: string[] }>(
-    `SELECT countIf(Kind = 'trace') AS traces, countIf(Kind = 'session') AS sessions,
-       arraySort(groupUniqArrayIf(Tenant, Kind IN ('trace', 'session', 'tenant'))) AS tenants
-     FROM purge_items FINAL WHERE JobId = {jobId:String}`,
-    { jobId },
-  );
-  return {
-    traces: Number(row?.traces ?? 0),
-    sessions: Number(row?.sessions ?? 0),
-    tenants: row?.tenants ?? [],
-  };
-}
-
-/** A turn that counts as read now makes the search find the session, which has no decision any more. */
-async function reopenSessions(database: Database, jobId: string): Promise<void> {
-  await database.insertSelected(
-    `INSERT INTO runs SELECT * REPLACE (now64(3) AS WrittenAt) FROM runs FINAL
-     WHERE Target = 'trace' AND SessionId != '' AND (Tenant, SessionId) IN (SELECT Tenant, Id ${itemsOf(jobId, 'session')})
-     LIMIT 1 BY Tenant, SessionId`,
-    {},
   );
 }

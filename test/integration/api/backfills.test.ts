@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseConfig } from '../../../src/configuration.ts';
-import { configureBackfillKind } from '../../../src/backfill/configured-backfill.ts';
+import { configureBackfillKind } from '../../../src/jobs/configured-backfill.ts';
 import { createConfiguredScoring } from '../../../src/scoring/setup/configured-scoring.ts';
 import { loadScorerKit } from '../../../src/scoring/setup/scorer-kit.ts';
 import { readTrace } from '../../../src/conventions/index.ts';

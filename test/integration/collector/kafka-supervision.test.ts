@@ -4,8 +4,8 @@ import type {
   KafkaConsumer,
   KafkaRecord,
   OnBatch,
-} from '../../../collector/receivers/kafka/kafka-client.ts';
-import type { KafkaSource } from '../../../collector/receivers/kafka/take-batch.ts';
+  KafkaSource,
+} from '../../../collector/receivers/kafka/take-batch.ts';
 import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Keep } from '../../../collector/otlp/row-limits.ts';
+import type { Keep } from '../../../collector/limits.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
 import { STUB_MARK } from '../../../src/conventions/kept-content.ts';
 import type { TraceData } from '../../../src/domain/trace/span.ts';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { bearerTokens } from '../../../collector/receivers/bearer-tokens.ts';
+import { bearerTokens } from '../../../collector/receivers/receiver.ts';
 import { StoreRejectedError } from '../../../src/domain/errors.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { framed, grpcCall } from '../../support/collector/grpc-call.ts';

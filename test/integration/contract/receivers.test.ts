@@ -1,7 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Collector, startCollector } from '../../../collector/collector.ts';
-import { bearerTokens } from '../../../collector/receivers/bearer-tokens.ts';
-import type { ReceiverDefinition } from '../../../collector/receivers/receiver-definition.ts';
+import { bearerTokens, type ReceiverDefinition } from '../../../collector/receivers/receiver.ts';
 import { RECEIVERS } from '../../../src/components.ts';
 import { configSchema, parseConfig } from '../../../src/configuration.ts';
 import { listReceivers } from '../../../src/config/schema/components.ts';

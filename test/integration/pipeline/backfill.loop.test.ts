@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { BACKFILL } from '../../../src/backfill/backfill-job.ts';
+import { BACKFILL } from '../../../src/jobs/stored-job.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { sha256Hex } from '../../../src/domain/identity.ts';
 import { openJob } from '../../../src/jobs/follow-job.ts';

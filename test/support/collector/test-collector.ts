@@ -1,6 +1,6 @@
 import { type Collector, type CollectorOptions, startCollector } from '../../../collector/collector.ts';
-import { describeReader } from '../../../collector/receivers/kafka/describe-reader.ts';
 import {
+  describeReader,
   type KafkaReceiver,
   type KafkaReceiverOptions,
   startKafkaReceiver,

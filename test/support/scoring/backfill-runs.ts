@@ -1,23 +1,24 @@
-import { backfillKind } from '../../../src/backfill/backfill-job.ts';
-import { readBackfillReport, type BackfillReport } from '../../../src/backfill/backfill-report.ts';
+import { backfillKind } from '../../../src/jobs/backfill.ts';
 import {
   computeBackfillId,
   describeRules,
-  type BackfillRange,
+  readBackfillReport,
+  type BackfillReport,
   type BackfillSpec,
-} from '../../../src/backfill/backfill-spec.ts';
-import { dryRunBackfill, type DryRun } from '../../../src/backfill/dry-run.ts';
+} from '../../../src/jobs/stored-job.ts';
+import { dryRunBackfill, type DryRun } from '../../../src/jobs/dry-run.ts';
 import type { PriceTable } from '../../../src/domain/money/model-prices.ts';
 import { AppError } from '../../../src/domain/errors.ts';
-import type { JobRun } from '../../../src/jobs/job-kind.ts';
+import type { JobKind, JobRun } from '../../../src/jobs/job-kind.ts';
 import type { Scoring } from '../../../src/scoring/scoring.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import { NO_SESSION_WAIT, type SessionSettings } from '../../../src/scoring/sessions/score-session.ts';
 import type { CallSize } from '../../../src/store/contracts/judge-use.ts';
+import type { JobRange } from '../../../src/jobs/selection.ts';
 import type { Job, JobProgress } from '../../../src/store/contracts/jobs.ts';
 
 /** Backfill as a test asks for it. */
-export interface AskedBackfill extends BackfillRange {
+export interface AskedBackfill extends JobRange {
   readonly rules: readonly Rule[];
   readonly liveRules?: readonly Rule[];
   readonly sessions?: SessionSettings;
@@ -86,13 +87,13 @@ export function createBackfillKind(
   });
 }
 
-/** Builds a stored job of a backfill. */
-export function buildBackfillJob(asked: AskedBackfill): Job {
+/** Builds a stored job. */
+export function buildJob(kind: string, spec: object, parts: Partial<Job> = {}): Job {
   return {
     id: 'job',
-    kind: 'backfill',
-    tenant: asked.tenant ?? '',
-    spec: { ...buildBackfillSpec(asked) },
+    kind,
+    tenant: '',
+    spec: { ...spec },
     status: 'running',
     checkpoint: null,
     report: {},
@@ -104,43 +105,79 @@ export function buildBackfillJob(asked: AskedBackfill): Job {
     startedAtMs: 0,
     finishedAtMs: null,
     version: 1,
-    ...asked.from,
+    ...parts,
   };
 }
 
-/** Runs a backfill in this process under a lease that is never lost. Throws what its work throws, with the progress as `saved`. */
-export async function runBackfill(scoring: Scoring, asked: AskedBackfill): Promise<RanBackfill> {
-  const job = buildBackfillJob(asked);
+/** Result of a job in this process: its last progress, or the error and the progress that was stored before it. */
+export interface RanJob {
+  readonly progress: JobProgress | undefined;
+  readonly saved: JobProgress | undefined;
+  readonly error: unknown;
+}
+
+/**
+ * Runs a job under a lease.
+ * @param options.onSave called with each stored progress; throwing there is a stop of the process, which keeps nothing
+ * @param options.checks number of checks after which the lease is lost
+ */
+export async function runJob(
+  kind: JobKind,
+  job: Job,
+  {
+    onSave = () => undefined,
+    checks = Infinity,
+  }: { readonly onSave?: ((progress: JobProgress) => void) | undefined; readonly checks?: number } = {},
+): Promise<RanJob> {
   const stop = new AbortController();
-  let saved: JobProgress | undefined = asked.from;
+  let saved: JobProgress | undefined;
+  let left = checks;
   const check = async () => {
-    if (stop.signal.aborted) {
+    left -= 1;
+    if (stop.signal.aborted || left < 0) {
       throw new Stopped();
     }
   };
   const run: JobRun = {
     signal: stop.signal,
     check,
-    // A stop is a kill here: it keeps nothing.
     keep: () => undefined,
     save: async (progress) => {
       await check();
       saved = structuredClone(progress);
       try {
-        asked.onSave?.(readBackfillReport(progress.report));
+        onSave(progress);
       } catch (error) {
         stop.abort();
         throw error;
       }
     },
   };
-  const rule = `backfill:${computeBackfillId(buildBackfillSpec(asked), job.tenant)}`;
   try {
-    const { report, costUsd } = await createBackfillKind(scoring, asked).run(job, run);
-    return { ...readBackfillReport(report), costUsd, rule, saved };
+    return { progress: await kind.run(job, run), saved, error: null };
   } catch (error) {
-    throw Object.assign(error as Error, { saved });
+    return { progress: saved, saved, error };
   }
+}
+
+/** Builds a stored job of a backfill. */
+export function buildBackfillJob(asked: AskedBackfill): Job {
+  return buildJob('backfill', buildBackfillSpec(asked), { tenant: asked.tenant ?? '', ...asked.from });
+}
+
+/** Runs a backfill in this process. Throws what its work throws, with the progress as `saved`. */
+export async function runBackfill(scoring: Scoring, asked: AskedBackfill): Promise<RanBackfill> {
+  const job = buildBackfillJob(asked);
+  const { onSave } = asked;
+  const ran = await runJob(createBackfillKind(scoring, asked), job, {
+    onSave: ({ report }) => onSave?.(readBackfillReport(report)),
+  });
+  const saved = ran.saved ?? asked.from;
+  if (ran.error !== null) {
+    throw Object.assign(ran.error as Error, { saved });
+  }
+  const rule = `backfill:${computeBackfillId(buildBackfillSpec(asked), job.tenant)}`;
+  return { ...readBackfillReport(ran.progress?.report), costUsd: ran.progress?.costUsd ?? 0, rule, saved };
 }
 
 /** Counts what a backfill would do. */

@@ -1,9 +1,8 @@
 import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../../../collector/batcher.ts';
-import { BlockInserter } from '../../../collector/block-inserter.ts';
+import { BlockInserter, createInsertHealth } from '../../../collector/block-inserter.ts';
 import { createCounter } from '../../../collector/counts.ts';
-import { createInsertHealth } from '../../../collector/insert-health.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
 import type { RowPiece } from '../../../collector/otlp/row-pieces.ts';

@@ -1,8 +1,7 @@
 import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
 import { describe, expect, it } from 'vitest';
-import { BlockInserter, type SentPiece } from '../../../collector/block-inserter.ts';
+import { BlockInserter, type SentPiece, createInsertHealth } from '../../../collector/block-inserter.ts';
 import { createCounter } from '../../../collector/counts.ts';
-import { createInsertHealth } from '../../../collector/insert-health.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';

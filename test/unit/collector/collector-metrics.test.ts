@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { collectorChecks } from '../../../collector/collector-checks.ts';
-import { collectorReadings, metricListener } from '../../../collector/collector-metrics.ts';
-import type { CollectorStats } from '../../../collector/collector.ts';
+import {
+  collectorChecks,
+  collectorReadings,
+  metricListener,
+  type CollectorStats,
+} from '../../../collector/collector.ts';
 import { createCounter } from '../../../collector/counts.ts';
-import { describeReader } from '../../../collector/receivers/kafka/describe-reader.ts';
-import type { KafkaStatus } from '../../../collector/receivers/kafka/kafka-receiver.ts';
+import { describeReader, type KafkaStatus } from '../../../collector/receivers/kafka/kafka-receiver.ts';
 import { createMemoryLimiter } from '../../../collector/memory-limiter.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { ingestOptions } from '../../../collector/configured-ingest.ts';
+import { ingestOptions } from '../../../collector/collector.ts';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
-import { listenOptions } from '../../../collector/receivers/listen-options.ts';
+import { listenOptions } from '../../../collector/receivers/otlp-definitions.ts';
 import { type ConfigInput, parseConfig } from '../../../src/configuration.ts';
 
 const FILES = new URL('../../fixtures/tls/', import.meta.url);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createInsertHealth } from '../../../collector/insert-health.ts';
+import { createInsertHealth } from '../../../collector/block-inserter.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
 
 const FULL = new StoreUnavailableError('no space left');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
-import { dropPurgedRows } from '../../../collector/purged-rows.ts';
+import { dropPurgedRows } from '../../../collector/otlp/row-pieces.ts';
 import { NOTHING_PURGED, type PurgedTraces } from '../../../src/store/contracts/purge.ts';
 import {
   attribute,

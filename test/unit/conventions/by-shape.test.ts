@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { joinTraces, listFacts, pieceOf, readTrace, surveyTrace } from '../../../src/conventions/index.ts';
-import { readStepKinds } from '../../../src/conventions/step-kinds.ts';
+import { readStepKinds } from '../../../src/conventions/normalise-trace.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { TraceData } from '../../../src/domain/trace/span.ts';
 import { buildLog, buildSpan, buildTrace } from '../../support/builders/spans.ts';

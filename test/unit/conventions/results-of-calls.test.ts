@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { bindResults } from '../../../src/conventions/messages/bind-results.ts';
+import { bindResults } from '../../../src/conventions/messages/read-messages.ts';
 import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { NormalMessage, NormalPart } from '../../../src/conventions/normalised-span.ts';

@@ -1,6 +1,6 @@
 import { ClickHouseError } from '@clickhouse/client';
 import { describe, expect, it } from 'vitest';
-import { addItems } from '../../../src/store/purge/collect-items.ts';
+import { addItems } from '../../../src/store/purge/purge-store.ts';
 import {
   findTableFault,
   renderReplicated,
@@ -109,8 +109,7 @@ describe('a statement on replicated tables', () => {
           rows: async <Row>() => [{ replicas: 3 }] as Row[],
           insertSelected: async (statement) => void statements.push(statement),
         },
-        'trace',
-        'SELECT Tenant, TraceId AS Id FROM runs',
+        [['trace', 'SELECT Tenant, TraceId AS Id FROM runs']],
         { jobId: 'j' },
       );
     await insert(true);

@@ -1,7 +1,7 @@
 import { dryRunConfigured } from '../../../../src/api/writes/backfill-dry-run.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { parseConfig } from '../../../../src/configuration.ts';
-import { configureBackfillKind, planBackfill } from '../../../../src/backfill/configured-backfill.ts';
+import { configureBackfillKind, planBackfill } from '../../../../src/jobs/configured-backfill.ts';
 import { createConfiguredScoring } from '../../../../src/scoring/setup/configured-scoring.ts';
 import { loadScorerKit } from '../../../../src/scoring/setup/scorer-kit.ts';
 import { readTrace } from '../../../../src/conventions/index.ts';

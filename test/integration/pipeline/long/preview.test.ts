@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { previewJson } from '../../../../src/api/json/preview-json.ts';
 import { parseConfig } from '../../../../src/configuration.ts';
-import { previewConfigured } from '../../../../src/preview/preview-configured.ts';
+import { previewConfigured } from '../../../../src/jobs/configured-preview.ts';
 import {
   createConfiguredScoring,
   sessionSettings,
@@ -13,10 +13,10 @@ import { DAY_MS } from '../../../../src/domain/durations.ts';
 import type { Decision } from '../../../../src/domain/decision.ts';
 import type { Score } from '../../../../src/domain/score.ts';
 import type { Span } from '../../../../src/domain/trace/span.ts';
-import { judgeSessions, judgeTraces } from '../../../../src/preview/preview-rule.ts';
+import { judgeTargets } from '../../../../src/jobs/preview.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
-import { liveMode, previewMode } from '../../../../src/scoring/scoring-mode.ts';
-import { recordRules, type PreparedRule } from '../../../../src/scoring/select/rule.ts';
+import { liveMode } from '../../../../src/scoring/scoring-mode.ts';
+import { recordRules } from '../../../../src/scoring/select/rule.ts';
 import { scoreSession, NO_SESSION_WAIT } from '../../../../src/scoring/sessions/score-session.ts';
 import type { SessionKey } from '../../../../src/store/contracts/sessions.ts';
 import type { TraceKey } from '../../../../src/store/contracts/stores.ts';
@@ -128,13 +128,6 @@ async function listSessions(): Promise<SessionKey[]> {
   return store.sessions.list({ fromMs: 0, toMs: Date.now(), limit: TRACES });
 }
 
-/** Returns a rule under the name that it has in a preview. */
-const rename = (rule: PreparedRule): PreparedRule => ({
-  ...rule,
-  name: `preview:${rule.name}`,
-  paidBy: rule.name,
-});
-
 const pickDecision = ({ traceId, targetId, scorer, rule, status, reason, ...row }: Decision) => ({
   id: [traceId, targetId, scorer].join(' '),
   rule,
@@ -162,7 +155,7 @@ describe('a preview', () => {
     const history = await recordRules(store.ruleVersions, kit.rules, (await store.spans.nowMs()) - 1_000);
     const keys = await fill();
     const { signal: judging } = new AbortController();
-    const previewed = await judgeTraces(scoring, previewMode([rename(rule)]), keys, { rule, judging });
+    const previewed = await judgeTargets({ scoring, sessions: NO_SESSION_WAIT }, { rule, judging }, keys);
     expect(previewed.every(({ error }) => error === null)).toBe(true);
     const live = (await openScoring()).scoring;
     for (let start = 0; start < keys.length; start += BLOCK) {
@@ -185,11 +178,11 @@ describe('a preview', () => {
 
     const sessions = (await listSessions()).slice(0, JUDGED_SESSIONS);
     expect(sessions).toHaveLength(JUDGED_SESSIONS);
-    const ofSessions = await judgeSessions(scoring, previewMode([rename(chats)]), sessions, {
-      rule: chats,
-      judging,
-      settings: NO_SESSION_WAIT,
-    });
+    const ofSessions = await judgeTargets(
+      { scoring, sessions: NO_SESSION_WAIT },
+      { rule: chats, judging },
+      sessions,
+    );
     expect(ofSessions.every(({ error }) => error === null)).toBe(true);
     const mode = liveMode(kit.rules, history);
     await Promise.all(sessions.map((key) => scoreSession(live, key, mode, NO_SESSION_WAIT)));

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeRequest } from '../../../../collector/otlp/decode-request.ts';
-import type { DecodedRequest } from '../../../../collector/otlp/decoded-request.ts';
-import { DEFAULT_ROW_LIMITS, type DecodeOptions } from '../../../../collector/otlp/row-limits.ts';
+import type { DecodedRequest } from '../../../../collector/otlp/row-pieces.ts';
+import { DEFAULT_ROW_LIMITS, type DecodeOptions } from '../../../../collector/limits.ts';
 import { AppError, InvalidInputError } from '../../../../src/domain/errors.ts';
 import { type Json, requestBytes } from '../../../support/builders/otlp-proto-writer.ts';
 import { readRows } from '../../../support/store/row-binary-reader.ts';

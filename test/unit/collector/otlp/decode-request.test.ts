@@ -1,9 +1,8 @@
 import { ProtobufLogsSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer';
 import { describe, expect, it } from 'vitest';
 import { decodeRequest, type Signal } from '../../../../collector/otlp/decode-request.ts';
-import type { DecodedRequest } from '../../../../collector/otlp/decoded-request.ts';
-import { DEFAULT_ROW_LIMITS } from '../../../../collector/otlp/row-limits.ts';
-import { PIECE_BYTES } from '../../../../collector/otlp/row-pieces.ts';
+import { type DecodedRequest, PIECE_BYTES } from '../../../../collector/otlp/row-pieces.ts';
+import { DEFAULT_ROW_LIMITS } from '../../../../collector/limits.ts';
 import { MAX_VALUE_DEPTH } from '../../../../src/wire/any-value.ts';
 import { InvalidInputError } from '../../../../src/domain/errors.ts';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { jsonCost } from '../../../../collector/otlp/json-cost.ts';
+import { jsonCost } from '../../../../collector/otlp/json-body.ts';
 
 const MIB = 1024 * 1024;
 

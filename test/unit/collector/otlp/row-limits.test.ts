@@ -5,7 +5,7 @@ import {
   DEFAULT_ROW_LIMITS,
   type DecodeOptions,
   type RowLimits,
-} from '../../../../collector/otlp/row-limits.ts';
+} from '../../../../collector/limits.ts';
 import { STUB_MARK } from '../../../../src/conventions/kept-content.ts';
 import { type Json, requestBytes } from '../../../support/builders/otlp-proto-writer.ts';
 import {

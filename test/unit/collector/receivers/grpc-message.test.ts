@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { grpcTimeoutMs } from '../../../../collector/receivers/grpc-message.ts';
+import { grpcTimeoutMs } from '../../../../collector/receivers/otlp-grpc.ts';
 import { InvalidInputError } from '../../../../src/domain/errors.ts';
 
 describe('grpc-timeout', () => {
