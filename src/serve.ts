@@ -31,14 +31,11 @@ import { rescoreKind } from './jobs/rescore.ts';
 import { startBudgetAlerts } from './scoring/budget/budget-alerts.ts';
 import { createBudgetWatch, budgetReadings } from './scoring/budget/budget-watch.ts';
 import { explainTrace } from './scoring/explain.ts';
-import { createScorerOwnership } from './scoring/live/scorer-ownership.ts';
-import { createScoringLoop, type ScoringLoop } from './scoring/live/scoring-loop.ts';
-import type { RecordContext } from './scoring/record/record-context.ts';
+import { createScorerOwnership, ScoringLoop } from './scoring/live/scoring-loop.ts';
 import type { Scoring } from './scoring/scoring.ts';
-import { startSessionLoop } from './scoring/sessions/session-loop.ts';
+import { SessionLoop } from './scoring/sessions/session-loop.ts';
 import {
   meteredStores,
-  configureCatchUp,
   createConfiguredScoring,
   sessionSettings,
   scorerReadings,
@@ -49,10 +46,10 @@ import { createPassLineFinder } from './scoring/setup/scorer-names.ts';
 import {
   connectLentStore,
   connectOwnStore,
-  type StoreConnection,
   engineCheck,
   engineReadings,
   openOwnStore,
+  type StoreConnection,
 } from './store/connection/connect-store.ts';
 import type { Store } from './store/contracts/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
@@ -281,14 +278,12 @@ async function startScorer(
   const { rules } = kit;
   const monotonicMs = () => performance.now();
   const ownership = createScorerOwnership(store.members, rules, { member: randomUUID(), monotonicMs });
-  const catchUp = configureCatchUp(config);
-  const loop = createScoringLoop(scoring, { rules, ownership, catchUp });
+  const loop = new ScoringLoop(scoring, { rules, ownership });
   await loop.start();
-  const sessions = startSessionLoop(scoring, {
+  const sessions = new SessionLoop(scoring, {
     rules,
     ownership,
     settings: sessionSettings(config),
-    catchUp,
   });
   started.push({ name: 'sessions', stage: 'work', stop: () => sessions.stop() });
   const { budget, judgeHealth, unpriced } = scoring;
@@ -368,7 +363,7 @@ function startJobs(
 }
 
 /** Stops the loop. Its last rows wait for no others. */
-function stopScoring(loop: ScoringLoop, { hurryWrites }: Pick<RecordContext, 'hurryWrites'>): Promise<void> {
+function stopScoring(loop: ScoringLoop, { hurryWrites }: Scoring): Promise<void> {
   hurryWrites();
   return loop.stop();
 }

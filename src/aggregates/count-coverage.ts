@@ -1,7 +1,6 @@
-import { buildRuleHistory, type RuleHistory } from '../scoring/select/rule-history.ts';
-import type { PreparedRule } from '../scoring/select/rule.ts';
-import type { AggregateStore } from '../store/contracts/aggregates/aggregates.ts';
+import { buildRuleHistory, type RuleHistory, type PreparedRule } from '../scoring/select/rule.ts';
 import type { CoverageQuery, CoverageReading } from '../store/contracts/aggregates/coverage.ts';
+import type { AggregateStore } from '../store/contracts/aggregates/aggregates.ts';
 import type { Store } from '../store/contracts/store.ts';
 
 /** Times are Unix milliseconds, by the store's clock. */

@@ -10,8 +10,7 @@ import {
 } from '../domain/trace/span.ts';
 import { scoreTraces } from '../scoring/score-traces.ts';
 import { apiMode } from '../scoring/scoring-mode.ts';
-import type { ScoringStores } from '../scoring/scoring-stores.ts';
-import type { Scoring } from '../scoring/scoring.ts';
+import type { ScoringStores, Scoring } from '../scoring/scoring.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';

@@ -2,7 +2,7 @@ import { AppError } from '../domain/errors.ts';
 import { ROUNDING_USD, showUsd } from '../domain/money/usd.ts';
 import type { Budget } from '../scoring/budget/budget.ts';
 import type { BudgetAsk } from '../scoring/budget/budget-ask.ts';
-import { LearnedCosts } from '../scoring/budget/learned-costs.ts';
+import { LearnedCosts } from '../scoring/budget/spend-journal.ts';
 import type { CallReservation } from '../judge/judge-scope.ts';
 
 /** Largest claim that no call needs yet, as a part of the cap: so few calls wait for a statement of the store. */

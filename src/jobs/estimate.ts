@@ -6,7 +6,7 @@ import { REPEAT_MARK } from '../judge/retry.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedScorer } from '../scoring/select/rule.ts';
-import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
+import type { SessionSettings } from '../scoring/sessions/score-session.ts';
 import type { CallSize, JudgeUseStore } from '../store/contracts/judge-use.ts';
 import { canRender, renderStored, renderWork, type RenderedRun } from './render-questions.ts';
 import { nameTarget, sampleKeys, type TargetKey } from './targets.ts';

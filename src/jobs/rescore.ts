@@ -1,14 +1,13 @@
 import { z } from 'zod';
 import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Claims } from '../ownership/claim.ts';
-import { joinCell } from '../ownership/division.ts';
+import { joinCell, type Claims } from '../ownership/ownership.ts';
 import { formatReason, readReasonCode } from '../scoring/attempt/attempt-failure.ts';
 import { createReadLimits, type Scoring } from '../scoring/scoring.ts';
 import { redoMode, type ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
-import { findSessionKeys } from '../scoring/sessions/session-keys.ts';
-import type { SessionSettings } from '../scoring/sessions/session-readiness.ts';
+import { findSessionKeys } from '../scoring/sessions/select-sessions.ts';
+import type { SessionSettings } from '../scoring/sessions/score-session.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
 import type { RepairQuery, RepairStore } from '../store/contracts/repairs.ts';

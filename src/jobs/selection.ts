@@ -1,11 +1,10 @@
 import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
 import { buildSessionTargetId } from '../domain/session-target.ts';
-import { SOLE_CLAIMS } from '../ownership/claim.ts';
-import type { SweepSettings } from '../readiness/sweep.ts';
+import { SOLE_CLAIMS } from '../ownership/ownership.ts';
+import type { SweepSettings } from '../readiness/readiness.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
-import type { PreparedRule, Where } from '../scoring/select/rule.ts';
-import { buildRuleHistory, type RuleHistory } from '../scoring/select/rule-history.ts';
+import { buildRuleHistory, type PreparedRule, type Where, type RuleHistory } from '../scoring/select/rule.ts';
 import { computeWaitUntil, listOpenRules, type TraceCandidate } from '../scoring/select/select-rules.ts';
 import { readFacts, selectTrace, type Selected } from '../scoring/select/select-traces.ts';
 import { isMetUnread, listAttributeKeys, needsFactsFor } from '../scoring/select/where.ts';
@@ -18,8 +17,8 @@ import {
   computeSessionReach,
   computeSessionWait,
   type SessionSettings,
-} from '../scoring/sessions/session-readiness.ts';
-import { readStoreClock } from '../scoring/store-clock.ts';
+} from '../scoring/sessions/score-session.ts';
+import { readStoreClock } from '../scoring/live/timers.ts';
 import type { EndedSession, SessionKey, SessionPlace } from '../store/contracts/sessions.ts';
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
 import type { TargetKey } from './targets.ts';

@@ -1,25 +1,6 @@
 import type { DutyBeat, DutyMember, DutyStore } from '../store/contracts/duties.ts';
 import { BEAT_EVERY_MS, MEMBER_TTL_MS } from './ownership.ts';
 
-/**
- * Duties of this process: named work that one process at a time does. The process that joined first has a duty until it leaves
- * or its beats are old. A process that joins later never takes a duty from a living one.
- */
-export interface Duties {
-  /** Joins the members of duties. */
-  join(duties: readonly string[]): void;
-  /**
-   * Returns the number of the epoch in which this process has the duty; undefined while it does not have it. Work of an earlier
-   * epoch must not be continued: another process may have done it. Reads the members first when the last beat is old, for
-   * example after a pause of this process. Throws when the store does.
-   */
-  readEpoch(duty: string): Promise<number | undefined>;
-  /** Gives a duty up: the next member takes it at once. Throws when the store does. */
-  leave(duty: string): Promise<void>;
-  /** Ends the beats. */
-  stop(): void;
-}
-
 /** Part of the store that members of duties use. */
 export type DutyBeats = Pick<DutyStore, 'nameMember' | 'beat' | 'readMembers'>;
 
@@ -46,14 +27,18 @@ const DEFAULTS = {
   ttlMs: MEMBER_TTL_MS,
 } satisfies Required<DutyOptions>;
 
+export type Duties = Pick<SharedDuties, keyof SharedDuties>;
+
 /** Starts to beat for the duties that this process joins. One beat serves all of them. */
 export function startDuties(store: DutyBeats, options: DutyOptions = {}): Duties {
-  const duties = new SharedDuties(store, { ...DEFAULTS, ...options });
-  duties.start();
-  return duties;
+  return new SharedDuties(store, { ...DEFAULTS, ...options });
 }
 
-class SharedDuties implements Duties {
+/**
+ * Duties of this process: named work that one process at a time does. The process that joined first has a duty until it leaves
+ * or its beats are old. A process that joins later never takes a duty from a living one.
+ */
+class SharedDuties {
   readonly #store: DutyBeats;
   readonly #settings: Required<DutyOptions>;
   /** Ends with the first membership that this process gives up. */
@@ -69,19 +54,17 @@ class SharedDuties implements Duties {
   #farewells: DutyBeat[] = [];
   #beatStartedMs = Number.NEGATIVE_INFINITY;
   #refreshing: Promise<void> | null = null;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer: NodeJS.Timeout;
 
   constructor(store: DutyBeats, settings: Required<DutyOptions>) {
     this.#store = store;
     this.#member = store.nameMember();
     this.#settings = settings;
     this.#takesAlone = settings.takesAlone;
+    this.#timer = setInterval(() => this.#look(), settings.lookEveryMs).unref();
   }
 
-  start(): void {
-    this.#timer = setInterval(() => this.#look(), this.#settings.lookEveryMs).unref();
-  }
-
+  /** Joins the members of duties. */
   join(duties: readonly string[]): void {
     duties.forEach((duty) => this.#names.add(duty));
     this.#look();
@@ -92,10 +75,16 @@ class SharedDuties implements Duties {
     void this.#refresh().catch(() => undefined);
   }
 
+  /** Ends the beats. */
   stop(): void {
     clearInterval(this.#timer);
   }
 
+  /**
+   * Returns the number of the epoch in which this process has the duty; undefined while it does not have it. Work of an earlier
+   * epoch must not be continued: another process may have done it. Reads the members first when the last beat is old, for
+   * example after a pause of this process. Throws when the store does.
+   */
   async readEpoch(duty: string): Promise<number | undefined> {
     if (this.#silentMs() > (this.#settings.ttlMs * 2) / 3) {
       await this.#refresh();
@@ -103,6 +92,7 @@ class SharedDuties implements Duties {
     return this.#epochs.get(duty);
   }
 
+  /** Gives a duty up: the next member takes it at once. Throws when the store does. */
   async leave(duty: string): Promise<void> {
     this.#names.delete(duty);
     this.#epochs.delete(duty);

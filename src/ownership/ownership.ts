@@ -1,8 +1,110 @@
+import type { TraceKey, Member, MemberStore } from '../store/contracts/stores.ts';
+import { hashNumber, SHARDS, computeShard } from '../store/contracts/trace-shards.ts';
 import { AppError } from '../domain/errors.ts';
-import type { Member, MemberStore, TraceKey } from '../store/contracts/stores.ts';
-import { computeShard, SHARDS } from '../store/contracts/trace-shards.ts';
-import { SOLE_CLAIMS, type Claim, type Claims } from './claim.ts';
-import { canDo, divide, divideAlone, joinCell, type Division, type Share } from './division.ts';
+
+/** Right of this process to work on one trace. It is taken before the trace's rows are read. */
+export interface Claim {
+  readonly key: TraceKey;
+  /** Returns true when this process does this scorer of this rule on the trace. */
+  owns(rule: string, scorer: string): boolean;
+  /**
+   * Called before judge calls and before writes. Throws an `AppError` with code `cancelled` when another process may have
+   * worked on the trace since the claim was taken. Throws when the store does.
+   */
+  check(): Promise<void>;
+}
+
+/** Source of claims. */
+export interface Claims {
+  /** Returns null when the trace belongs to other processes. */
+  claim(key: TraceKey): Claim | null;
+}
+
+/** Claims of a process that no other process disturbs: a command, a backfill. */
+export const SOLE_CLAIMS = {
+  claim: (key: TraceKey): Claim => ({ key, owns: () => true, check: async () => undefined }),
+};
+
+/** A member and its scorers. */
+export interface Worker {
+  readonly name: string;
+  /** Cells (`joinCell`) of the member; `ANY_CELL` stands for all. */
+  readonly cells: readonly string[];
+}
+
+/** Cell of a member that can do all work. */
+export const ANY_CELL = '*';
+
+/** Names the work of one scorer of one rule. */
+export function joinCell(rule: string, scorer: string): string {
+  return JSON.stringify([rule, scorer]);
+}
+
+/** Cells with the same owners, and the shards (`computeShard`) of them that one member owns. */
+export interface Share {
+  readonly cells: readonly string[];
+  /** Null: all shards. */
+  readonly shards: readonly number[] | null;
+}
+
+function canDo(worker: Worker, cell: string): boolean {
+  return worker.cells.includes(cell) || worker.cells.includes(ANY_CELL);
+}
+
+/**
+ * Divides cells among the workers that can do them by rendezvous hashing: when a worker comes or goes, only its share moves. A
+ * worker that does not know a cell never owns it.
+ */
+export function divide(me: string, cells: readonly string[], workers: readonly Worker[]) {
+  const ownersByNames = new Map<string, readonly string[]>();
+  const ownersByCell = new Map<string, readonly string[]>();
+  for (const cell of cells) {
+    const able = workers.filter((worker) => canDo(worker, cell)).map(({ name }) => name);
+    const names = JSON.stringify(able);
+    const owners = ownersByNames.get(names) ?? assignOwners(able);
+    ownersByNames.set(names, owners);
+    ownersByCell.set(cell, owners);
+  }
+  return {
+    /** Returns true when the member owns the cell in the shard. */
+    owns: (shard: number, cell: string): boolean => ownersByCell.get(cell)?.[shard] === me,
+    /** Returns the shares of the member. Cells that it cannot do, or owns in no shard, are left out. */
+    shares: (): readonly Share[] =>
+      [...Map.groupBy(cells, (cell) => ownersByCell.get(cell) ?? [])].flatMap(([owners, shared]): Share[] => {
+        const shards = owners.flatMap((owner, shard) => (owner === me ? [shard] : []));
+        return shards.length === 0
+          ? []
+          : [{ cells: shared, shards: shards.length === SHARDS ? null : shards }];
+      }),
+  };
+}
+
+type Division = ReturnType<typeof divide>;
+
+/** Division of a process that owns all work. */
+function divideAlone(cells: readonly string[]): Division {
+  return {
+    owns: () => true,
+    shares: () => (cells.length === 0 ? [] : [{ cells, shards: null }]),
+  };
+}
+
+/** Returns the rank of a worker in each shard: the worker with the highest rank owns the shard. */
+function rankShards(name: string): readonly number[] {
+  return Array.from({ length: SHARDS }, (_, shard) => hashNumber(`${shard} ${name}`));
+}
+
+/** Returns the owner of each shard: the worker with the highest rank. */
+function assignOwners(names: readonly string[]): readonly string[] {
+  if (names.length === 0) {
+    return [];
+  }
+  const workers = names.map((name) => ({ name, ranks: rankShards(name) }));
+  return Array.from({ length: SHARDS }, (_, shard) => {
+    const rankOf = ({ ranks }: (typeof workers)[number]) => ranks[shard] ?? 0;
+    return workers.reduce((best, each) => (rankOf(each) > rankOf(best) ? each : best)).name;
+  });
+}
 
 /** Time after its last beat that a member counts as alive, milliseconds. */
 export const MEMBER_TTL_MS = 15_000;
@@ -44,10 +146,9 @@ export interface Ownership extends Claims {
   leave(): Promise<void>;
 }
 
-export interface OwnershipOptions {
-  /** Name of this process among the members. */
+/** Name of this process among the members, and the scorers of its rules (`joinCell`). */
+interface OwnershipOptions {
   readonly member: string;
-  /** Scorers of the rules of this process (`joinCell`). */
   readonly cells: readonly string[];
   readonly monotonicMs: () => number;
 }

@@ -1,44 +1,47 @@
-import type { TraceReading } from '../domain/trace/agent-run.ts';
+import {
+  buildCells,
+  computeEvidenceHash,
+  type RulePass,
+  type Cell,
+  type CellResult,
+  type CellResults,
+} from './attempt/cell.ts';
+import type { TraceReading, AgentRun, NotScorableReason } from '../domain/trace/agent-run.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError, toAppError, readErrorMessage } from '../domain/errors.ts';
 import { allSettled } from '../domain/waits.ts';
 import type { Score } from '../domain/score.ts';
-import type { Cell, CellResult } from './attempt/cell.ts';
-import { findStock, leaveCell, resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
-import type { LeftRuns, RunStock, StockEnd } from './attempt/run-stock.ts';
-import type { Unscored } from './record/decision-rows.ts';
-import { showFailure, startInterimRows } from './record/interim-rows.ts';
-import { recordRuns } from './runs/record-runs.ts';
-import { selectRepairs } from './record/repairs.ts';
-import { buildReweighedRows } from './record/score-rows.ts';
-import { findStaleScores } from './record/tombstones.ts';
-import { buildPass, listFinalRows, type RulePass } from './rule-pass.ts';
-import { chooseByContent } from './select/choose-by-content.ts';
-import type { SelectContext } from './select/select-context.ts';
-import type { AttemptContext } from './attempt/attempt-context.ts';
-import type { ReadContext } from './read/read-context.ts';
-import type { RecordContext } from './record/record-context.ts';
+import { findSlots, waitingResult, resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
+import type { WaitingRuns, RunSlots, QueueEnd } from './live/queue.ts';
+import { buildGoneRow, buildVerdictRows, buildWithdrawnRow, type Unscored } from './record/decision-rows.ts';
+import { showFailure, startInterimRows } from './record/record-attempt.ts';
+import { recordRuns } from './record/record-runs.ts';
+import { selectRepairs, buildReweighedRows, findStaleScores } from './record/score-rows.ts';
+import { chooseByContent } from './select/select-rules.ts';
+import type { Scoring } from './scoring.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { buildOutcome, isTraceData, type TraceOutcome, type TraceTask } from './trace-task.ts';
+import {
+  buildOutcome,
+  isTraceData,
+  type TraceOutcome,
+  type TraceTask,
+  type SelectedRule,
+} from './trace-task.ts';
 import { checkReadiness, type ReadinessSettings } from '../readiness/readiness.ts';
 import type { NewVersions } from './select/new-versions.ts';
-import type { SelectedRule } from './select/selection.ts';
-import { findUnmetContent } from './select/where.ts';
+import { findUnmetContent, isReadByShape } from './select/where.ts';
 import { formatReason } from './attempt/attempt-failure.ts';
-import { MAX_MODEL_CALLS } from './select/targets.ts';
-
-/** Needs of the scoring of one trace whose content was read. */
-export type TraceContext = Pick<ReadContext, 'readTrace' | 'readiness' | 'contentMemory'> &
-  Pick<SelectContext, 'newVersions'> &
-  AttemptContext &
-  RecordContext;
+import {
+  MAX_MODEL_CALLS,
+  describeLeftOut,
+  explainNoTarget,
+  listTargets,
+  type ScoringTarget,
+} from './select/targets.ts';
+import type { BoundScorer } from './select/rule.ts';
 
 /** Scores one trace. An error becomes its outcome, so that one bad trace never stops the others. */
-export async function scoreTask(
-  context: TraceContext,
-  task: TraceTask,
-  mode: ScoringMode,
-): Promise<TraceOutcome> {
+export async function scoreTask(context: Scoring, task: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
   try {
     return await applyRules(context, task, mode);
   } catch (error) {
@@ -55,7 +58,7 @@ export function traceError(error: unknown): AppError {
  * Scores one trace by all its rules. Writes the scores as they come, then the tombstones, then the decisions of all rules in
  * one write: after a crash a rule is either decided or found again. Throws what the store throws.
  */
-async function applyRules(context: TraceContext, whole: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
+async function applyRules(context: Scoring, whole: TraceTask, mode: ScoringMode): Promise<TraceOutcome> {
   const reading = await readContent(context, whole);
   const task = await choose(context, whole, reading, mode);
   const passes = task.rules.map((selected) => buildPass(task, selected, reading, mode));
@@ -63,7 +66,7 @@ async function applyRules(context: TraceContext, whole: TraceTask, mode: Scoring
   const completeness = computeCompleteness(task, context.readiness, nowMs);
   const { source, takesOver, redo } = mode;
   const terms = { source, takesOver, redoes: redo !== null, completeness };
-  const [{ results, left }] = await settleBoth(
+  const [{ results, waiting }] = await settleBoth(
     runCells(task, passes, { context, mode, terms }),
     mode.write
       ? recordRuns(context, whole, reading, {
@@ -92,14 +95,14 @@ async function applyRules(context: TraceContext, whole: TraceTask, mode: Scoring
     decisions,
     scores: done.flatMap((result) => result.scores),
     tombstones: changes.tombstones,
-    left,
+    waiting,
     error: done.some((result) => result.abandoned) ? interruptedError() : null,
   });
 }
 
 /** Decides what the rules left to the content. Without content all stays as it is. */
 async function choose(
-  { prices, unpriced, newVersions }: TraceContext,
+  { prices, unpriced, newVersions }: Scoring,
   task: TraceTask,
   reading: TraceReading | Unscored,
   mode: ScoringMode,
@@ -114,20 +117,20 @@ async function choose(
 }
 
 /**
- * Runs the cells that have to run, beginning with quick ones. Returns the result of every cell, and the runs that found no room, by
- * stock. Throws what the store throws, after all runs have ended.
+ * Runs the cells that have to run, beginning with quick ones. Returns the result of every cell, and the runs that got no slots, by
+ * slots. Throws what the store throws, after all runs have ended.
  */
 async function runCells(
   task: TraceTask,
   passes: readonly RulePass[],
-  terms: Omit<CellRun, 'ends'> & { readonly context: TraceContext },
-): Promise<{ results: Map<Cell, CellResult>; left: readonly LeftRuns[] }> {
+  terms: Omit<CellRun, 'ends'> & { readonly context: Scoring },
+): Promise<{ results: Map<Cell, CellResult>; waiting: readonly WaitingRuns[] }> {
   const allCells = passes.flatMap((pass) => pass.cells);
   const results = new Map<Cell, CellResult>();
   for (const cell of allCells.filter(({ plan }) => plan.action !== 'run')) {
     results.set(cell, resultWithoutRun(cell));
   }
-  const ends = new Map<RunStock, StockEnd>();
+  const ends = new Map<RunSlots, QueueEnd>();
   const run: CellRun = { ...terms, ends };
   const runAll = (chosen: readonly Cell[], onDone?: (cell: Cell) => Promise<void>) =>
     allSettled(
@@ -137,21 +140,21 @@ async function runCells(
       }),
     );
   const toRun = allCells.filter((cell) => !results.has(cell));
-  const byStock = Map.groupBy(toRun, ({ bound }) => findStock(bound, run.context));
+  const bySlots = Map.groupBy(toRun, ({ bound }) => findSlots(bound, run.context));
   // A judge is asked at once: the rows of quick scorers may wait for a common write.
-  const quick = runAll(byStock.get(null) ?? []);
+  const quick = runAll(bySlots.get(null) ?? []);
   const slow: Cell[] = [];
-  const left: LeftRuns[] = [];
-  for (const [stock, cells] of byStock) {
-    if (stock === null) {
+  const waiting: WaitingRuns[] = [];
+  for (const [slots, cells] of bySlots) {
+    if (slots === null) {
       continue;
     }
-    const end = findEnd(task, stock, { runs: cells.length, mode: run.mode });
+    const end = findEnd(task, slots, { runs: cells.length, mode: run.mode });
     if (end === null) {
-      cells.forEach((cell) => results.set(cell, leaveCell()));
-      left.push({ stock, runs: cells.length });
+      cells.forEach((cell) => results.set(cell, waitingResult()));
+      waiting.push({ slots, runs: cells.length });
     } else {
-      ends.set(stock, end);
+      ends.set(slots, end);
       slow.push(...cells);
     }
   }
@@ -162,7 +165,7 @@ async function runCells(
   // A repair leaves the former rows until it has better ones.
   if (!run.mode.write || run.mode.redo !== null) {
     await allSettled([quick, runAll(slow)]);
-    return { results, left };
+    return { results, waiting };
   }
   const trace = { task, passes, results };
   const interim = startInterimRows(run.context, trace);
@@ -171,25 +174,25 @@ async function runCells(
   } finally {
     await interim.stop();
   }
-  return { results, left };
+  return { results, waiting };
 }
 
-/** Returns the places that the runs of a trace may use; null when their stock has no room. The runs enter the stock at once. */
+/** Returns the slots that the runs of a trace may use; null when no slots are free. The runs take them at once. */
 function findEnd(
   task: TraceTask,
-  stock: RunStock,
+  slots: RunSlots,
   { runs, mode: { admission } }: { readonly runs: number; readonly mode: ScoringMode },
-): StockEnd | null {
+): QueueEnd | null {
   if (admission === null) {
     return 'oldest';
   }
-  const room = task.room?.stock === stock ? task.room : admission.admit(stock, runs);
-  room?.release();
-  return room?.end ?? null;
+  const reservation = task.reservation?.slots === slots ? task.reservation : admission.admit(slots, runs);
+  reservation?.release();
+  return reservation?.end ?? null;
 }
 
 async function write(
-  context: TraceContext,
+  context: Scoring,
   task: TraceTask,
   scores: readonly Score[],
   decisions: readonly Decision[],
@@ -259,19 +262,19 @@ async function takeVersionPlaces(
 ): Promise<TraceTask> {
   const take = async (selected: SelectedRule): Promise<SelectedRule> => {
     const { rule, pending } = selected;
-    const ask = pending?.versionAsk ?? null;
+    const request = pending?.versionRequest ?? null;
     if (
       pending === null ||
-      ask === null ||
+      request === null ||
       reading.runs.length === 0 ||
       findUnmetContent(rule.where, reading.runs, pending.facts) !== null
     ) {
       return selected;
     }
-    const isFirstOfVersion = await newVersions.take(ask);
+    const isFirstOfVersion = await newVersions.take(request);
     return {
       ...selected,
-      pending: { ...pending, versionAsk: null, priority: { ...pending.priority, isFirstOfVersion } },
+      pending: { ...pending, versionRequest: null, priority: { ...pending.priority, isFirstOfVersion } },
     };
   };
   return { ...task, rules: await Promise.all(task.rules.map(take)) };
@@ -281,10 +284,7 @@ async function takeVersionPlaces(
  * Reads the agent runs of a trace. A reader that throws is a defect of spanscore: the trace gets the decision `failed` all the
  * same. Throws the error of the store when the same read may succeed later.
  */
-async function readContent(
-  { readTrace, log }: Pick<ReadContext, 'readTrace' | 'log'>,
-  task: TraceTask,
-): Promise<TraceReading | Unscored> {
+async function readContent({ readTrace, log }: Scoring, task: TraceTask): Promise<TraceReading | Unscored> {
   const { read } = task;
   if (read instanceof AppError) {
     if (read.retryable) {
@@ -319,4 +319,149 @@ async function readContent(
     });
     return { status: 'failed', reason: formatReason('reading_failed', readErrorMessage(error)) };
   }
+}
+
+/** Plans one rule on a trace. `reading` is the content of the trace, or the reason why there is none. */
+export function buildPass(
+  task: TraceTask,
+  selected: SelectedRule,
+  reading: TraceReading | Unscored,
+  mode: ScoringMode,
+): RulePass {
+  if ('status' in reading) {
+    return { cells: [], verdicts: buildTraceRows(task, selected, reading) };
+  }
+  const targets = listTargets(reading, selected.rule.target);
+  if (targets.length === 0) {
+    const verdict = notApplicable(explainNoTarget(reading, selected.rule.target));
+    return { cells: [], verdicts: buildTraceRows(task, selected, verdict) };
+  }
+  const leftOut = buildLeftOutRows(task, selected, reading);
+  const { true: scored = [], false: others = [] } = Object.groupBy(targets, ({ run }) =>
+    run.scorable || selected.scorers.some((scorer) => measures(scorer, run)) ? 'true' : 'false',
+  );
+  return {
+    cells: scored.flatMap((target) =>
+      buildCells(task, selected, target, mode).map((cell) =>
+        target.run.scorable || measures(cell.bound, target.run) ? cell : refuseCell(cell),
+      ),
+    ),
+    verdicts: [
+      ...others.flatMap((target) => buildTargetRows(task, selected, target)),
+      ...leftOut,
+      ...buildGoneRows(task, selected, [...targets, ...leftOut]),
+    ],
+  };
+}
+
+/** Returns true for a scorer of what a run did, and a run that failed before its answer: it did something all the same. */
+function measures({ readsPast }: BoundScorer, { notScorable }: AgentRun): boolean {
+  return readsPast === true && notScorable?.code === 'run_errored_before_output';
+}
+
+/** Plans the cell of a scorer that needs an answer, beside the cell of a scorer that needs none. */
+function refuseCell(cell: Cell): Cell {
+  const { prior, hash, bound, task, target } = cell;
+  const isChanged = prior !== undefined && prior.evidenceHash !== '' && prior.evidenceHash !== hash;
+  return {
+    ...cell,
+    plan: {
+      action: 'decide',
+      fingerprint: bound.fingerprint,
+      ...notApplicable(target.run.notScorable),
+      revision: (prior?.revision ?? 1) + (isChanged ? 1 : 0),
+      attempts:
+        prior !== undefined && prior.evidenceUntil >= task.activity.lastArrivalMs ? prior.attempts + 1 : 0,
+      nextAttemptAt: null,
+      evidenceHash: hash,
+    },
+  };
+}
+
+/** The rows of a rule whose cells are all done; none when one of them was broken off. */
+export function listFinalRows(pass: RulePass, results: CellResults): Decision[] {
+  const done = pass.cells.flatMap((cell) => results.get(cell) ?? []);
+  if (done.some((result) => result.abandoned)) {
+    return [];
+  }
+  const withdrawn = new Map<string, Decision>();
+  for (const cell of done.some((result) => result.waiting) ? [] : pass.cells) {
+    const row = buildWithdrawnRow(cell);
+    if (row !== null) {
+      withdrawn.set(row.targetId, row);
+    }
+  }
+  return [...pass.verdicts, ...done.flatMap(({ row }) => row ?? []), ...withdrawn.values()];
+}
+
+function notApplicable(reason: NotScorableReason | null): Unscored {
+  return {
+    status: 'not_applicable',
+    reason: formatReason(reason?.code ?? 'not_scorable', reason?.detail ?? 'the run cannot be scored'),
+  };
+}
+
+/** Builds the rows of a verdict on the whole trace, or on one target without content. */
+function buildTraceRows(
+  task: TraceTask,
+  selected: SelectedRule,
+  verdict: Unscored,
+  targetId = task.key.traceId,
+): Decision[] {
+  const { rule, selection, prior } = selected;
+  return buildVerdictRows(verdict, {
+    key: task.key,
+    rule,
+    targetId,
+    prior,
+    selection,
+    evidenceUntilMs: task.activity.lastArrivalMs,
+    evidenceHash: '',
+    nowMs: task.clock.nowMs(),
+  });
+}
+
+/** Builds the row that stands for the targets beyond the limit. */
+function buildLeftOutRows(task: TraceTask, selected: SelectedRule, reading: TraceReading): Decision[] {
+  const leftOut = describeLeftOut(reading, selected.rule.target);
+  if (leftOut === null) {
+    return [];
+  }
+  const { targetId, code, detail } = leftOut;
+  const prior = selected.prior.filter((row) => row.targetId === targetId);
+  const verdict = { status: 'not_applicable', reason: formatReason(code, detail) } as const;
+  return buildTraceRows(task, { ...selected, prior }, verdict, targetId);
+}
+
+/** Builds the rows of a target that cannot be scored. */
+function buildTargetRows(
+  task: TraceTask,
+  selected: SelectedRule,
+  { targetId, run }: ScoringTarget,
+): Decision[] {
+  const { rule, selection, prior } = selected;
+  return buildVerdictRows(notApplicable(run.notScorable), {
+    key: task.key,
+    rule,
+    targetId,
+    prior: prior.filter((row) => row.targetId === targetId),
+    selection,
+    evidenceUntilMs: task.activity.lastArrivalMs,
+    evidenceHash: computeEvidenceHash(run),
+    readByShape: isReadByShape(run),
+    nowMs: task.clock.nowMs(),
+  });
+}
+
+function buildGoneRows(
+  task: TraceTask,
+  { prior, selection }: SelectedRule,
+  targets: readonly Pick<ScoringTarget, 'targetId'>[],
+): Decision[] {
+  const ids = new Set(targets.map((target) => target.targetId));
+  const isNews = (row: Decision) =>
+    row.evidenceUntil < task.activity.lastArrivalMs || task.reread || row.status === 'deferred';
+  return prior
+    .filter((row) => !ids.has(row.targetId) && isNews(row))
+    .map((row) => buildGoneRow(row, task, selection));
 }

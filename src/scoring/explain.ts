@@ -2,21 +2,22 @@ import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
 import { DAY_MS } from '../domain/durations.ts';
 import type { Score } from '../domain/score.ts';
 import { OWN_SCOPE, type TraceData } from '../domain/trace/span.ts';
-import { SOLE_CLAIMS } from '../ownership/claim.ts';
+import { SOLE_CLAIMS } from '../ownership/ownership.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-import { prepareRule, type Rule } from './select/rule.ts';
-import { buildRuleHistory } from './select/rule-history.ts';
-import type { ReadContext } from './read/read-context.ts';
-import type { ScoringStores } from './scoring-stores.ts';
+import { prepareRule, buildRuleHistory, type Rule } from './select/rule.ts';
+import type { Scoring, ScoringStores } from './scoring.ts';
 import { liveMode, type ScoringMode } from './scoring-mode.ts';
 import {
   listOpenRules,
-  type OpenRule,
   computeWaitUntil,
+  type OpenRule,
   type TraceCandidate,
 } from './select/select-rules.ts';
 import { checkReadiness } from '../readiness/readiness.ts';
 import { findJoinedRuns, type JoinedRun } from './read/sibling-traces.ts';
+import { buildSessionTargetId } from '../domain/session-target.ts';
+import type { SessionActivity } from '../store/contracts/sessions.ts';
+import { readSessionWait, type SessionSettings } from './sessions/score-session.ts';
 
 const READY: Wait = {
   reason: 'it is ready: its scorers are at work on it, or it is scored next',
@@ -45,17 +46,12 @@ export interface Explanation {
   readonly nowMs: number;
 }
 
-/** Needs of an explanation. */
-export interface ExplainContext extends ReadContext {
-  readonly stores: Pick<ScoringStores, 'spans' | 'decisions' | 'ruleVersions' | 'scores'>;
-}
-
 /**
  * Reads every decision of a trace and finds the reason for every rule that has none. Rules on sessions are left out: they decide on the
  * session, not on its traces. Throws `AppError` when the store cannot be read.
  */
 export async function explainTrace(
-  context: ExplainContext,
+  context: Scoring,
   key: TraceKey,
   rules: readonly Rule[],
 ): Promise<Explanation> {
@@ -78,36 +74,35 @@ export async function explainTrace(
   return { key, activity, decisions: current, computed, scores: scored.get(name) ?? [], nowMs };
 }
 
-/** Stored facts of the trace. */
-interface StoredFacts {
-  readonly activity: TraceActivity;
-  readonly current: readonly Decision[];
-  readonly nowMs: number;
-}
-
 const NO_AGENT = 'no agent or model span has come for this trace, so there is nothing to score';
+const BEFORE_RULE = 'the trace arrived before the rule was first loaded; a backfill can score it';
 const KNOWN_LATE =
   'the trace arrived before this version first ran, which added the convention of its spans; a backfill can score it';
 
 async function listComputedLines(
-  context: ReadContext,
+  context: Scoring,
   key: TraceKey,
-  { activity, current, nowMs }: StoredFacts,
+  {
+    activity,
+    current,
+    nowMs,
+  }: Pick<Explanation, 'nowMs'> & {
+    readonly activity: TraceActivity;
+    readonly current: readonly Decision[];
+  },
   live: ScoringMode,
 ): Promise<ComputedLine[]> {
-  const line = (rule: string, status: ComputedLine['status'], reason: string, dueAtMs: number | null) => ({
-    tenant: key.tenant,
-    traceId: key.traceId,
-    rule,
-    status,
-    reason,
-    dueAtMs,
-  });
+  const line = (
+    rule: string,
+    status: ComputedLine['status'],
+    reason: string,
+    dueAtMs: number | null = null,
+  ) => ({ tenant: key.tenant, traceId: key.traceId, rule, status, reason, dueAtMs });
   if (!activity.agentSeen) {
-    return [line('*', 'no_agent', NO_AGENT, null)];
+    return [line('*', 'no_agent', NO_AGENT)];
   }
   if (activity.knownLate === true) {
-    return [line('*', 'not_covered', KNOWN_LATE, null)];
+    return [line('*', 'not_covered', KNOWN_LATE)];
   }
   const names = new Set(live.rules.map((rule) => rule.name));
   const prior = current.filter((row) => names.has(row.rule));
@@ -116,25 +111,18 @@ async function listComputedLines(
   const covered = new Set([...open.map((each) => each.rule.name), ...settled.map((rule) => rule.name)]);
   const uncovered = live.rules
     .filter((rule) => !covered.has(rule.name))
-    .map((rule) =>
-      line(
-        rule.name,
-        'not_covered',
-        'the trace arrived before the rule was first loaded; a backfill can score it',
-        null,
-      ),
-    );
+    .map((rule) => line(rule.name, 'not_covered', BEFORE_RULE));
   const isCurrent = (row: Decision) => row.evidenceUntil >= activity.lastArrivalMs;
   const undecided = open.filter((each) => !each.prior.some(isCurrent));
   const partly = open
     .flatMap((each) => (undecided.includes(each) ? [] : (describeRoomWait(each, isCurrent) ?? [])))
-    .map(({ rule, reason }) => line(rule, 'waiting', reason, null));
+    .map(({ rule, reason }) => line(rule, 'waiting', reason));
   if (undecided.length === 0) {
     return [...uncovered, ...partly];
   }
   const { reachMs } = context.readiness;
   if (activity.lastArrivalMs < nowMs - reachMs && prior.every(({ status }) => status !== 'deferred')) {
-    const missed = undecided.map((each) => line(each.rule.name, 'not_covered', describeReach(reachMs), null));
+    const missed = undecided.map((each) => line(each.rule.name, 'not_covered', describeReach(reachMs)));
     return [...uncovered, ...partly, ...missed];
   }
   const { reason, dueAtMs } = await readWait(context, candidate);
@@ -165,20 +153,11 @@ function describeRoomWait(
 }
 
 /** A trace that has only evaluation spans of spanscore has no activity: they are never scored. */
-async function listOwnSpansLine(context: ReadContext, key: TraceKey): Promise<ComputedLine[]> {
+async function listOwnSpansLine(context: Scoring, key: TraceKey): Promise<ComputedLine[]> {
   const data = (await context.stores.spans.read([key])).get(joinTraceKey(key));
   const isOwn = data?.spans.some((span) => span.scopeName === OWN_SCOPE) ?? false;
-  return isOwn
-    ? [
-        {
-          ...key,
-          rule: '*',
-          status: 'own_spans',
-          reason: 'the trace holds evaluation spans of spanscore only; they are never scored',
-          dueAtMs: null,
-        },
-      ]
-    : [];
+  const reason = 'the trace holds evaluation spans of spanscore only; they are never scored';
+  return isOwn ? [{ ...key, rule: '*', status: 'own_spans', reason, dueAtMs: null }] : [];
 }
 
 /** Reason why an undecided trace is not scored yet. */
@@ -189,7 +168,7 @@ interface Wait {
 }
 
 /** Finds the reason why an undecided trace waits: for spans of its own, or for other pieces of its run. Throws when the store does. */
-async function readWait(context: ReadContext, candidate: TraceCandidate): Promise<Wait> {
+async function readWait(context: Scoring, candidate: TraceCandidate): Promise<Wait> {
   const { spans } = context.stores;
   const data = (await spans.read([candidate.activity])).get(joinTraceKey(candidate.activity));
   const run = data === undefined ? undefined : await findRun(context, candidate, data);
@@ -208,7 +187,7 @@ async function readWait(context: ReadContext, candidate: TraceCandidate): Promis
 }
 
 async function findRun(
-  { stores, joining }: ReadContext,
+  { stores, joining }: Scoring,
   { activity }: TraceCandidate,
   data: TraceData,
 ): Promise<JoinedRun | undefined> {
@@ -220,7 +199,7 @@ async function findRun(
 }
 
 /** Describes the wait of a piece: its run is scored once, when all its pieces are quiet. */
-function describePieceWait({ readiness }: ReadContext, candidate: TraceCandidate, run: JoinedRun): Wait {
+function describePieceWait({ readiness }: Scoring, candidate: TraceCandidate, run: JoinedRun): Wait {
   const lastArrivalMs = Math.max(...run.members.map((member) => member.lastArrivalMs));
   const activity = { ...candidate.activity, lastArrivalMs, rootSeen: run.finished };
   const dueAtMs = computeWaitUntil({ ...candidate, activity }, readiness);
@@ -239,7 +218,7 @@ function describePieceWait({ readiness }: ReadContext, candidate: TraceCandidate
 
 /** Describes the wait for a missing parent of a span: live scoring waits for it up to the maximum wait. */
 function describeParentWait(
-  { readiness }: ReadContext,
+  { readiness }: Scoring,
   candidate: TraceCandidate,
   data: TraceData,
 ): Wait | undefined {
@@ -259,4 +238,65 @@ function describeParentWait(
     reason: `span ${missing.parentSpanId}, the parent of another, has not come; it is waited for`,
     dueAtMs: activity.firstArrivalMs + readiness.maxWaitMs,
   };
+}
+
+const SCORED_ENOUGH = 'it was scored as often as readiness.session.rescores allows in 24 hours';
+
+export interface SessionExplanation {
+  readonly decisions: readonly Decision[];
+  /** Reasons why rules on sessions have no current row. They are computed, not stored. */
+  readonly computed: readonly (ComputedLine & { readonly targetId: string })[];
+  readonly scores: readonly Score[];
+  /** The store's clock, Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+/** Reads every decision of a session and finds the reason for every rule that has none. Throws when the store does. */
+export async function explainSession(
+  stores: Pick<ScoringStores, 'sessions' | 'ruleVersions' | 'spans'>,
+  activity: SessionActivity,
+  { rules, settings }: { readonly rules: readonly Rule[]; readonly settings: SessionSettings },
+): Promise<SessionExplanation> {
+  const { tenant, sessionId, lastArrivalMs } = activity;
+  const targetId = buildSessionTargetId(sessionId);
+  const [decisions, scores, versions, nowMs] = await Promise.all([
+    stores.sessions.decisions(tenant, [targetId]),
+    stores.sessions.scores({ tenant, sessionId }),
+    stores.ruleVersions.list(),
+    stores.spans.nowMs(),
+  ]);
+  const history = buildRuleHistory(versions);
+  const onSessions = rules.filter(({ target }) => target === 'session').map(prepareRule);
+  const names = new Set(onSessions.map(({ name }) => name));
+  const prior = decisions.filter((row) => names.has(row.rule));
+  const line = (
+    rule: string,
+    status: ComputedLine['status'],
+    reason: string,
+    dueAtMs: number | null = null,
+  ) => ({
+    tenant,
+    traceId: '',
+    targetId,
+    rule,
+    status,
+    reason,
+    dueAtMs,
+  });
+  const open = onSessions.filter(
+    ({ name }) => !prior.some((row) => row.rule === name && row.evidenceUntil >= lastArrivalMs),
+  );
+  const dueAtMs =
+    open.length === 0 ? null : await readSessionWait(stores.sessions, activity, prior, nowMs, settings);
+  const isIdleBefore = (dueAtMs ?? 0) > lastArrivalMs + settings.idleMs;
+  const waitReason = isIdleBefore ? SCORED_ENOUGH : 'further turns may still come';
+  const computed = open.map((rule) => {
+    if (history.inForce(rule, lastArrivalMs) === null) {
+      return line(rule.name, 'not_covered', 'the last turn arrived before the rule was first loaded');
+    }
+    return dueAtMs === null
+      ? line(rule.name, 'waiting', 'the session is ready: it is scored next')
+      : line(rule.name, 'waiting', waitReason, dueAtMs);
+  });
+  return { decisions, computed, scores, nowMs };
 }

@@ -1,15 +1,12 @@
-import { SOLE_CLAIMS } from '../ownership/claim.ts';
-import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
-import { addFacts, readKnownRuns } from './runs/record-runs.ts';
-import { scoreTask, traceError, type TraceContext } from './apply-rules.ts';
+import { SOLE_CLAIMS } from '../ownership/ownership.ts';
+import { joinTraceKey, type TraceActivity } from '../store/contracts/stores.ts';
+import { readLookups, addFacts, selectTrace, joinTimes, type Selected } from './select/select-traces.ts';
+import { scoreTask, traceError } from './apply-rules.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { computeWaitUntil, type TraceCandidate, type VersionStates } from './select/select-rules.ts';
-import type { SelectContext } from './select/select-context.ts';
-import { findVersionStates, readFacts, selectTrace, type Selected } from './select/select-traces.ts';
-import { mergeFacts, mergeVersionStates } from './select/merge-facts.ts';
-import { joinTimes } from './select/join-times.ts';
+import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
+import type { Scoring } from './scoring.ts';
+import type { StoreClock } from './live/timers.ts';
 import type { JoinedRun } from './read/sibling-traces.ts';
-import type { StoreClock } from './store-clock.ts';
 import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
 /** A run of several traces, and those of its traces that are to be scored (the triggers). */
@@ -19,83 +16,51 @@ export interface JoinedTask {
   readonly clock: StoreClock;
 }
 
-type JoinedContext = SelectContext & TraceContext;
-
 /**
  * Scores a run of several traces once, under the trace that owns it. Each other member gets a `part_of_run` decision, and its
  * earlier scores are withdrawn. After an interruption at least one trigger is undecided, so that the run is found again.
  * Returns one outcome for each trigger. The first outcome also has the rows of members that are not triggers.
  */
 export async function scoreJoined(
-  context: JoinedContext,
+  scoring: Scoring,
   task: JoinedTask,
   mode: ScoringMode,
 ): Promise<TraceOutcome[]> {
   try {
-    return await scoreMembers(context, task, mode);
+    return await scoreMembers(scoring, task, mode);
   } catch (error) {
     return buildTriggerOutcomes(task, { error: traceError(error) });
   }
 }
 
-async function scoreMembers(
-  context: JoinedContext,
-  task: JoinedTask,
-  mode: ScoringMode,
-): Promise<TraceOutcome[]> {
+async function scoreMembers(scoring: Scoring, task: JoinedTask, mode: ScoringMode): Promise<TraceOutcome[]> {
   const { run, clock } = task;
   const ownerId = run.data.traceId;
-  const candidates = await readCandidates(context, task, mode);
+  const candidates = await readCandidates(scoring, task, mode);
   const owner = candidates.find(({ activity }) => activity.traceId === ownerId);
-  const waitUntilMs = mode.waits && owner !== undefined ? computeWaitUntil(owner, context.readiness) : null;
+  const waitUntilMs = mode.waits && owner !== undefined ? computeWaitUntil(owner, scoring.readiness) : null;
   if (owner === undefined || waitUntilMs !== null) {
     return buildTriggerOutcomes(task, { waitUntilMs });
   }
-  const facts = mergeFacts((await readFacts(context, candidates, mode)).values());
-  const versions = await findVersionsOfRun(context, candidates, owner, { facts, mode });
-  const existingReadMs = context.monotonicMs();
-  const existing = await context.stores.scores.ofTraces(run.members);
-  const knownRuns = await readKnownRuns(context.stores, candidates, mode);
+  const findLookups = await readLookups(scoring, candidates, { clock, mode, owner });
   const decide = async (candidate: TraceCandidate, read: TraceTask['read']): Promise<TraceOutcome> => {
-    const key = joinTraceKey(candidate.activity);
-    const lookups = {
-      facts,
-      versions,
-      existing: existing.get(key) ?? [],
-      existingReadMs,
-      knownRuns: knownRuns.get(key) ?? [],
-      clock,
-    };
-    const selected = selectTrace(candidate, lookups, mode);
+    const selected = selectTrace(candidate, findLookups(candidate), mode);
     if (selected.rules.length > 0 || mode.sessionRules.length > 0) {
-      return scoreTask(context, { ...selected, read }, mode);
+      return scoreTask(scoring, { ...selected, read }, mode);
     }
     // A part is no run of its own.
-    const [declined] = candidate === owner ? await addFacts(context.stores, [selected], mode) : [];
-    return scoreTask(context, { ...(declined ?? { ...selected, facts: undefined }), read: null }, mode);
+    const [declined] = candidate === owner ? await addFacts(scoring.stores, [selected], mode) : [];
+    return scoreTask(scoring, { ...(declined ?? { ...selected, facts: undefined }), read: null }, mode);
   };
   const done: TraceOutcome[] = [];
   for (const stage of planStages(candidates, owner, task)) {
     const read = (candidate: TraceCandidate) => (candidate === owner ? run.data : { partOf: ownerId });
     done.push(...(await Promise.all(stage.map((candidate) => decide(candidate, read(candidate))))));
-    if (done.some(({ error, left }) => error !== null || left.length > 0)) {
+    if (done.some(({ error, waiting }) => error !== null || waiting.length > 0)) {
       break;
     }
   }
   return selectOutcomes(task, done);
-}
-
-/** Finds the place of a run among the first ones of its versions: that of its owner, or one that a piece took before it was joined. */
-async function findVersionsOfRun(
-  context: SelectContext,
-  candidates: readonly TraceCandidate[],
-  owner: TraceCandidate,
-  { facts, mode }: { readonly facts: TraceFacts | undefined; readonly mode: ScoringMode },
-): Promise<VersionStates> {
-  const names = facts === undefined ? [] : candidates.map(({ activity }) => joinTraceKey(activity));
-  const factsByKey = new Map(names.flatMap((name) => (facts === undefined ? [] : [[name, facts] as const])));
-  const states = await findVersionStates(context, candidates, factsByKey, mode);
-  return mergeVersionStates(states.get(joinTraceKey(owner.activity)), [...states.values()]);
 }
 
 /** Orders the members: triggers last, because an undecided trigger brings the run back; the owner before its parts. */
@@ -113,7 +78,7 @@ function planStages(
 
 /** Reads the members. Each has the last arrival of the whole run, which is never before that of an earlier decision. */
 async function readCandidates(
-  { stores }: SelectContext,
+  { stores }: Scoring,
   { run, triggers, clock }: JoinedTask,
   mode: ScoringMode,
 ): Promise<TraceCandidate[]> {
@@ -140,7 +105,7 @@ async function readCandidates(
       prior: findPrior(member),
       reread: isOwner && (isOthers || isReread),
       readyAtMs: triggers[0]?.readyAtMs,
-      room: triggers[0]?.room,
+      reservation: triggers[0]?.reservation,
       nowMs: clock.nowMs(),
     };
   });
@@ -155,7 +120,7 @@ function selectOutcomes({ triggers }: JoinedTask, done: readonly TraceOutcome[])
   const triggerKeys = new Set(triggers.map(({ key }) => joinTraceKey(key)));
   const others = done.filter(({ key }) => !triggerKeys.has(joinTraceKey(key)));
   const error = done.find((outcome) => outcome.error !== null)?.error ?? null;
-  const left = done.find((outcome) => outcome.left.length > 0)?.left ?? [];
+  const waiting = done.find((outcome) => outcome.waiting.length > 0)?.waiting ?? [];
   return triggers.map(({ key, activity }, index) => {
     const own = done.filter((outcome) => joinTraceKey(outcome.key) === joinTraceKey(key));
     const included = index === 0 ? [...own, ...others] : own;
@@ -164,7 +129,7 @@ function selectOutcomes({ triggers }: JoinedTask, done: readonly TraceOutcome[])
       decisions: included.flatMap((outcome) => outcome.decisions),
       scores: included.flatMap((outcome) => outcome.scores),
       tombstones: included.flatMap((outcome) => outcome.tombstones),
-      left,
+      waiting,
       error,
     });
   });

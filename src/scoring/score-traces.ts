@@ -1,26 +1,21 @@
+import { readLookups, selectTrace, addFacts, findUnread, type Selected } from './select/select-traces.ts';
+import type { WorkItem, WaitingRuns, Reservation } from './live/queue.ts';
 import PQueue from 'p-queue';
 import type { TraceData } from '../domain/trace/span.ts';
 import { isHeldBack, type Decision } from '../domain/decision.ts';
 import { allSettled } from '../domain/waits.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-import type { ReadPiece } from './read/piece.ts';
-import { findStock } from './attempt/run-cell.ts';
-import type { LeftRuns, Room } from './attempt/run-stock.ts';
-import type { ReadMemory, ContentMemory } from './read/read-memory.ts';
-import { readSlices, type ReadTrace } from './read/read-slices.ts';
-import { addFacts, findUnread, readKnownRuns } from './runs/record-runs.ts';
+import { findJoinedRuns, type ReadPiece } from './read/sibling-traces.ts';
+import { findSlots } from './attempt/run-cell.ts';
+import { readSlices, type ReadMemory, type ReadTrace } from './read/read-slices.ts';
 import { scoreTask } from './apply-rules.ts';
 import { scoreJoined } from './score-joined.ts';
+import { readStoreClock, type StoreClock } from './live/timers.ts';
 import type { Scoring } from './scoring.ts';
 import { buildExpiredRow } from './record/decision-rows.ts';
-import type { RecordContext } from './record/record-context.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { OVERLAP_MS } from '../readiness/tail.ts';
+import { OVERLAP_MS } from '../readiness/readiness.ts';
 import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
-import type { SelectContext } from './select/select-context.ts';
-import { findVersionStates, readFacts, selectTrace, type Selected } from './select/select-traces.ts';
-import { findJoinedRuns } from './read/sibling-traces.ts';
-import { readStoreClock, type StoreClock } from './store-clock.ts';
 import { buildOutcome, isTraceData, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
 /**
@@ -28,21 +23,6 @@ import { buildOutcome, isTraceData, type TraceOutcome, type TraceTask } from './
  * after the other.
  */
 const BEHIND_WAIT_MS = 200;
-
-/** A trace to score. */
-export interface WorkItem extends TraceKey {
-  /** True when new spans came but the last arrival did not change, because an insert committed late. */
-  readonly reread?: boolean | undefined;
-  /** Last arrival that the tail has seen, Unix milliseconds by the store's clock. */
-  readonly arrivedMs?: number | undefined;
-  /** Time since which the trace could be scored, Unix milliseconds by the store's clock: the age of the waiting traces. */
-  readonly readyAtMs?: number | undefined;
-  /** Room for the runs that an earlier pass left. */
-  readonly room?: Room | undefined;
-}
-
-/** Called with the outcome of every trace as soon as it is done. */
-type Settle = (outcome: TraceOutcome) => void;
 
 /**
  * Scores traces: the one path of live scoring, backfills, single scores and previews. Calls `onOutcome` for each trace as soon as
@@ -56,230 +36,190 @@ export async function scoreTraces(
   onOutcome: (outcome: TraceOutcome) => void = () => undefined,
 ): Promise<TraceOutcome[]> {
   const outcomes = new Map<string, TraceOutcome>();
-  const settle: Settle = (outcome) => {
+  const settle = (outcome: TraceOutcome) => {
     outcomes.set(joinTraceKey(outcome.key), outcome);
     onOutcome(outcome);
   };
   for (let start = 0; start < items.length; start += scoring.tracesPerBatch) {
-    await scoreSlice(scoring, items.slice(start, start + scoring.tracesPerBatch), mode, settle);
+    const slice = items.slice(start, start + scoring.tracesPerBatch);
+    await new Batch(scoring, mode, settle).score(slice);
   }
   return items.map((item) => outcomes.get(joinTraceKey(item)) ?? buildOutcome(item));
 }
 
-async function scoreSlice(
-  scoring: Scoring,
-  items: readonly WorkItem[],
-  mode: ScoringMode,
-  settle: Settle,
-): Promise<void> {
-  const queue = new PQueue({ concurrency: scoring.traceConcurrency });
-  const holdings = createHoldings(scoring.contentMemory);
-  // Smaller batches first: their traces have just become ready.
-  const turn = { priority: -items.length };
-  try {
-    const batch = await scoring.readTurns.add(
-      () => startBatch(scoring, items, { mode, settle, queue, holdings }),
-      turn,
-    );
-    const slow = Map.groupBy(batch.slow, ([, { room }]) => room?.stock);
-    await allSettled(
-      [...slow].map(async ([stock, entries]) => {
-        if (stock !== undefined) {
-          const { memory, turns } = scoring.contentMemory.slow(stock);
-          await turns.add(() => readSelected(scoring, batch, { toRead: new Map(entries), memory }), turn);
-        }
-      }),
-    );
-    await queue.onIdle();
-  } finally {
-    // After a failed read, the traces under way end before anybody tries the batch again.
-    queue.clear();
-    await queue.onIdle();
-    holdings.releaseAll();
+/** Traces that are looked up together. */
+class Batch {
+  readonly #scoring: Scoring;
+  readonly #mode: ScoringMode;
+  /** Called with the outcome of every trace as soon as it is done. */
+  readonly #settle: (outcome: TraceOutcome) => void;
+  /** Traces whose scorers run. */
+  readonly #queue: PQueue;
+  /** Content in memory, and slots, that the batch has. */
+  readonly #contents = new Set<TraceData>();
+  readonly #reservations = new Set<Reservation>();
+  /** Runs of traces that got no slots, while other scorers of the traces run. */
+  readonly #waitingRuns = new Map<string, readonly WaitingRuns[]>();
+
+  constructor(scoring: Scoring, mode: ScoringMode, settle: (outcome: TraceOutcome) => void) {
+    this.#scoring = scoring;
+    this.#mode = mode;
+    this.#settle = settle;
+    this.#queue = new PQueue({ concurrency: scoring.traceConcurrency });
   }
-}
 
-interface BatchRun {
-  readonly mode: ScoringMode;
-  readonly settle: Settle;
-  readonly queue: PQueue;
-  readonly holdings: Holdings;
-}
+  async score(items: readonly WorkItem[]): Promise<void> {
+    const { contentMemory, readTurns } = this.#scoring;
+    // Smaller batches first: their traces have just become ready.
+    const turn = { priority: -items.length };
+    try {
+      const { clock, slow } = await readTurns.add(() => this.#start(items), turn);
+      const bySlots = Map.groupBy(slow, ([, { reservation }]) => reservation?.slots);
+      await allSettled(
+        [...bySlots].map(async ([slots, entries]) => {
+          if (slots !== undefined) {
+            const { memory, turns } = contentMemory.slow(slots);
+            await turns.add(() => this.#read(new Map(entries), memory, clock), turn);
+          }
+        }),
+      );
+      await this.#queue.onIdle();
+    } finally {
+      // After a failed read, the traces under way end before anybody tries the batch again.
+      this.#queue.clear();
+      await this.#queue.onIdle();
+      this.#contents.forEach((data) => this.#release(data));
+      this.#reservations.forEach((reservation) => reservation.release());
+    }
+  }
 
-/** A batch that was looked up. */
-interface Batch extends BatchRun {
-  readonly clock: StoreClock;
-  /** Traces to read for slow scorers that have room. */
-  readonly slow: readonly (readonly [string, Selected])[];
+  /** Looks the traces up, and reads the content of those whose scorers do not all wait. Returns the traces to read for slow scorers. */
+  async #start(items: readonly WorkItem[]) {
+    const { stores, monotonicMs, contentMemory } = this.#scoring;
+    const clock = await readStoreClock(stores.spans, monotonicMs);
+    const candidates = await findCandidates(this.#scoring, items, this.#mode, clock, this.#settle);
+    const { toRead, toDecline } = await this.#select(candidates, clock);
+    const { true: slow = [], false: quick = [] } = Object.groupBy(toRead, ([, { reservation }]) =>
+      reservation === undefined ? 'false' : 'true',
+    );
+    slow.forEach(([, { reservation }]) => reservation !== undefined && this.#reservations.add(reservation));
+    for (const selected of await addFacts(stores, toDecline, this.#mode)) {
+      this.#score(selected, null);
+    }
+    await this.#read(new Map(quick), contentMemory.quick, clock);
+    return { clock, slow };
+  }
+
   /** Puts a trace into the queue of its scorers. */
-  readonly start: (selected: Selected, read: TraceTask['read']) => void;
-}
-
-/** Looks the traces up, and reads the content of those whose scorers do not all wait. */
-async function startBatch(scoring: Scoring, items: readonly WorkItem[], run: BatchRun): Promise<Batch> {
-  const { mode, settle, queue, holdings } = run;
-  const clock = await readStoreClock(scoring.stores.spans, scoring.monotonicMs);
-  const candidates = await findCandidates(scoring, items, mode, clock, settle);
-  const { toRead, toDecline, leftRuns } = await selectCandidates(scoring, candidates, {
-    mode,
-    clock,
-    settle,
-  });
-  toRead.forEach(({ room }) => holdings.addRoom(room));
-  const start = (selected: Selected, read: TraceTask['read']) =>
-    void queue.add(async () => {
-      const outcome = await scoreTask(scoring, { ...selected, read }, mode);
-      selected.room?.release();
+  #score(selected: Selected, read: TraceTask['read']): void {
+    void this.#queue.add(async () => {
+      const outcome = await scoreTask(this.#scoring, { ...selected, read }, this.#mode);
+      selected.reservation?.release();
       if (isTraceData(read)) {
-        holdings.releaseContent(read);
+        this.#release(read);
       }
-      const left = leftRuns.get(joinTraceKey(selected.key));
-      settle(left === undefined ? outcome : { ...outcome, left });
+      const waiting = this.#waitingRuns.get(joinTraceKey(selected.key));
+      this.#settle(waiting === undefined ? outcome : { ...outcome, waiting });
     });
-  (await addFacts(scoring.stores, toDecline, mode)).forEach((selected) => start(selected, null));
-  const entries = [...toRead];
-  const slow = entries.filter(([, { room }]) => room !== undefined);
-  const quick = new Map(entries.filter(([, { room }]) => room === undefined));
-  const batch = { ...run, clock, slow, start };
-  await readSelected(scoring, batch, { toRead: quick, memory: scoring.contentMemory.quick });
-  return batch;
-}
+  }
 
-/** Reads the content of traces while its part of the memory has room, and starts their scorers. */
-async function readSelected(
-  scoring: Scoring,
-  batch: Batch,
-  { toRead, memory }: { readonly toRead: Map<string, Selected>; readonly memory: ReadMemory },
-): Promise<void> {
-  const { holdings, start, queue } = batch;
-  const keys = [...toRead.values()].map((selected) => selected.key);
-  for await (const slice of readSlices(scoring.stores.spans, keys, memory)) {
-    slice.forEach((read) => 'data' in read && holdings.addContent(read.data));
-    await startJoined(scoring, slice, { ...batch, toRead, memory });
-    for (const read of slice) {
+  #release(data: TraceData): void {
+    if (this.#contents.delete(data)) {
+      this.#scoring.contentMemory.release(data);
+    }
+  }
+
+  /** Reads the content of traces while its part of the memory has room, and starts their scorers. */
+  async #read(toRead: Map<string, Selected>, memory: ReadMemory, clock: StoreClock): Promise<void> {
+    const { stores, giveTurns, traceConcurrency } = this.#scoring;
+    const keys = [...toRead.values()].map((selected) => selected.key);
+    for await (const slice of readSlices(stores.spans, keys, memory)) {
+      slice.forEach((read) => 'data' in read && this.#contents.add(read.data));
+      await this.#startJoined(slice, toRead, memory, clock);
+      for (const read of slice) {
+        const selected = toRead.get(joinTraceKey(read.key));
+        if (selected !== undefined) {
+          this.#score(selected, 'data' in read ? read.data : read.error);
+          await giveTurns();
+        }
+      }
+      await this.#queue.onSizeLessThan(traceConcurrency);
+    }
+  }
+
+  /** Starts the runs of which some traces are pieces, and removes their members from the traces to read. */
+  async #startJoined(
+    slice: readonly ReadTrace[],
+    toRead: Map<string, Selected>,
+    memory: ReadMemory,
+    clock: StoreClock,
+  ): Promise<void> {
+    const { joining, stores } = this.#scoring;
+    if (joining === null) {
+      return;
+    }
+    const reads = slice.flatMap((read): ReadPiece[] => {
       const selected = toRead.get(joinTraceKey(read.key));
-      if (selected !== undefined) {
-        start(selected, 'data' in read ? read.data : read.error);
-        await scoring.giveTurns();
+      return 'data' in read && selected !== undefined
+        ? [{ activity: selected.activity, data: read.data }]
+        : [];
+    });
+    const pieces = new Map(reads.map(({ activity, data }) => [joinTraceKey(activity), data]));
+    for (const joined of await findJoinedRuns({ spans: stores.spans, ...joining }, reads)) {
+      const triggers = joined.members.flatMap((member) => toRead.get(joinTraceKey(member)) ?? []);
+      triggers.forEach(({ key }) => toRead.delete(joinTraceKey(key)));
+      // The content of the run stands for its pieces: it can wait for slow scorers.
+      const parts = joined.members.flatMap((member) => pieces.get(joinTraceKey(member)) ?? []);
+      const size = parts.reduce((sum, part) => sum + (part.size ?? 0), 0);
+      const run = { ...joined, data: { ...joined.data, size } };
+      memory.add([run.data]);
+      this.#contents.add(run.data);
+      parts.forEach((part) => this.#release(part));
+      void this.#queue.add(async () => {
+        const outcomes = await scoreJoined(this.#scoring, { run, triggers, clock }, this.#mode);
+        triggers.forEach(({ reservation }) => reservation?.release());
+        this.#release(run.data);
+        outcomes.forEach(this.#settle);
+      });
+    }
+  }
+
+  /** Selects the rules of each candidate. Settles candidates that need no work now. */
+  async #select(candidates: readonly TraceCandidate[], clock: StoreClock) {
+    const { stores } = this.#scoring;
+    const findLookups = await readLookups(this.#scoring, candidates, { clock, mode: this.#mode });
+    const unread = await findUnread(stores, candidates, this.#mode);
+    const toRead: (readonly [string, Selected])[] = [];
+    /** Traces whose rules decline them, or get no slots now: their content is not read. */
+    const toDecline: Selected[] = [];
+    for (const candidate of candidates) {
+      const { activity } = candidate;
+      const key = joinTraceKey(activity);
+      const selected = selectTrace(candidate, findLookups(candidate), this.#mode);
+      const { reservation, waiting } = reserveSlots(selected, this.#scoring, this.#mode);
+      const isRead = unread.has(key) || (waiting.length === 0 && selected.rules.length > 0);
+      if (waiting.length > 0 && (isRead || selected.declined.length > 0)) {
+        this.#waitingRuns.set(key, waiting);
+      }
+      if (isRead) {
+        toRead.push([key, { ...selected, rules: waiting.length === 0 ? selected.rules : [], reservation }]);
+      } else if (selected.declined.length > 0) {
+        toDecline.push({ ...selected, rules: [] });
+      } else {
+        this.#settle(buildOutcome(activity, { activity, waiting, postponed: listPostponed(candidate) }));
       }
     }
-    await queue.onSizeLessThan(scoring.traceConcurrency);
+    return { toRead, toDecline };
   }
-}
-
-/** Candidates by their next step. */
-interface SelectedTraces {
-  readonly toRead: Map<string, Selected>;
-  /** Traces whose rules decline them, or have no room now: their content is not read. */
-  readonly toDecline: readonly Selected[];
-  /** Runs of `toDecline` that found no room. */
-  readonly leftRuns: ReadonlyMap<string, readonly LeftRuns[]>;
-}
-
-/** Room for the runs of a trace, or the runs that found none. */
-interface Reservation {
-  readonly room: Room | undefined;
-  readonly left: readonly LeftRuns[];
-}
-
-/** Selects the rules of each candidate. Settles candidates that need no work now. */
-async function selectCandidates(
-  scoring: Scoring,
-  candidates: readonly TraceCandidate[],
-  { mode, clock, settle }: { mode: ScoringMode; clock: StoreClock; settle: Settle },
-): Promise<SelectedTraces> {
-  const facts = await readFacts(scoring, candidates, mode);
-  const versions = await findVersionStates(scoring, candidates, facts, mode);
-  const existingReadMs = scoring.monotonicMs();
-  const existing = await scoring.stores.scores.ofTraces(candidates.map((each) => each.activity));
-  const knownRuns = await readKnownRuns(scoring.stores, candidates, mode);
-  const unread = await findUnread(scoring.stores, candidates, mode);
-  const toRead = new Map<string, Selected>();
-  const toDecline: Selected[] = [];
-  const leftRuns = new Map<string, readonly LeftRuns[]>();
-  for (const candidate of candidates) {
-    const { activity } = candidate;
-    const key = joinTraceKey(activity);
-    const lookups = {
-      facts: facts.get(key),
-      versions: versions.get(key),
-      existing: existing.get(key) ?? [],
-      existingReadMs,
-      knownRuns: knownRuns.get(key) ?? [],
-      clock,
-    };
-    const selected = selectTrace(candidate, lookups, mode);
-    const { room, left } = reserveRoom(selected, scoring, mode);
-    const isRead = unread.has(key) || (left.length === 0 && selected.rules.length > 0);
-    if (isRead) {
-      toRead.set(key, { ...selected, rules: left.length === 0 ? selected.rules : [], room });
-    }
-    if (left.length > 0 && (isRead || selected.declined.length > 0)) {
-      leftRuns.set(key, left);
-    }
-    if (isRead) {
-      continue;
-    }
-    if (selected.declined.length > 0) {
-      toDecline.push({ ...selected, rules: [] });
-    } else {
-      settle(buildOutcome(activity, { activity, left, postponed: listPostponed(candidate) }));
-    }
-  }
-  return { toRead, toDecline, leftRuns };
-}
-
-interface Joining extends BatchRun {
-  readonly clock: StoreClock;
-  readonly toRead: Map<string, Selected>;
-  /** Memory of the slice. */
-  readonly memory: ReadMemory;
-}
-
-/** Starts the runs of which some traces are pieces, and removes their members from the traces to read. */
-async function startJoined(
-  scoring: Scoring,
-  slice: readonly ReadTrace[],
-  { toRead, memory, mode, clock, queue, settle, holdings }: Joining,
-): Promise<void> {
-  const { joining } = scoring;
-  if (joining === null) {
-    return;
-  }
-  const reads = slice.flatMap((read): ReadPiece[] => {
-    const selected = toRead.get(joinTraceKey(read.key));
-    return 'data' in read && selected !== undefined ? [{ activity: selected.activity, data: read.data }] : [];
-  });
-  const pieces = new Map(reads.map(({ activity, data }) => [joinTraceKey(activity), data]));
-  for (const found of await findJoinedRuns({ spans: scoring.stores.spans, ...joining }, reads)) {
-    const triggers = found.members.flatMap((member) => toRead.get(joinTraceKey(member)) ?? []);
-    triggers.forEach(({ key }) => toRead.delete(joinTraceKey(key)));
-    // The content of the run stands for its pieces: it can wait for slow scorers.
-    const parts = found.members.flatMap((member) => pieces.get(joinTraceKey(member)) ?? []);
-    const run = { ...found, data: { ...found.data, size: sumSizes(parts) } };
-    memory.add([run.data]);
-    holdings.addContent(run.data);
-    parts.forEach(holdings.releaseContent);
-    void queue.add(async () => {
-      const outcomes = await scoreJoined(scoring, { run, triggers, clock }, mode);
-      triggers.forEach(({ room }) => room?.release());
-      holdings.releaseContent(run.data);
-      outcomes.forEach(settle);
-    });
-  }
-}
-
-function sumSizes(traces: readonly TraceData[]): number {
-  return traces.reduce((sum, { size = 0 }) => sum + size, 0);
 }
 
 /** Finds the traces that are stored, have an agent and are ready, with their current decisions. */
 async function findCandidates(
-  { stores, readiness, claims, decisionWriter }: SelectContext & Pick<RecordContext, 'decisionWriter'>,
+  { stores, readiness, claims, decisionWriter }: Scoring,
   items: readonly WorkItem[],
   mode: ScoringMode,
   clock: StoreClock,
-  settle: Settle,
+  settle: (outcome: TraceOutcome) => void,
 ): Promise<TraceCandidate[]> {
   // A claim is older than every row that is read under it.
   const claimed = new Map(
@@ -323,7 +263,7 @@ async function findCandidates(
       prior,
       reread: item.reread ?? false,
       readyAtMs: item.readyAtMs,
-      room: item.room,
+      reservation: item.reservation,
       nowMs: clock.nowMs(),
     };
     const waitUntilMs = mode.waits ? computeWaitUntil(candidate, readiness) : null;
@@ -354,27 +294,31 @@ function isLeftToBackfill({ knownLate = false }: TraceActivity, { history }: Sco
 }
 
 /**
- * Sets room aside for a trace whose scorers are all slow, before its content is read. Returns the runs that are left when none of
- * their stocks has room: then the content is not read. A trace with a quick scorer is read in any case, and so is one whose rule
- * decides by the content: most such traces need no room.
+ * Reserves slots for a trace whose scorers are all slow, before its content is read. Returns the runs that are left when none of
+ * their slots are free: then the content is not read. A trace with a quick scorer is read in any case, and so is one whose rule
+ * decides by the content: most such traces need no slots.
  */
-function reserveRoom(selected: Selected, scoring: Scoring, { admission }: ScoringMode): Reservation {
-  const stocks = selected.rules.flatMap(({ scorers, pending }) =>
-    scorers.map((bound) => (pending === null ? findStock(bound, scoring) : null)),
+function reserveSlots(
+  selected: Selected,
+  scoring: Scoring,
+  { admission }: ScoringMode,
+): { readonly reservation: Reservation | undefined; readonly waiting: readonly WaitingRuns[] } {
+  const allSlots = selected.rules.flatMap(({ scorers, pending }) =>
+    scorers.map((bound) => (pending === null ? findSlots(bound, scoring) : null)),
   );
-  const [first] = stocks;
-  if (admission === null || selected.room !== undefined || stocks.includes(null) || !first) {
-    return { room: selected.room, left: [] };
+  const [first] = allSlots;
+  if (admission === null || selected.reservation !== undefined || allSlots.includes(null) || !first) {
+    return { reservation: selected.reservation, waiting: [] };
   }
-  const left: LeftRuns[] = [];
-  for (const [stock, { length: runs }] of Map.groupBy(stocks, (each) => each ?? first)) {
-    const room = admission.admit(stock, runs);
-    if (room !== null) {
-      return { room, left: [] };
+  const waiting: WaitingRuns[] = [];
+  for (const [slots, { length: runs }] of Map.groupBy(allSlots, (each) => each ?? first)) {
+    const reservation = admission.admit(slots, runs);
+    if (reservation !== null) {
+      return { reservation, waiting: [] };
     }
-    left.push({ stock, runs });
+    waiting.push({ slots, runs });
   }
-  return { room: undefined, left };
+  return { reservation: undefined, waiting };
 }
 
 /** Lists the rows that this process tries again later: another process may have written them. */
@@ -390,31 +334,4 @@ export function listNextAttempts(decisions: readonly Decision[]): { key: TraceKe
       ? [{ key: { tenant, traceId }, atMs: nextAttemptAt }]
       : [];
   });
-}
-
-/** Content in memory and room in stocks that a batch holds. */
-interface Holdings {
-  addContent(data: TraceData): void;
-  readonly releaseContent: (data: TraceData) => void;
-  addRoom(room: Room | undefined): void;
-  releaseAll(): void;
-}
-
-function createHoldings(memory: ContentMemory): Holdings {
-  const held = new Set<TraceData>();
-  const rooms = new Set<Room>();
-  const releaseContent = (data: TraceData) => {
-    if (held.delete(data)) {
-      memory.release(data);
-    }
-  };
-  return {
-    addContent: (data) => void held.add(data),
-    releaseContent,
-    addRoom: (room) => void (room !== undefined && rooms.add(room)),
-    releaseAll() {
-      held.forEach(releaseContent);
-      rooms.forEach((room) => room.release());
-    },
-  };
 }

@@ -1,8 +1,7 @@
 import type { Decision, Stratum } from '../domain/decision.ts';
 import type { ScoreSource } from '../domain/score.ts';
-import type { Admission } from './attempt/run-stock.ts';
-import type { PreparedRule } from './select/rule.ts';
-import type { RuleHistory } from './select/rule-history.ts';
+import type { Admission } from './live/queue.ts';
+import type { PreparedRule, RuleHistory } from './select/rule.ts';
 
 /**
  * Mode of scoring: live, backfill, repair, one `score <id>`, or preview. All modes run the same code from the trace id on; all their
@@ -34,7 +33,7 @@ export interface ScoringMode {
   readonly retriesEarly: boolean;
   /** Decisions whose scorers run again; null: none. */
   readonly redo: Redo | null;
-  /** Decides whether the runs of slow scorers find room in their stock now; null: they wait for a place. */
+  /** Decides whether the runs of slow scorers get slots now; null: they wait for a slot. */
   readonly admission: Admission | null;
 }
 
@@ -46,20 +45,14 @@ export interface Redo {
   selects(prior: Decision | undefined): boolean;
 }
 
-/**
- * Mode of the daemon for ready traces.
- * @param admission decides whether slow scorers run in a pass; default: they wait for a place
- */
-export function liveMode(
-  rules: readonly PreparedRule[],
-  history: RuleHistory,
-  admission: Admission | null = null,
-): ScoringMode {
+/** Live scoring of every trace at the present rate; each mode names how it differs. */
+function buildMode(rules: readonly PreparedRule[], differences: Partial<ScoringMode>): ScoringMode {
   return {
     source: 'live',
-    ...sortRules(rules),
+    rules: rules.filter(({ target }) => target !== 'session'),
+    sessionRules: rules.filter(({ target }) => target === 'session'),
     write: true,
-    history,
+    history: null,
     selects: true,
     stratum: null,
     takesOver: false,
@@ -68,8 +61,21 @@ export function liveMode(
     keepsFormerResults: true,
     retriesEarly: false,
     redo: null,
-    admission,
+    admission: null,
+    ...differences,
   };
+}
+
+/**
+ * Mode of the daemon for ready traces.
+ * @param admission decides whether slow scorers run in a pass; default: they wait for a slot
+ */
+export function liveMode(
+  rules: readonly PreparedRule[],
+  history: RuleHistory,
+  admission: Admission | null = null,
+): ScoringMode {
+  return buildMode(rules, { history, admission });
 }
 
 /**
@@ -77,30 +83,21 @@ export function liveMode(
  * @param redo makes the scorers run again; a new score then takes over the source and the sampling of the one that it replaces
  */
 export function backfillMode(rules: readonly PreparedRule[], redo: Redo | null = null): ScoringMode {
-  return {
+  return buildMode(rules, {
     source: 'backfill',
-    ...sortRules(rules),
-    write: true,
-    history: null,
-    selects: true,
     stratum: 'backfill',
     takesOver: redo !== null,
-    waits: true,
-    reuses: true,
     keepsFormerResults: false,
     retriesEarly: true,
     redo,
-    admission: null,
-  };
+  });
 }
 
 /** Mode of a command for one trace or session: no selection, and nothing is reused. */
-export function apiMode(rules: readonly PreparedRule[], options: { write: boolean }): ScoringMode {
-  return {
+export function apiMode(rules: readonly PreparedRule[], { write }: { write: boolean }): ScoringMode {
+  return buildMode(rules, {
     source: 'api',
-    ...sortRules(rules),
-    write: options.write,
-    history: null,
+    write,
     selects: false,
     stratum: 'none',
     takesOver: true,
@@ -108,16 +105,7 @@ export function apiMode(rules: readonly PreparedRule[], options: { write: boolea
     reuses: false,
     keepsFormerResults: false,
     retriesEarly: true,
-    redo: null,
-    admission: null,
-  };
-}
-
-function sortRules(rules: readonly PreparedRule[]): Pick<ScoringMode, 'rules' | 'sessionRules'> {
-  return {
-    rules: rules.filter(({ target }) => target !== 'session'),
-    sessionRules: rules.filter(({ target }) => target === 'session'),
-  };
+  });
 }
 
 /**
@@ -125,21 +113,7 @@ function sortRules(rules: readonly PreparedRule[]): Pick<ScoringMode, 'rules' | 
  * stay. A new score counts like the one that it replaces, or like its decision.
  */
 export function redoMode(rules: readonly PreparedRule[], redo: Redo): ScoringMode {
-  return {
-    source: 'live',
-    ...sortRules(rules),
-    write: true,
-    history: null,
-    selects: false,
-    stratum: null,
-    takesOver: true,
-    waits: true,
-    reuses: true,
-    keepsFormerResults: true,
-    retriesEarly: false,
-    redo,
-    admission: null,
-  };
+  return buildMode(rules, { selects: false, takesOver: true, redo });
 }
 
 /**
@@ -147,19 +121,5 @@ export function redoMode(rules: readonly PreparedRule[], redo: Redo): ScoringMod
  * cover every trace, at their present rate.
  */
 export function previewMode(rules: readonly PreparedRule[]): ScoringMode {
-  return {
-    source: 'live',
-    ...sortRules(rules),
-    write: false,
-    history: null,
-    selects: true,
-    stratum: null,
-    takesOver: false,
-    waits: true,
-    reuses: false,
-    keepsFormerResults: false,
-    retriesEarly: true,
-    redo: null,
-    admission: null,
-  };
+  return buildMode(rules, { write: false, reuses: false, keepsFormerResults: false, retriesEarly: true });
 }

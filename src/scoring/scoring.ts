@@ -1,35 +1,31 @@
 import PQueue from 'p-queue';
 import type { Decision } from '../domain/decision.ts';
-import { DAY_MS } from '../domain/durations.ts';
 import type { SharedBudgets } from '../domain/money/budget.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { Score } from '../domain/score.ts';
-import { createRedactor, type RedactionOptions } from '../judge/redaction/redaction.ts';
+import type { ReadingOptions, TraceReading } from '../domain/trace/agent-run.ts';
+import type { TraceData } from '../domain/trace/span.ts';
 import { createTurns } from '../domain/waits.ts';
-import { SOLE_CLAIMS } from '../ownership/claim.ts';
-import type { JudgeCallRecord } from '../store/contracts/stores.ts';
+import type { JudgeScope } from '../judge/judge-scope.ts';
+import { createRedactor, type RedactionOptions } from '../judge/redaction/redaction.ts';
+import { SOLE_CLAIMS, type Claims } from '../ownership/ownership.ts';
+import type { SweepSettings } from '../readiness/readiness.ts';
+import type { PurgedTraces } from '../store/contracts/purge.ts';
+import type { Store } from '../store/contracts/store.ts';
+import type { CatchUpOrder, JudgeCallRecord } from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';
-import { NO_METRICS, type MetricWriter } from '../telemetry/metrics.ts';
-import type { AttemptContext, SharedJudgeScope } from './attempt/attempt-context.ts';
+import type { MetricWriter } from '../telemetry/metrics.ts';
+import type { RecordedAttempt } from './attempt/attempt-failure.ts';
+import { createJudgeHealth, JudgeReuses } from './attempt/judge-health.ts';
 import { createBudget } from './budget/budget.ts';
-import { createAgentPasts } from './attempt/agent-pasts.ts';
-import { createJudgeHealth } from './attempt/judge-health.ts';
-import { createJudgeReuses } from './attempt/judge-reuses.ts';
-import { createJudgeStock } from './attempt/judge-stock.ts';
-import { createLaterScores } from './attempt/later-scores.ts';
-import { createSingleFlight } from './attempt/single-flight.ts';
-import type { LiveContext } from './live/live-context.ts';
-import { createPieceCache } from './read/piece-cache.ts';
-import { createContentMemory } from './read/read-memory.ts';
-import type { ReadContext, TraceReader } from './read/read-context.ts';
-import type { TraceJoiner } from './read/trace-joiner.ts';
-import { createCommitRounds, type CommitPace } from './record/group-commit.ts';
-import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
-import type { RecordContext } from './record/record-context.ts';
-import type { ScoringStores } from './scoring-stores.ts';
-import { createNewVersions } from './select/new-versions.ts';
-import type { SelectContext } from './select/select-context.ts';
+import { createJudgeStock } from './live/queue.ts';
+import { AgentPasts, createLaterScores, createSingleFlight } from './read/lookups.ts';
+import { ContentMemory } from './read/read-slices.ts';
+import { PieceCache, type TraceJoiner } from './read/sibling-traces.ts';
+import { CommitRounds, type CommitPace } from './record/group-commit.ts';
+import { NewVersions } from './select/new-versions.ts';
+import type { SessionContent } from './trace-task.ts';
 
 /** Batches that are looked up and read at the same time: while one waits for the store, the others use the processor. */
 const BATCHES_AT_ONCE = 3;
@@ -37,116 +33,123 @@ const BATCHES_AT_ONCE = 3;
 /** Time for which traces are started before other work may run, milliseconds: replies of judges wait for it. */
 const START_TURN_MS = 2;
 
-/** Needs of all rooms of scoring in one object. A function takes the context of its room instead. */
-export interface Scoring extends SelectContext, ReadContext, AttemptContext, RecordContext, LiveContext {
-  readonly stores: ScoringStores;
-  /** Traces whose scorers run at the same time. */
-  readonly traceConcurrency: number;
-  /** Most traces of one batch, which is looked up together: at most `MAX_KEYS`. */
-  readonly tracesPerBatch: number;
-  /**
-   * Turns of batches that are looked up and read. With few at a time, the first batch of a backlog is decided soon, and the others
-   * are no later.
-   */
-  readonly readTurns: PQueue;
-  /** Lets other work run when batches have started traces for `START_TURN_MS`, all together. */
-  readonly giveTurns: () => Promise<void>;
-}
-
 /** Most traces of a batch of live scoring: a smaller one is decided earlier. */
 const TRACES_PER_BATCH = 500;
+
+/** Traces whose scorers run at the same time; their rows go to the store together. */
+const TRACES_AT_ONCE = 256;
+
+/** Stores that scoring reads and writes. */
+export type ScoringStores = Pick<
+  Store,
+  | 'spans'
+  | 'decisions'
+  | 'scores'
+  | 'agentPasts'
+  | 'runs'
+  | 'sessions'
+  | 'ruleVersions'
+  | 'versionSamples'
+  | 'judgeCalls'
+>;
+
+/** Judges and reply cache of the calls of all scorers. */
+export type SharedJudgeScope = Omit<JudgeScope, 'redactor' | 'onReuse'>;
+
+/** Reads the agent runs of a trace. */
+export type TraceReader = (data: TraceData, options?: ReadingOptions) => TraceReading | Promise<TraceReading>;
 
 export interface ScoringPorts {
   readonly stores: ScoringStores;
   readonly readTrace: TraceReader;
-  /** Joins runs that come as several traces. Absent: every trace is read by itself. */
-  readonly joiner?: TraceJoiner | undefined;
+  /** Joins runs that come as several traces; null: every trace is read by itself. */
+  readonly joiner: TraceJoiner | null;
   readonly log: Log;
-  /** Default: nothing is counted. */
-  readonly metrics?: MetricWriter | undefined;
-  /** Absent: judges of the scorers themselves, no reply cache. */
-  readonly judgeScope?: SharedJudgeScope | undefined;
-  /** Redaction of the texts that a judge gets. Default: the default patterns. */
-  readonly redaction?: RedactionOptions | undefined;
+  readonly metrics: Pick<MetricWriter, 'add' | 'record'>;
+  readonly judgeScope: SharedJudgeScope;
+  /** Redaction of the texts that a judge gets. */
+  readonly redaction: RedactionOptions;
   /** Prices of models over the built-in ones, for the costs of runs. */
-  readonly prices?: PriceTable | undefined;
-  /** Default: nothing is purged. */
-  readonly purged?: PurgedTraces | undefined;
+  readonly prices: PriceTable;
+  /** Traces and sessions that were purged meanwhile. */
+  readonly purged: PurgedTraces;
   /** Aborts judge calls: the traces under way stay undecided. */
-  readonly signal?: AbortSignal | undefined;
-  /** Returns a number in [0, 1), for jitter. Default `Math.random`. */
-  readonly random?: (() => number) | undefined;
-  /** Milliseconds of a clock that never goes back. Default `performance.now`. */
-  readonly monotonicMs?: (() => number) | undefined;
+  readonly signal: AbortSignal | undefined;
+  /** Returns a number in [0, 1), for jitter. */
+  readonly random: () => number;
+  /** Milliseconds of a clock that never goes back. */
+  readonly monotonicMs: () => number;
 }
 
-export interface ScoringOptions {
-  /** Quiet time before a trace is ready, milliseconds. Default 5 s. */
-  readonly decisionWaitMs?: number | undefined;
-  /** Longest wait for the rest of a trace, milliseconds. Default 15 min. */
-  readonly maxWaitMs?: number | undefined;
-  /** Age of the oldest arrival that live scoring looks for, milliseconds. Default 4 days. */
-  readonly reachMs?: number | undefined;
-  /** Time limit of one scorer on one run, milliseconds. Default 2 min. */
-  readonly scorerTimeoutMs?: number | undefined;
-  /** Judged scorers that run at the same time: as many as all providers together allow. Default 16. */
-  readonly judgeConcurrency?: number | undefined;
-  /** Number of attempts at a judge whose reply cannot be used. Default 3. */
-  readonly judgeAttempts?: number | undefined;
-  /** Share of the places of judges that take the newest traces under a backlog; the rest take the oldest. Default 0.5. */
-  readonly newestShare?: number | undefined;
-  /** Most traces that live scoring has under way. Default 2,000. */
-  readonly maxTracesInMemory?: number | undefined;
-  /** Budgets beside those of rules. Default: none. */
-  readonly budgets?: SharedBudgets | undefined;
-  /** Waits in which rows gather before they are written together. Default: none. */
-  readonly commitPace?: CommitPace | undefined;
-  /** Time for which look-ups before judge calls wait for others, milliseconds. Default 0. */
-  readonly lookupWaitMs?: number | undefined;
-  /** Traces whose scorers run at the same time; their rows go to the store together. Default 256. */
-  readonly traceConcurrency?: number | undefined;
+/** Terms of the catch-up of traces that a budget holds back. */
+export interface CatchUpTerms {
+  /** Age of a trace after which it is no longer caught up, milliseconds. */
+  readonly maxAgeMs: number;
+  readonly order: CatchUpOrder;
 }
 
-/**
- * Creates the scoring of a process. All callers in the process share it, so that they share budgets, the queue of the judges and
- * runs of the same scorer. Throws `ConfigError` for a redaction that cannot be applied.
- */
-export function createScoring(ports: ScoringPorts, options: ScoringOptions = {}): Scoring {
-  const { stores, readTrace, log, redaction = {}, joiner } = ports;
-  const monotonicMs = ports.monotonicMs ?? (() => performance.now());
-  const limits = readLimits(options);
-  createRedactor(redaction);
+/** Limits of scoring. The schema of the configuration has their defaults. */
+export interface ScoringLimits {
+  readonly readiness: SweepSettings;
+  /** Time limit of one scorer on one run, milliseconds. */
+  readonly scorerTimeoutMs: number;
+  /** Judged scorers that run at the same time: as many as all providers together allow. */
+  readonly judgeConcurrency: number;
+  /** Number of attempts at a judge whose reply cannot be used. */
+  readonly judgeAttempts: number;
+  /** Share of the slots of judges that take the newest traces under a backlog, 0 to 1; the other slots take the oldest. */
+  readonly newestShare: number;
+  /** Most traces that live scoring has under way. */
+  readonly maxTracesInMemory: number;
+  /** Budgets beside the budgets of rules. */
+  readonly budgets: SharedBudgets | undefined;
+  readonly catchUp: CatchUpTerms;
+  /** Waits in which rows gather before they are written together. */
+  readonly commitPace: CommitPace;
+  /** Time for which look-ups before judge calls wait for others, milliseconds. */
+  readonly lookupWaitMs: number;
+}
+
+/** Everything that scoring needs. All callers in a process share it: budgets, slots of judges, and runs of the same scorer. */
+export type Scoring = ReturnType<typeof createScoring>;
+
+/** Creates the scoring of a process. Throws `ConfigError` for a redaction that cannot be applied. */
+export function createScoring({ joiner, ...ports }: ScoringPorts, limits: ScoringLimits) {
+  const { stores, log, monotonicMs } = ports;
+  const { judgeConcurrency: concurrency, newestShare, lookupWaitMs: waitMs } = limits;
+  createRedactor(ports.redaction);
+  const rounds = new CommitRounds(limits.commitPace);
+  const claims: Claims = SOLE_CLAIMS;
   return {
-    stores,
-    readTrace,
-    ...createReadLimits(),
-    giveTurns: createTurns(START_TURN_MS),
-    joining: joiner === undefined ? null : { joiner, cache: createPieceCache() },
-    log,
-    judgeScope: ports.judgeScope ?? {},
-    reuses: createJudgeReuses(),
-    redaction,
+    ...ports,
     ...limits,
-    budget: createBudget(stores.judgeCalls, options.budgets),
+    ...createReadLimits(),
+    joining: joiner === null ? null : { joiner, cache: new PieceCache() },
+    /** Called with each session that was read, before its scorers run. */
+    onSession: undefined as ((content: SessionContent) => void) | undefined,
+    traceConcurrency: TRACES_AT_ONCE,
+    /** Most traces of one batch, which is looked up together: at most `MAX_KEYS`. */
+    tracesPerBatch: TRACES_PER_BATCH,
+    /** Lets other work run when batches have started traces for `START_TURN_MS`, all together. */
+    giveTurns: createTurns(START_TURN_MS),
+    claims,
+    reuses: new JudgeReuses(),
+    budget: createBudget(stores.judgeCalls, limits.budgets),
     judgeHealth: createJudgeHealth({ log }),
-    judgeStock: createJudgeStock({
-      concurrency: options.judgeConcurrency ?? 16,
-      newestShare: limits.newestShare,
-      monotonicMs,
-    }),
-    laterScores: createLaterScores(stores.scores, { monotonicMs, waitMs: options.lookupWaitMs ?? 0 }),
-    agentPasts: createAgentPasts(stores.agentPasts, { monotonicMs, log }),
-    flights: createSingleFlight(),
-    ...createWriters(stores, options.commitPace),
-    prices: ports.prices ?? {},
+    judgeStock: createJudgeStock({ concurrency, newestShare, monotonicMs }),
+    laterScores: createLaterScores(stores.scores, { monotonicMs, waitMs }),
+    agentPasts: new AgentPasts(stores.agentPasts, { monotonicMs, log }),
+    flights: createSingleFlight<RecordedAttempt>(),
+    newVersions: new NewVersions(stores.versionSamples, log),
+    /** Count of traces of which `costly` could not know the cost. */
     unpriced: { count: 0 },
-    metrics: ports.metrics ?? NO_METRICS,
-    claims: SOLE_CLAIMS,
-    purged: ports.purged ?? NOTHING_PURGED,
-    newVersions: createNewVersions(stores.versionSamples, log),
-    signal: ports.signal,
-    random: ports.random ?? Math.random,
-    monotonicMs,
+    // The writers, in the order in which the rows of a trace follow each other.
+    callWriter: rounds.add<JudgeCallRecord>((calls) => stores.judgeCalls.write(calls), { isUrgent: true }),
+    runWriter: rounds.add<RunRecord>((records) => stores.runs.write(records)),
+    scoreWriter: rounds.add<Score>((scores) => stores.scores.write(scores)),
+    decisionWriter: rounds.add<Decision>((decisions) => stores.decisions.write(decisions)),
+    /** Ends the waits of the writers: the process stops. */
+    hurryWrites: () => rounds.hurry(),
   };
 }
 
@@ -154,38 +157,10 @@ export function createScoring(ports: ScoringPorts, options: ScoringOptions = {})
  * Creates the limits of what is read at the same time. Each job has its own: its content that waits for judges must not stop
  * the reads of live scoring.
  */
-export function createReadLimits(): Pick<Scoring, 'contentMemory' | 'readTurns'> {
+export function createReadLimits() {
   return {
-    contentMemory: createContentMemory(),
+    contentMemory: new ContentMemory(),
+    /** Turns of batches that are looked up and read. With few at a time, the first batch of a backlog is decided soon. */
     readTurns: new PQueue({ concurrency: BATCHES_AT_ONCE }),
-  };
-}
-
-/** Creates the writers in the order in which the rows of a trace follow each other. */
-function createWriters(stores: ScoringStores, pace: CommitPace | undefined) {
-  const rounds = createCommitRounds(pace);
-  return {
-    callWriter: rounds.add<JudgeCallRecord>((calls) => stores.judgeCalls.write(calls), { isUrgent: true }),
-    runWriter: rounds.add<RunRecord>((records) => stores.runs.write(records)),
-    scoreWriter: rounds.add<Score>((scores) => stores.scores.write(scores)),
-    decisionWriter: rounds.add<Decision>((decisions) => stores.decisions.write(decisions)),
-    hurryWrites: () => rounds.hurry(),
-  };
-}
-
-/** Completes the limits with their defaults. */
-function readLimits(options: ScoringOptions) {
-  return {
-    readiness: {
-      decisionWaitMs: options.decisionWaitMs ?? 5_000,
-      maxWaitMs: options.maxWaitMs ?? 15 * 60_000,
-      reachMs: options.reachMs ?? 4 * DAY_MS,
-    },
-    scorerTimeoutMs: options.scorerTimeoutMs ?? 120_000,
-    judgeAttempts: options.judgeAttempts ?? 3,
-    traceConcurrency: options.traceConcurrency ?? 256,
-    tracesPerBatch: TRACES_PER_BATCH,
-    newestShare: options.newestShare ?? 0.5,
-    maxTracesInMemory: options.maxTracesInMemory ?? 2_000,
   };
 }

@@ -1,15 +1,17 @@
+import type { AgentRun } from '../domain/trace/agent-run.ts';
 import type { AppError } from '../domain/errors.ts';
-import type { Decision } from '../domain/decision.ts';
+import type { Decision, Stratum } from '../domain/decision.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { Score } from '../domain/score.ts';
 import type { TraceData } from '../domain/trace/span.ts';
-import type { Claim } from '../ownership/claim.ts';
-import type { LeftRuns, Room } from './attempt/run-stock.ts';
+import type { Claim } from '../ownership/ownership.ts';
+import type { WaitingRuns, Reservation } from './live/queue.ts';
 import type { TraceActivity, TraceFacts, TraceKey } from '../store/contracts/stores.ts';
-import type { PreparedRule } from './select/rule.ts';
-import type { DeclinedRule, SelectedRule } from './select/selection.ts';
-import type { SessionContent } from './sessions/session-content.ts';
-import type { StoreClock } from './store-clock.ts';
+import type { PreparedRule, PreparedScorer } from './select/rule.ts';
+import type { StoreClock } from './live/timers.ts';
+import { showUsd } from '../domain/money/usd.ts';
+import type { VersionRequest } from './select/new-versions.ts';
+import type { PriorityFacts, RunSize, SamplePlan } from './select/sample-trace.ts';
 
 /** A trace that is a piece of a run; another trace owns the run. */
 interface PartOfRun {
@@ -41,8 +43,8 @@ export interface TraceTask {
   readonly reread: boolean;
   /** Time since which the trace could be scored, Unix milliseconds by the store's clock; undefined where nothing waited for it. */
   readonly readyAtMs?: number | undefined;
-  /** Room for the runs that an earlier pass left; undefined in a first pass. */
-  readonly room: Room | undefined;
+  /** Slots for the runs that an earlier pass left waiting; undefined in a first pass. */
+  readonly reservation: Reservation | undefined;
   readonly clock: StoreClock;
 }
 
@@ -66,8 +68,8 @@ export interface TraceOutcome {
   readonly waitUntilMs: number | null;
   /** Earlier rows whose next attempt is in the future. Only for a trace that needs no work now. */
   readonly postponed: readonly Decision[];
-  /** Runs that found no room, by stock: their scorers decide in later passes. */
-  readonly left: readonly LeftRuns[];
+  /** Runs that got no slots, by slots: their scorers decide in later passes. */
+  readonly waiting: readonly WaitingRuns[];
   /** Error that broke the pass off: missing decisions come with the next pass. */
   readonly error: AppError | null;
 }
@@ -82,8 +84,77 @@ export function buildOutcome(key: TraceKey, parts: Partial<TraceOutcome> = {}): 
     tombstones: [],
     waitUntilMs: null,
     postponed: [],
-    left: [],
+    waiting: [],
     error: null,
     ...parts,
   };
+}
+
+/** Sampling of a trace: its stratum, the probability of being scored and the weight of its scores. */
+export interface Selection {
+  readonly stratum: Stratum;
+  readonly inclusionProbability: number;
+  readonly weight: number | null;
+}
+
+/** Sample of a rule whose answer needs the content of the trace, or comes after a condition that does. */
+export interface PendingChoice {
+  readonly targetId: string;
+  /** Text from which the number for sampling is drawn. */
+  readonly samplingId: string;
+  readonly plan: SamplePlan;
+  readonly priority: PriorityFacts;
+  readonly facts: TraceFacts | undefined;
+  /** Place among the first traces of a version that the trace asks for; null when it has one, or all are taken. */
+  readonly versionRequest: VersionRequest | null;
+}
+
+/** A rule that scores a trace, or that decides when the content of the trace is read. */
+export interface SelectedRule {
+  readonly rule: PreparedRule;
+  /** Scorers of the rule when the trace arrived. */
+  readonly scorers: readonly PreparedScorer[];
+  readonly selection: Selection;
+  /** Null when the choice is made. */
+  readonly pending: PendingChoice | null;
+  /** Current decisions of the rule on the trace. */
+  readonly prior: readonly Decision[];
+}
+
+/** A rule that does not score a trace: its condition does not match, or the sample leaves the trace out. */
+export interface DeclinedRule {
+  readonly rule: PreparedRule;
+  /** The new row of the rule, and a new row for each earlier one. */
+  readonly rows: readonly Decision[];
+}
+
+export type RuleSelection =
+  | { readonly outcome: 'selected'; readonly selected: SelectedRule }
+  | ({ readonly outcome: 'declined' } & DeclinedRule);
+
+/** Describes why the sample leaves a trace out. `sizes` are those of its runs; absent when the content was not read. */
+export function describeSample({ rate }: SamplePlan, sizes?: readonly RunSize[]): string {
+  const share = `not among the ${Number((rate * 100).toPrecision(6))} % that the rule scores`;
+  if (sizes === undefined || sizes.length === 0) {
+    return share;
+  }
+  const runs = sizes
+    .slice(0, MOST_SHOWN)
+    .map(
+      ({ tokens, costUsd }) =>
+        `${tokens ?? 'unknown'} tokens, ${costUsd === null ? 'unknown cost' : `${showUsd(costUsd)} USD`}`,
+    );
+  return `${share}, and sample.always does not name it (${runs.join('; ')})`;
+}
+
+/** Most runs that a reason describes. */
+const MOST_SHOWN = 3;
+
+/** A session that was read as one conversation. */
+export interface SessionContent {
+  readonly session: AgentRun;
+  /** Number of turns that were read. */
+  readonly turns: number;
+  /** True when turns were left out: the session has more than are read at once. */
+  readonly isPartial: boolean;
 }

@@ -3,9 +3,8 @@ import type { StepSpan } from '../json/span-json.ts';
 import { readStepKinds } from '../../conventions/normalise-trace.ts';
 import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import type { Span, TraceData } from '../../domain/trace/span.ts';
-import { createPieceCache } from '../../scoring/read/piece-cache.ts';
+import { PieceCache, findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
 import { readSlices } from '../../scoring/read/read-slices.ts';
-import { findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
 import type { SpanSource, TraceActivity } from '../../store/contracts/stores.ts';
 import { JOINER, createTurnReader } from '../../scoring/setup/read-traces.ts';
 
@@ -23,7 +22,7 @@ export async function readStoredTrace(spans: SpanSource, activity: TraceActivity
       throw read.error;
     }
     if (read !== undefined) {
-      const source = { spans, joiner: JOINER, cache: createPieceCache() };
+      const source = { spans, joiner: JOINER, cache: new PieceCache() };
       const [run] = await findJoinedRuns(source, [{ activity, data: read.data }]);
       const others = (run?.members ?? []).filter(({ traceId }) => traceId !== activity.traceId);
       return { data: run?.data ?? read.data, joinedWith: others.map(({ traceId }) => traceId) };

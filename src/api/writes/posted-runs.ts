@@ -1,6 +1,6 @@
 import type { RunRecord } from '../../domain/run-record.ts';
 import type { Score } from '../../domain/score.ts';
-import { MAX_SESSION_TURNS } from '../../scoring/sessions/read-session.ts';
+import { MAX_SESSION_TURNS } from '../../scoring/sessions/select-sessions.ts';
 import { joinSessionKey, type SessionKey } from '../../store/contracts/sessions.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';

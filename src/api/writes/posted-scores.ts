@@ -4,7 +4,7 @@ import { computeAuthorFingerprint, computeScoreId } from '../../domain/identity.
 import { describeOutside, type Score } from '../../domain/score.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import type { FindPassLine } from '../../labels/read-agreement.ts';
-import { isUnjoined, joinPostedScore, joinPostedScores } from '../../scoring/record/posted-scores.ts';
+import { isUnjoined, joinPostedScore, joinPostedScores } from '../../scoring/record/record-runs.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../../configuration.ts';

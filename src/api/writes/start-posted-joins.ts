@@ -1,10 +1,10 @@
 import type { Score } from '../../domain/score.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { joinSessionKey } from '../../store/contracts/sessions.ts';
-import { joinPostedScore, joinPostedScores } from '../../scoring/record/posted-scores.ts';
+import { joinPostedScore, joinPostedScores } from '../../scoring/record/record-runs.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import { listSessions, readPostedRuns } from './posted-runs.ts';
-import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../../process/parts.ts';
+import { startRepeatedDuty, type DutyDeps, type StartedPart } from '../../process/parts.ts';
 
 /** Time between two looks, milliseconds. */
 const LOOK_EVERY_MS = 5_000;

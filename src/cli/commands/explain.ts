@@ -51,7 +51,7 @@ async function explainSessions(context: CommandContext, sessionId: string) {
   const { config } = await context.loadConfig();
   const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
   const { sessionSettings } = await import('../../scoring/setup/configured-scoring.ts');
-  const { explainSession } = await import('../../scoring/sessions/explain-session.ts');
+  const { explainSession } = await import('../../scoring/explain.ts');
   const { rules } = await loadScorerKit(config, context);
   const { store } = await context.openApp();
   const found = await findSession(store, sessionId);

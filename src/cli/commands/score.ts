@@ -144,7 +144,7 @@ async function scoreStoredSession(
   { rules, write }: Terms,
 ): Promise<TraceOutcome[]> {
   const { scoreSession } = await import('../../scoring/sessions/score-session.ts');
-  const { NO_SESSION_WAIT } = await import('../../scoring/sessions/session-readiness.ts');
+  const { NO_SESSION_WAIT } = await import('../../scoring/sessions/score-session.ts');
   const { apiMode } = await import('../../scoring/scoring-mode.ts');
   const keys = await findSession(store, sessionId);
   const mode = apiMode(rules, { write });

@@ -1,7 +1,107 @@
+import type { Score, Verdict } from '../../domain/score.ts';
+import type { JudgeCall } from '../../judge/judge-execution.ts';
 import { AppError, findCause, readErrorMessage } from '../../domain/errors.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
-import type { AttemptResult } from './attempt-result.ts';
 import { cutText } from '../../domain/cut-text.ts';
+
+/** One value of a scorer. */
+export interface ScoreValue {
+  /** '' for the scorer's own score, else the name of a further score. */
+  readonly name: string;
+  readonly score: number;
+  readonly label: string;
+  readonly reason: string;
+  readonly verdicts: readonly Verdict[];
+  readonly higherIsBetter: boolean | null;
+  readonly range: readonly [number, number] | null;
+}
+
+/** Result of one attempt of a scorer. */
+export type AttemptResult =
+  | {
+      readonly status: 'scored';
+      readonly values: readonly ScoreValue[];
+      /** Fingerprint of a stored score that stands. Absent: the scorer ran. */
+      readonly standing?: string;
+    }
+  | {
+      readonly status: 'not_applicable' | 'failed';
+      readonly reason: string;
+      /** Short name under which failures are counted, such as `HTTP 401`. Absent: the code of the reason. */
+      readonly kind?: string | undefined;
+    }
+  | {
+      readonly status: 'deferred';
+      readonly reason: string;
+      readonly kind?: string | undefined;
+      /** Wait that the provider asked for, milliseconds. */
+      readonly retryAfterMs?: number | undefined;
+      /** Time before which an attempt cannot succeed, Unix milliseconds by the store's clock. */
+      readonly notBeforeMs?: number | undefined;
+    }
+  /** Stopped by this process without a result: the owner of the trace scores it later. */
+  | { readonly status: 'abandoned' };
+
+/** Cost of an attempt, whatever its result. */
+export interface AttemptCost {
+  readonly inputTokens: number | null;
+  readonly outputTokens: number | null;
+  /** 0 without a call; null when the price of a call is unknown. */
+  readonly costUsd: number | null;
+  readonly judgeCalls: number;
+  /** Questions that needed no call, because the judge had answered the same question before. */
+  readonly reusedAnswers: number;
+  readonly durationMs: number;
+  /** Model that answered last; '' without an answer. */
+  readonly judgeModel: string;
+  readonly redactions: number;
+}
+
+export interface ScorerAttempt {
+  readonly result: AttemptResult;
+  readonly cost: AttemptCost;
+  readonly calls: readonly JudgeCall[];
+}
+
+/** An attempt and its score rows, which are stored unless the mode only previews. */
+export interface RecordedAttempt {
+  readonly attempt: ScorerAttempt;
+  readonly scores: readonly Score[];
+}
+
+/** Sums the cost of the calls of an attempt. */
+export function sumCost(
+  calls: readonly JudgeCall[],
+  { reused = [], ...extra }: { durationMs: number; redactions: number; reused?: readonly string[] },
+): AttemptCost {
+  return {
+    inputTokens: sumKnown(calls.map((call) => call.usage?.inputTokens)),
+    outputTokens: sumKnown(calls.map((call) => call.usage?.outputTokens)),
+    costUsd: sumCostUsd(calls),
+    judgeCalls: calls.length,
+    reusedAnswers: reused.length,
+    judgeModel: calls.findLast(hasReply)?.model ?? reused.at(-1) ?? '',
+    ...extra,
+  };
+}
+
+/** A call that failed without a reply counts as free. A reply without a price makes the sum unknown. */
+function sumCostUsd(calls: readonly JudgeCall[]): number | null {
+  if (calls.some((call) => call.cost === undefined && hasReply(call))) {
+    return null;
+  }
+  return calls.reduce((sum, call) => sum + (call.cost ?? 0), 0);
+}
+
+/** Returns true also for a call whose reply could not be used. */
+function hasReply({ status }: JudgeCall): boolean {
+  return status !== 'failed';
+}
+
+function sumKnown(counts: readonly (number | undefined)[]): number | null {
+  const known = counts.filter((count) => count !== undefined);
+  return known.length === 0 ? null : known.reduce((sum, count) => sum + count, 0);
+}
 
 /** Longest reason of a decision, in characters. */
 const MAX_REASON_CHARS = 500;
@@ -43,4 +143,21 @@ export function toFailure(error: unknown): AttemptResult {
     kind,
     ...(typeof notBeforeMs === 'number' ? { notBeforeMs } : { retryAfterMs: appError.retryAfterMs }),
   };
+}
+
+const FIRST_WAIT_MS = 10_000;
+
+const LONGEST_WAIT_MS = 3_600_000;
+
+/** Largest random addition, as a share of a wait, so that attempts that failed together do not come back together. */
+const JITTER = 0.2;
+
+/**
+ * Computes the wait before the next attempt, milliseconds: 10 s, doubled up to an hour, at least `retryAfterMs`, plus up to a
+ * fifth at random (`random` in [0, 1)).
+ */
+export function computeBackoffMs(attempts: number, retryAfterMs: number | undefined, random: number): number {
+  const doubled = FIRST_WAIT_MS * 2 ** Math.min(Math.max(attempts - 1, 0), 20);
+  const wait = Math.max(Math.min(doubled, LONGEST_WAIT_MS), retryAfterMs ?? 0);
+  return Math.trunc(wait * (1 + JITTER * random));
 }

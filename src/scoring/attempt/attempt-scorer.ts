@@ -1,3 +1,6 @@
+import { computeFenceCode } from '../../judge/judge-scope.ts';
+import type { Cell } from './cell.ts';
+import type { Scoring } from '../scoring.ts';
 import {
   findScoreLabel,
   type NamedScore,
@@ -6,49 +9,21 @@ import {
 } from '../../scorers/evals/scorer.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
 import { withJudgeScope, type JudgeScope } from '../../judge/judge-scope.ts';
-import { createRedactor, type RedactionOptions, type Redactor } from '../../judge/redaction/redaction.ts';
-import { toFailure, formatReason } from './attempt-failure.ts';
-import type { SharedJudgeScope } from './attempt-context.ts';
-import type { PreparedScorer, BoundScorer } from '../select/rule.ts';
-import { sumCost, type AttemptResult, type ScorerAttempt, type ScoreValue } from './attempt-result.ts';
+import { createRedactor, type Redactor } from '../../judge/redaction/redaction.ts';
+import {
+  toFailure,
+  formatReason,
+  sumCost,
+  type AttemptResult,
+  type ScorerAttempt,
+  type ScoreValue,
+} from './attempt-failure.ts';
+import type { BoundScorer } from '../select/rule.ts';
 import { untilAborted } from '../../domain/waits.ts';
 import { describeOutside, type Verdict } from '../../domain/score.ts';
 
 /** Most verdicts that are stored of one score. */
 const MAX_VERDICTS = 500;
-
-/** Limits and services of one attempt. */
-export interface ScorerTerms {
-  readonly judgeScope: SharedJudgeScope;
-  readonly redaction: RedactionOptions;
-  readonly timeoutMs: number;
-  /** Code on the marker lines around the data of the judge's questions. */
-  readonly fenceCode: string;
-  /** Reserves money for a judge call. Absent for a rule without a budget. */
-  readonly reserve?: JudgeScope['reserve'];
-  /** Called with the name of the judge when its earlier answer replaces a call. */
-  readonly onReuse: (judge: string) => void;
-  /** Aborted when this process stops. */
-  readonly signal: AbortSignal | undefined;
-  /** Throws when another process may have worked on the trace. */
-  readonly checkClaim: () => Promise<void>;
-  readonly monotonicMs: () => number;
-}
-
-/** Runs one scorer on one run within its time limit. Never throws: an error becomes the result of the attempt. */
-export async function attemptScorer(
-  bound: PreparedScorer,
-  input: ScorerRunInput,
-  terms: ScorerTerms,
-): Promise<ScorerAttempt> {
-  const calls: JudgeCall[] = [];
-  const redactor = createRedactor(terms.redaction);
-  const startedMs = terms.monotonicMs();
-  const reused: string[] = [];
-  const result = await runWithinLimit(bound, input, terms, { calls, reused, redactor });
-  const durationMs = Math.max(0, Math.round(terms.monotonicMs() - startedMs));
-  return { result, calls, cost: sumCost(calls, { durationMs, redactions: redactor.count, reused }) };
-}
 
 /** Calls and redactions of one attempt, collected while it runs. */
 interface AttemptNotes {
@@ -58,23 +33,41 @@ interface AttemptNotes {
   readonly redactor: Redactor;
 }
 
-async function runWithinLimit(
-  bound: PreparedScorer,
+/**
+ * Runs one scorer on one run within its time limit. Never throws: an error becomes the result of the attempt.
+ * @param reserve reserves money for a judge call; undefined without a budget
+ */
+export async function attemptScorer(
+  cell: Cell,
   input: ScorerRunInput,
-  terms: ScorerTerms,
-  notes: AttemptNotes,
+  scoring: Scoring,
+  reserve: JudgeScope['reserve'],
+): Promise<ScorerAttempt> {
+  const notes: AttemptNotes = { calls: [], reused: [], redactor: createRedactor(scoring.redaction) };
+  const startedMs = scoring.monotonicMs();
+  const result = await runWithinLimit(cell, scoring, (signal) =>
+    startScorer(cell, input, { scope: buildScope(cell, scoring, { notes, reserve, signal }), notes, signal }),
+  );
+  const durationMs = Math.max(0, Math.round(scoring.monotonicMs() - startedMs));
+  const { calls, reused, redactor } = notes;
+  return { result, calls, cost: sumCost(calls, { durationMs, redactions: redactor.count, reused }) };
+}
+
+async function runWithinLimit(
+  { bound }: Cell,
+  { signal: outer, scorerTimeoutMs }: Scoring,
+  start: (signal: AbortSignal) => Promise<ScorerRunResult>,
 ): Promise<AttemptResult> {
   const limit = new AbortController();
-  const timeoutMs = bound.timeoutMs ?? terms.timeoutMs;
+  const timeoutMs = bound.timeoutMs ?? scorerTimeoutMs;
   const timer = bound.guest === undefined ? setTimeout(() => limit.abort(), timeoutMs) : undefined;
-  const outer = terms.signal === undefined ? [] : [terms.signal];
-  const signal = AbortSignal.any([limit.signal, ...outer]);
+  const signal = AbortSignal.any([limit.signal, ...(outer === undefined ? [] : [outer])]);
   try {
     signal.throwIfAborted();
     // A scorer may ignore its signal.
-    return readResult(bound, await untilAborted(startScorer(bound, input, terms, notes, signal), signal));
+    return readResult(bound, await untilAborted(start(signal), signal));
   } catch (error) {
-    if (terms.signal?.aborted) {
+    if (outer?.aborted) {
       return { status: 'abandoned' };
     }
     return limit.signal.aborted
@@ -87,53 +80,42 @@ async function runWithinLimit(
 
 /** Starts a scorer. One that asks a judge gets a redacted run: structured values are redacted before they become text. */
 async function startScorer(
-  bound: PreparedScorer,
+  { bound }: Cell,
   input: ScorerRunInput,
-  terms: ScorerTerms,
-  notes: AttemptNotes,
-  signal: AbortSignal,
+  { scope, notes, signal }: { scope: JudgeScope; notes: AttemptNotes; signal: AbortSignal },
 ): Promise<ScorerRunResult> {
-  const options = { abortSignal: signal };
-  const scope = buildScope(terms, notes, signal);
-  if (!bound.isJudged) {
-    // A scorer without a judge may run another scorer that asks a judge.
-    return withJudgeScope(scope, () => bound.scorer.run(input, options));
+  // A scorer without a judge may run another scorer that asks a judge.
+  let shown = input;
+  if (bound.isJudged) {
+    const { input: runInput, output, context, documents, tools } = input;
+    const texts = { input: runInput, output, context, documents, ...(tools === undefined ? {} : { tools }) };
+    shown = { ...input, ...notes.redactor.run(texts) } as ScorerRunInput;
   }
-  const { redactor } = notes;
-  const { input: runInput, output, context: runContext, documents, tools } = input;
-  const shown = {
-    input: runInput,
-    output,
-    context: runContext,
-    documents,
-    ...(tools === undefined ? {} : { tools }),
-  };
-  const redacted = { ...input, ...redactor.run(shown) };
-  return withJudgeScope(scope, () => bound.scorer.run(redacted as ScorerRunInput, options));
+  return withJudgeScope(scope, () => bound.scorer.run(shown, { abortSignal: signal }));
 }
 
 function buildScope(
-  terms: ScorerTerms,
-  { calls, reused, redactor }: AttemptNotes,
-  signal: AbortSignal,
+  { task, target, hash }: Cell,
+  { judgeScope, reuses }: Scoring,
+  { notes, reserve, signal }: { notes: AttemptNotes; reserve: JudgeScope['reserve']; signal: AbortSignal },
 ): JudgeScope {
-  const { judgeScope } = terms;
   return {
     ...judgeScope,
-    redactor,
-    fenceCode: terms.fenceCode,
-    reserve: terms.reserve,
+    redactor: notes.redactor,
+    // The code on the marker lines around the data of the judge's questions.
+    fenceCode: computeFenceCode(JSON.stringify([task.key.tenant, target.targetId, hash])),
+    reserve,
     onReuse: (judge) => {
-      reused.push(judge);
-      terms.onReuse(judge);
+      notes.reused.push(judge);
+      reuses.add(task.key.tenant, judge);
     },
     signal,
     onCall: (call) => {
-      calls.push(call);
+      notes.calls.push(call);
       judgeScope.onCall?.(call);
     },
     beforeCall: async () => {
-      await terms.checkClaim();
+      await task.claim.check();
       await judgeScope.beforeCall?.();
     },
   };

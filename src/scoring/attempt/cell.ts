@@ -1,12 +1,13 @@
-import type { Decision } from '../../domain/decision.ts';
+import type { Decision, DecisionStatus } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
-import { computeEvidenceHash, computeTotalsHash } from '../read/evidence.ts';
-import { planCell, type CellPlan } from './plan-cell.ts';
 import type { PreparedScorer } from '../select/rule.ts';
-import type { ScoringMode } from '../scoring-mode.ts';
-import type { SelectedRule } from '../select/selection.ts';
+import type { ScoringMode, Redo } from '../scoring-mode.ts';
+import type { SelectedRule, TraceTask } from '../trace-task.ts';
 import type { ScoringTarget } from '../select/targets.ts';
-import type { TraceTask } from '../trace-task.ts';
+import { readReasonCode } from './attempt-failure.ts';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
+import { hashValue } from '../../domain/identity.ts';
+import type { AgentMessage } from '../../domain/trace/messages.ts';
 
 /** One scorer of one rule on one target, and its plan. */
 export interface Cell {
@@ -32,8 +33,8 @@ export interface CellResult {
   readonly scores: readonly Score[];
   /** True when the run was broken off: nothing is decided, and the trace is scored again. */
   readonly abandoned: boolean;
-  /** Set when the run found no room in its stock: nothing is decided yet. */
-  readonly left?: true;
+  /** Set when the run got no slots: nothing is decided yet. */
+  readonly waiting?: true;
 }
 
 /** Results of the cells that are done; a cell without an entry still runs. */
@@ -79,4 +80,244 @@ export function buildCells(
     );
     return { task, selected, target, bound, hash, existing, prior, priorScores, plan };
   });
+}
+
+/** Number of re-scores of one run by one scorer after which there is at most one per `LATE_WINDOW_MS`. */
+const MAX_RESCORES = 3;
+const LATE_WINDOW_MS = 24 * 3_600_000;
+
+/** Facts that decide whether one scorer runs on one run. */
+export interface CellFacts {
+  /** Current decision row. */
+  readonly prior: Decision | undefined;
+  /** Current scores of this run, scorer and fingerprint. */
+  readonly existing: readonly Score[];
+  /** True when a score of the fingerprint of `prior` is current. */
+  readonly hasPriorScore: boolean;
+  /** False for a session: the wait for it limits its re-scores. */
+  readonly isLimited: boolean;
+  readonly fingerprint: string;
+  readonly evidenceHash: string;
+  /** Last arrival of the activity from before the content was read. */
+  readonly evidenceUntilMs: number;
+  readonly nowMs: number;
+  /** True when new spans have an arrival that is not after the decided one. */
+  readonly reread: boolean;
+}
+
+export type CellPlan =
+  /** The decision is still right. */
+  | { readonly action: 'keep' }
+  /** Only the decision is written. */
+  | {
+      readonly action: 'decide';
+      /** Fingerprint of the result that stands: an earlier one when the scorer's configuration changed after it. */
+      readonly fingerprint: string;
+      readonly status: DecisionStatus;
+      readonly reason: string;
+      readonly revision: number;
+      readonly attempts: number;
+      readonly nextAttemptAt: number | null;
+      readonly evidenceHash: string;
+    }
+  | { readonly action: 'run'; readonly revision: number; readonly attempts: number };
+
+type PlanMode = Pick<ScoringMode, 'reuses' | 'retriesEarly' | 'keepsFormerResults' | 'redo'>;
+
+/** Decides, without a judge call, whether a scorer has to run. */
+export function planCell(facts: CellFacts, mode: PlanMode): CellPlan {
+  return planRedo(facts, mode) ?? planAttempt(facts, mode);
+}
+
+/** Plans a decision that a repair makes again: the scorer runs once, also beside a stored result. Null for any other decision. */
+function planRedo(facts: CellFacts, mode: PlanMode): CellPlan | null {
+  const { prior, existing, evidenceHash, fingerprint } = facts;
+  const { redo } = mode;
+  if (redo === null || !redo.selects(prior)) {
+    return null;
+  }
+  const attempts = countAttempts(facts);
+  if (existing.length === 0) {
+    return { action: 'run', revision: computeRevision(facts, mode), attempts };
+  }
+  const revision = maxRevision(existing);
+  return existing.some((score) => isResultOf(redo, score, evidenceHash))
+    ? {
+        action: 'decide',
+        fingerprint,
+        status: 'scored',
+        reason: '',
+        revision,
+        attempts: attempts + 1,
+        nextAttemptAt: null,
+        evidenceHash,
+      }
+    : { action: 'run', revision: revision + 1, attempts };
+}
+
+function planAttempt(facts: CellFacts, mode: PlanMode): CellPlan {
+  const { prior, existing, evidenceHash } = facts;
+  const revision = computeRevision(facts, mode);
+  const isSameEvidence = prior !== undefined && prior.evidenceUntil >= facts.evidenceUntilMs;
+  const attempts = countAttempts(facts);
+  const run: CellPlan = { action: 'run', revision, attempts };
+  if (!mode.reuses) {
+    return run;
+  }
+  if (isSameEvidence && !facts.reread && isStanding(prior, facts, mode)) {
+    return { action: 'keep' };
+  }
+  const decide = {
+    action: 'decide',
+    fingerprint: facts.fingerprint,
+    revision,
+    attempts: attempts + 1,
+    nextAttemptAt: null,
+    evidenceHash,
+  } as const;
+  if (existing.some((score) => score.evidenceHash === evidenceHash)) {
+    return { ...decide, status: 'scored', reason: isReuseNote(prior) ? prior.reason : '' };
+  }
+  if (prior === undefined) {
+    return run;
+  }
+  if (prior.evidenceHash === evidenceHash) {
+    const { fingerprint, status, reason, nextAttemptAt } = prior;
+    return isStanding(prior, facts, mode) ? { ...decide, fingerprint, status, reason, nextAttemptAt } : run;
+  }
+  if (prior.fingerprint !== facts.fingerprint) {
+    return run;
+  }
+  return isLimitReached(facts, prior)
+    ? {
+        ...decide,
+        status: existing.length > 0 ? 'scored' : 'failed',
+        reason: `late_limit: spans came after ${MAX_RESCORES} re-scores within a day; the last result stands`,
+        revision: prior.revision,
+        evidenceHash: prior.evidenceHash,
+      }
+    : run;
+}
+
+/** Counts the attempts at the present evidence. */
+function countAttempts({ prior, evidenceUntilMs }: CellFacts): number {
+  return prior !== undefined && prior.evidenceUntil >= evidenceUntilMs ? prior.attempts : 0;
+}
+
+/** Returns true for a score that a repair has written on this evidence: it is not made again. */
+export function isResultOf(
+  redo: Redo,
+  score: Pick<Score, 'evidenceHash' | 'scoredAt'>,
+  evidenceHash: string,
+): boolean {
+  return score.evidenceHash === evidenceHash && score.scoredAt >= redo.sinceMs;
+}
+
+function maxRevision(scores: readonly Score[]): number {
+  return Math.max(...scores.map((score) => score.revision));
+}
+
+/** Returns true for a score whose reason notes that answers were reused: a new row keeps the note. */
+function isReuseNote(prior: Decision | undefined): prior is Decision {
+  return prior?.status === 'scored' && readReasonCode(prior.reason) === 'judge_reused';
+}
+
+/**
+ * Returns true for a final decision, and for a deferred one before its time. A result of the same evidence stands after a
+ * change of the scorer's configuration, too: live scoring never judges the same evidence twice. An attempt without a result is
+ * made again with the new configuration.
+ */
+function isStanding(prior: Decision, facts: CellFacts, mode: PlanMode): boolean {
+  const isFormer = prior.fingerprint !== facts.fingerprint;
+  const hasResult = prior.status !== 'deferred' && prior.status !== 'failed';
+  if (isFormer && !(hasResult && mode.keepsFormerResults)) {
+    return false;
+  }
+  if (prior.status === 'deferred') {
+    return !mode.retriesEarly && (prior.nextAttemptAt ?? 0) > facts.nowMs;
+  }
+  // A `scored` row without a stored score does not count.
+  return prior.status !== 'scored' || facts.hasPriorScore;
+}
+
+/**
+ * Computes the revision: one more than before when the evidence of an earlier result changed, or when a scorer runs again on
+ * purpose. An attempt without a result does not count.
+ */
+function computeRevision(facts: CellFacts, { reuses }: PlanMode): number {
+  const { prior, existing, evidenceHash } = facts;
+  if (existing.length > 0) {
+    const revision = maxRevision(existing);
+    const isStale = existing.every((each) => each.evidenceHash !== evidenceHash);
+    return isStale || !reuses ? revision + 1 : revision;
+  }
+  if (prior === undefined) {
+    return 1;
+  }
+  const hadOutcome = prior.status !== 'deferred' && prior.evidenceHash !== '';
+  return hadOutcome && prior.evidenceHash !== evidenceHash ? prior.revision + 1 : Math.max(prior.revision, 1);
+}
+
+/**
+ * Returns true when a re-score has to wait. Only the time of the last result is stored. So after the third re-score there is at
+ * most one in 24 hours, which is never more than three.
+ */
+function isLimitReached(facts: CellFacts, prior: Decision): boolean {
+  if (!facts.isLimited || (prior.status === 'deferred' && facts.existing.length === 0)) {
+    return false;
+  }
+  const lastMs = Math.max(
+    ...facts.existing.map((score) => score.scoredAt),
+    prior.status === 'failed' ? prior.decidedAt : 0,
+  );
+  return prior.revision > MAX_RESCORES && facts.nowMs - lastMs < LATE_WINDOW_MS;
+}
+
+/**
+ * Computes the hash of the content that scorers see of a run: messages, context, documents, tools, outcome. Message ids and times are
+ * left out: a root span that arrives late changes them, but not the content.
+ */
+export function computeEvidenceHash(run: AgentRun): string {
+  let hash = hashes.get(run);
+  if (hash === undefined) {
+    hash = hashEvidence(run);
+    hashes.set(run, hash);
+  }
+  return hash;
+}
+
+/** Computes the hash of the evidence with what the run took: later spans may change its times and its tokens alone. */
+export function computeTotalsHash(run: AgentRun): string {
+  return hashValue([computeEvidenceHash(run), run.usage, run.startedAt, run.endedAt]);
+}
+
+/** Hashes by run: a run of fifty thousand tool calls takes seconds to hash, and every rule needs the hash. */
+const hashes = new WeakMap<AgentRun, string>();
+
+function hashEvidence(run: AgentRun): string {
+  return hashValue({
+    input: {
+      inputMessages: run.input.inputMessages.map(readEvidence),
+      rememberedMessages: run.input.rememberedMessages.map(readEvidence),
+      systemMessages: run.input.systemMessages,
+      taggedSystemMessages: run.input.taggedSystemMessages,
+    },
+    output: run.output.map(readEvidence),
+    context: run.context,
+    documents: run.documents,
+    ...(run.tools === undefined ? {} : { tools: run.tools }),
+    status: run.status,
+    error: run.error,
+    notScorable: run.notScorable?.code ?? null,
+  });
+}
+
+function readEvidence(message: AgentMessage) {
+  return { role: message.role, type: message.type, content: message.content };
+}
+
+/** One rule on one trace: its verdicts that need no scorer, and its cells. */
+export interface RulePass {
+  readonly verdicts: readonly Decision[];
+  readonly cells: readonly Cell[];
 }

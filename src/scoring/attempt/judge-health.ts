@@ -29,22 +29,6 @@ export interface JudgeState {
   readonly lastSuccessMs: number | null;
 }
 
-/** Counts the attempts of all scorers. Logs the first failure of each kind, then a summary per minute, then the recovery. */
-export interface JudgeHealth {
-  observe(outcome: TryOutcome): void;
-  states(): readonly JudgeState[];
-  /** Logs the last summaries and stops the timer. */
-  stop(): void;
-}
-
-export interface JudgeHealthOptions {
-  readonly log: Log;
-  /** Unix milliseconds. Default `Date.now`. */
-  readonly now?: () => number;
-  /** Interval of the summaries while a judge fails, milliseconds. Default one minute. */
-  readonly everyMs?: number;
-}
-
 const EVERY_MS = 60_000;
 
 /** Kinds of an attempt that a budget deferred: by a judge, and by a scorer that tells only the code. No fault of the judge. */
@@ -56,57 +40,67 @@ const MAX_PAIRS = 1_000;
 /** Most kinds of failure of a pair. Further kinds count as `other`. */
 const MAX_KINDS = 50;
 
-export function createJudgeHealth({
-  log,
-  now = Date.now,
-  everyMs = EVERY_MS,
-}: JudgeHealthOptions): JudgeHealth {
-  const watches = new Map<string, Watch>();
-  let timer: NodeJS.Timeout | undefined;
+export type JudgeHealth = Pick<ScorerWatches, keyof ScorerWatches>;
 
-  function findWatch({ judge, scorer }: TryOutcome): Watch | undefined {
-    const key = JSON.stringify([judge, scorer]);
-    let watch = watches.get(key);
-    if (watch === undefined && watches.size < MAX_PAIRS) {
-      watch = new Watch({ judge, scorer, log, everyMs });
-      watches.set(key, watch);
-    }
-    return watch;
-  }
-
-  function reportSummaries(): void {
-    const nowMs = now();
-    watches.forEach((watch) => watch.reportSummary(nowMs));
-    if (![...watches.values()].some((watch) => watch.isOpen())) {
-      clearInterval(timer);
-      timer = undefined;
-    }
-  }
-
-  return {
-    observe(outcome) {
-      const watch = findWatch(outcome);
-      if (outcome.status === 'scored' || outcome.status === 'not_applicable') {
-        watch?.succeeded(now());
-        return;
-      }
-      watch?.failed(outcome, now());
-      timer ??= setInterval(reportSummaries, everyMs).unref();
-    },
-    states: () => [...watches.values()].map((watch) => watch.state()),
-    stop() {
-      reportSummaries();
-      clearInterval(timer);
-      timer = undefined;
-    },
-  };
+/** @param options now: Unix milliseconds; everyMs: interval of the summaries while a judge fails, milliseconds */
+export function createJudgeHealth(options: {
+  readonly log: Log;
+  readonly now?: () => number;
+  readonly everyMs?: number;
+}): JudgeHealth {
+  return new ScorerWatches({ now: Date.now, everyMs: EVERY_MS, ...options });
 }
 
 interface WatchOptions {
-  readonly judge: string;
-  readonly scorer: string;
   readonly log: Log;
+  readonly now: () => number;
   readonly everyMs: number;
+}
+
+/** Counts the attempts of all scorers. Logs the first failure of each kind, then a summary per minute, then the recovery. */
+class ScorerWatches {
+  readonly #options: WatchOptions;
+  readonly #watches = new Map<string, Watch>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: WatchOptions) {
+    this.#options = options;
+  }
+
+  observe(outcome: TryOutcome): void {
+    const { judge, scorer, status } = outcome;
+    const key = JSON.stringify([judge, scorer]);
+    if (!this.#watches.has(key) && this.#watches.size < MAX_PAIRS) {
+      this.#watches.set(key, new Watch(judge, scorer, this.#options));
+    }
+    const watch = this.#watches.get(key);
+    if (status === 'scored' || status === 'not_applicable') {
+      watch?.succeeded(this.#options.now());
+      return;
+    }
+    watch?.failed(outcome, this.#options.now());
+    this.#timer ??= setInterval(() => this.#reportSummaries(), this.#options.everyMs).unref();
+  }
+
+  states(): readonly JudgeState[] {
+    return [...this.#watches.values()].map((watch) => watch.state());
+  }
+
+  /** Logs the last summaries and stops the timer. */
+  stop(): void {
+    this.#reportSummaries();
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #reportSummaries(): void {
+    const nowMs = this.#options.now();
+    this.#watches.forEach((watch) => watch.reportSummary(nowMs));
+    if (![...this.#watches.values()].some((watch) => watch.isOpen())) {
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    }
+  }
 }
 
 /** Counts of attempts. */
@@ -119,6 +113,8 @@ interface Tally {
 
 /** One scorer and its judge. The watch is open from the first failure, or the first refusal of a budget, until the recovery is logged. */
 class Watch {
+  readonly #judge: string;
+  readonly #scorer: string;
   readonly #options: WatchOptions;
   readonly #total = emptyTally();
   /** Kinds that failed since the watch was opened. */
@@ -133,7 +129,9 @@ class Watch {
   #lastSuccessMs: number | null = null;
   #failuresSinceOpen = 0;
 
-  constructor(options: WatchOptions) {
+  constructor(judge: string, scorer: string, options: WatchOptions) {
+    this.#judge = judge;
+    this.#scorer = scorer;
     this.#options = options;
   }
 
@@ -204,16 +202,13 @@ class Watch {
   }
 
   state(): JudgeState {
-    const { judge, scorer } = this.#options;
-    const { succeeded, deferred, failed, kinds } = this.#total;
+    const { kinds, ...counts } = this.#total;
     return {
-      judge,
-      scorer,
+      judge: this.#judge,
+      scorer: this.#scorer,
       state: this.#failingSinceMs === null ? 'ok' : 'failing',
       failingSinceMs: this.#failingSinceMs,
-      succeeded,
-      deferred,
-      failed,
+      ...counts,
       kinds: Object.fromEntries(kinds),
       lastFailure: this.#lastFailure,
       lastSuccessMs: this.#lastSuccessMs,
@@ -239,15 +234,32 @@ class Watch {
   }
 
   #formatMessage(state: string): string {
-    return `${this.#options.judge === '' ? 'scorer' : 'judge'} ${state}`;
+    return `${this.#judge === '' ? 'scorer' : 'judge'} ${state}`;
   }
 
   #listNames(): { judge?: string; scorer: string } {
-    const { judge, scorer } = this.#options;
-    return judge === '' ? { scorer } : { judge, scorer };
+    return { ...(this.#judge === '' ? {} : { judge: this.#judge }), scorer: this.#scorer };
   }
 }
 
 function emptyTally(): Tally {
   return { succeeded: 0, deferred: 0, failed: 0, kinds: new Map() };
+}
+
+/** Numbers of answers that judges did not have to give again, since the start of the process. */
+export class JudgeReuses {
+  readonly #counts = new Map<string, Map<string, number>>();
+
+  add(tenant: string, judge: string): void {
+    const ofJudge = this.#counts.get(judge) ?? new Map<string, number>();
+    this.#counts.set(judge, ofJudge.set(tenant, (ofJudge.get(tenant) ?? 0) + 1));
+  }
+
+  /** Counts the answers of a judge for a tenant; undefined: for all tenants. */
+  count(judge: string, tenant?: string): number {
+    const ofJudge = this.#counts.get(judge);
+    return tenant === undefined
+      ? [...(ofJudge?.values() ?? [])].reduce((sum, count) => sum + count, 0)
+      : (ofJudge?.get(tenant) ?? 0);
+  }
 }

@@ -1,20 +1,23 @@
 import type { Score, ScoreSource } from '../../domain/score.ts';
-import { computeFenceCode, type JudgeScope } from '../../judge/judge-scope.ts';
+import type { JudgeScope } from '../../judge/judge-scope.ts';
 import { attemptScorer } from './attempt-scorer.ts';
-import { readReasonCode, formatReason } from './attempt-failure.ts';
-import { isScoreOfCell, type Cell, type CellResult } from './cell.ts';
-import { isResultOf } from './plan-cell.ts';
+import {
+  readReasonCode,
+  formatReason,
+  sumCost,
+  type RecordedAttempt,
+  type ScorerAttempt,
+} from './attempt-failure.ts';
+import { isScoreOfCell, isResultOf, type Cell, type CellResult } from './cell.ts';
 import { buildAttemptRow, buildPlannedRow } from '../record/decision-rows.ts';
 import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
-import { sumCost, type RecordedAttempt, type ScorerAttempt } from './attempt-result.ts';
 import { recordAttempt } from '../record/record-attempt.ts';
-import type { RecordContext } from '../record/record-context.ts';
-import type { AttemptContext } from './attempt-context.ts';
+import type { Scoring } from '../scoring.ts';
 import type { PreparedScorer } from '../select/rule.ts';
-import type { RunStock, StockEnd } from './run-stock.ts';
+import type { RunSlots, QueueEnd } from '../live/queue.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import { ANSWER_CUT } from '../../domain/trace/agent-run.ts';
-import { computeRunCost } from '../select/run-totals.ts';
+import { computeRunCost } from '../select/where.ts';
 import { unpricedBudget } from '../../domain/money/model-prices.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import type { ScorerRunInput } from '../../scorers/evals/scorer.ts';
@@ -28,16 +31,16 @@ const COUNTED = /^(?:judge_malformed|judge_timeout): try (\d+) of \d+: /;
 
 /** Facts that all cells of a trace share. */
 export interface CellRun {
-  readonly context: AttemptContext & RecordContext;
+  readonly context: Scoring;
   readonly mode: ScoringMode;
   readonly terms: ScoreTerms;
-  /** Places that the runs of this pass may use, by stock. */
-  readonly ends: ReadonlyMap<RunStock, StockEnd>;
+  /** Slots that the runs of this pass may use, by slots. */
+  readonly ends: ReadonlyMap<RunSlots, QueueEnd>;
 }
 
-/** Returns the result of a cell whose run found no room in its stock. */
-export function leaveCell(): CellResult {
-  return { row: null, scores: [], abandoned: false, left: true };
+/** Returns the result of a cell whose run got no slots. */
+export function waitingResult(): CellResult {
+  return { row: null, scores: [], abandoned: false, waiting: true };
 }
 
 /** Returns the result of a cell whose plan needs no run. */
@@ -115,7 +118,7 @@ async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<R
 
 /** Asks for a place only for the call, so that the places do not wait for the writes of rows. */
 async function attemptInPlace(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
-  if (findStock(cell.bound, run.context) !== run.context.judgeStock) {
+  if (findSlots(cell.bound, run.context) !== run.context.judgeStock) {
     return callScorer(cell, run, scoreId);
   }
   const end = run.ends.get(run.context.judgeStock) ?? 'oldest';
@@ -125,32 +128,19 @@ async function attemptInPlace(cell: Cell, run: CellRun, scoreId: string): Promis
   });
 }
 
-/** Returns the stock of the runs of a slow scorer; null for a scorer that runs at once in this process. */
-export function findStock(
-  { guest, isJudged }: PreparedScorer,
-  { judgeStock }: Pick<AttemptContext, 'judgeStock'>,
-): RunStock | null {
-  // A scorer in child processes has a stock of its own: when it hangs, the places of other judged scorers stay free.
+/** Returns the slots of the runs of a slow scorer; null for a scorer that runs at once in this process. */
+export function findSlots({ guest, isJudged }: PreparedScorer, { judgeStock }: Scoring): RunSlots | null {
+  // A scorer in child processes has slots of its own: when it hangs, the slots of other judged scorers stay free.
   return guest ?? (isJudged ? judgeStock : null);
 }
 
 async function callScorer(cell: Cell, { context, mode }: CellRun, scoreId: string): Promise<ScorerAttempt> {
   const facts = cell.bound.readsPast === true ? await readRunFacts(cell, context) : {};
   const input = { ...buildScorerInput(cell.target, mode.source, scoreId), ...facts };
-  return attemptScorer(cell.bound, input, {
-    judgeScope: context.judgeScope,
-    redaction: context.redaction,
-    timeoutMs: context.scorerTimeoutMs,
-    fenceCode: computeFenceCode(JSON.stringify([cell.task.key.tenant, cell.target.targetId, cell.hash])),
-    reserve: createReserve(cell, context, scoreId),
-    onReuse: (judge) => context.reuses.add(cell.task.key.tenant, judge),
-    signal: context.signal,
-    checkClaim: () => cell.task.claim.check(),
-    monotonicMs: context.monotonicMs,
-  });
+  return attemptScorer(cell, input, context, createReserve(cell, context, scoreId));
 }
 
-function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth }: AttemptContext): void {
+function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth }: Scoring): void {
   if (result.status === 'abandoned') {
     return;
   }
@@ -187,7 +177,7 @@ function countEarlierTries({ prior, hash, bound }: Cell): number {
 /** Reads what a run took, and the past of its agent, for scorers that measure runs. Throws what the store throws. */
 async function readRunFacts(
   { task, target, bound }: Cell,
-  { agentPasts, prices }: Pick<AttemptContext, 'agentPasts'> & Pick<RecordContext, 'prices'>,
+  { agentPasts, prices }: Scoring,
 ): Promise<Record<string, unknown>> {
   const { run, kind } = target;
   const durationMs = Date.parse(run.endedAt) - Date.parse(run.startedAt);
@@ -207,7 +197,7 @@ async function readRunFacts(
 /** Creates the function that reserves money for each judge call of a cell; undefined when no budget applies. */
 function createReserve(
   cell: Cell,
-  { budget: budgets, signal }: Pick<AttemptContext, 'budget' | 'signal'>,
+  { budget: budgets, signal }: Scoring,
   scoreId: string,
 ): JudgeScope['reserve'] {
   const { name, paidBy: rule = name, budget: caps } = cell.selected.rule;

@@ -1,41 +1,70 @@
-import {
-  listCaps,
-  type BudgetScope,
-  computeBudgetDay,
-  computeNextBudgetDay,
-  computeRenewal,
-} from '../../domain/money/budget.ts';
+import { AppError } from '../../domain/errors.ts';
+import { computeBudgetDay, computeNextBudgetDay, computeRenewal } from '../../domain/money/budget.ts';
+import { listCaps, type BudgetCaps, type BudgetScope } from '../../domain/money/budget.ts';
 import { ROUNDING_USD } from '../../domain/money/usd.ts';
+import type { JudgeCallStore, Spending } from '../../store/contracts/stores.ts';
 import {
   BLOCK_SHARE,
+  buildExhaustedError,
+  computeBudgetRest,
+  computeFree,
+  EarlierDays,
   OPEN_LEASE_MS,
   REST_SHARE,
-  changeSpending,
-  type AccountShares,
-  type AccountTerms,
-  type KnownSpending,
-} from './account-terms.ts';
-import {
-  buildExhaustedError,
-  rejectAborted,
-  type AccountAsk,
-  type AccountReservation,
+  type AccountRequest,
   type BudgetReading,
   type BudgetRest,
-  type PendingAsk,
 } from './budget-ask.ts';
-import { BudgetPool } from './budget-pool.ts';
-import { computeBudgetRest, findSpentCap, findTightestCap, LeastRefusal } from './budget-rest.ts';
-import { EarlierDays } from './earlier-days.ts';
-import type { LearnedCosts } from './learned-costs.ts';
+import { BudgetPool, type LearnedCosts, type SpendJournal } from './spend-journal.ts';
+
+/** Parts and times of a process that its budgets share. */
+export interface AccountShares {
+  readonly store: Pick<JudgeCallStore, 'readSpending'>;
+  readonly journal: SpendJournal;
+  readonly costs: LearnedCosts;
+  /** Id of all entries of this process. */
+  readonly leaseId: string;
+  readonly newId: () => string;
+  /** Interval of the checks of a budget that is leased, but not spent, milliseconds. */
+  readonly recheckMs: number;
+  /** Longest wait of a call for money of other calls or processes, milliseconds. */
+  readonly maxWaitMs: number;
+  /** Time without a call after which the unused money goes back, milliseconds. */
+  readonly idleMs: number;
+  /** Returns a number in [0, 1), so that processes do not check at the same times. */
+  readonly random: () => number;
+}
+
+/** Money that one budget reserved for a call. */
+export interface AccountReservation {
+  /** UTC day to which the money belongs, Unix milliseconds. */
+  readonly dayMs: number;
+  readonly usd: number;
+  /** Books the cost: 0 when the call was not made. */
+  settle(costUsd: number): void;
+}
+
+/** Request that has no answer yet. */
+interface PendingRequest extends AccountRequest {
+  readonly askedAtMs: number;
+  readonly resolve: (reservation: AccountReservation) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Last totals of the store, with the later changes of this process. */
+interface KnownSpending extends Spending {
+  readonly dayMs: number;
+  readonly readAtMs: number;
+  /** Spent on the earlier days of the month; 0 for a budget without a monthly limit. */
+  readonly earlierUsd: number;
+}
 
 /**
- * Calls under way to models of which no call has ended. Their real costs are not known, so only a part of a budget may be under way
- * for them.
+ * Calls under way to models of which no call has ended, USD by model. Their real costs are not known, so only a part of a budget may
+ * be under way for them.
  */
 class FirstCalls {
   readonly #costs: LearnedCosts;
-  /** Reserved for the calls under way to each model, USD. */
   readonly #openUsd: Map<string, number>;
 
   constructor(costs: LearnedCosts, openUsd: ReadonlyMap<string, number> = new Map()) {
@@ -74,34 +103,6 @@ class FirstCalls {
 }
 
 /**
- * Time in which requests for money found none, and none was served. The limit of a wait is one for all requests of this time: behind the
- * lease of a killed process, each of them would hold its place for the whole wait.
- */
-class StuckTime {
-  readonly #gapMs: number;
-  #current: { readonly sinceMs: number; readonly lastMs: number } | undefined;
-
-  /** @param gapMs time without such a request after which the next one begins a new time, milliseconds */
-  constructor(gapMs: number) {
-    this.#gapMs = gapMs;
-  }
-
-  /** Notes that a request found no money. Returns the time since which requests wait without success, Unix milliseconds. */
-  note(askedAtMs: number, nowMs: number): number {
-    const current = this.#current;
-    const isRecent = current !== undefined && askedAtMs - current.lastMs <= this.#gapMs;
-    const sinceMs = isRecent ? Math.min(current.sinceMs, askedAtMs) : askedAtMs;
-    this.#current = { sinceMs, lastMs: nowMs };
-    return sinceMs;
-  }
-
-  /** Ends the time: a request was served. */
-  end(): void {
-    this.#current = undefined;
-  }
-}
-
-/**
  * Budget of one rule, of one tenant or of the installation. The process leases a block of it: it writes the lease, then reads the
  * total, and withdraws the part above the budget. So of processes that lease at the same time all may be refused, but never more than
  * the budget is accepted. Calls within the block need no statement. A lease belongs to a UTC day; the limit of a month leaves for a
@@ -110,65 +111,67 @@ class StuckTime {
 export class BudgetAccount {
   readonly #scope: BudgetScope;
   readonly #shares: AccountShares;
-  readonly #terms: AccountTerms;
-  #asks: PendingAsk[] = [];
+  #requests: PendingRequest[] = [];
   /** Requests that wait for calls under way or for money of other processes. */
-  #waiting: PendingAsk[] = [];
-  readonly #stuck: StuckTime;
+  #waiting: PendingRequest[] = [];
+  /**
+   * Time in which requests for money found none, and none was served. The limit of a wait is one for all requests of this time: behind
+   * the lease of a killed process, each of them would hold its place for the whole wait.
+   */
+  #stuck: { readonly sinceMs: number; readonly lastMs: number } | undefined;
   /** Pool of the day last, after pools of earlier days with calls under way. */
   #pools: BudgetPool[] = [];
   readonly #firstCalls: FirstCalls;
   #known: KnownSpending | undefined;
-  readonly #leastRefusal = new LeastRefusal();
+  /** Expected cost of the cheapest call of a day that was refused because the money is spent. */
+  #leastRefusal = { dayMs: 0, usd: 0 };
   readonly #earlier: EarlierDays<number>;
-  #caps: AccountAsk['caps'] = {};
+  #caps: BudgetCaps = {};
   #nowMs: () => number = () => 0;
   #working: Promise<void> | undefined;
   #wakeTimer: NodeJS.Timeout | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor(scope: BudgetScope, shares: AccountShares, terms: AccountTerms) {
+  constructor(scope: BudgetScope, shares: AccountShares) {
     this.#scope = scope;
     this.#shares = shares;
     this.#firstCalls = new FirstCalls(shares.costs);
-    this.#terms = terms;
-    this.#stuck = new StuckTime(terms.maxWaitMs);
-    this.#earlier = new EarlierDays(
-      async (range) => (await shares.store.readSpending(scope, range)).bookedUsd,
-      0,
-    );
-    shares.journal.addSource(() => this.#takeEntries());
+    const { store, journal } = shares;
+    this.#earlier = new EarlierDays(async (range) => (await store.readSpending(scope, range)).bookedUsd, 0);
+    journal.addSource(() => this.#takeEntries());
   }
 
-  reserve(ask: AccountAsk): Promise<AccountReservation> {
+  reserve(request: AccountRequest): Promise<AccountReservation> {
     const { promise, resolve, reject } = Promise.withResolvers<AccountReservation>();
-    this.#caps = ask.caps;
-    this.#nowMs = ask.nowMs;
-    const pending = { ...ask, askedAtMs: ask.nowMs(), resolve, reject };
-    if (this.#asks.length > 0 || !this.#serve(pending)) {
-      this.#asks.push(pending);
-      void this.#work();
+    this.#caps = request.caps;
+    this.#nowMs = request.nowMs;
+    const pending = { ...request, askedAtMs: request.nowMs(), resolve, reject };
+    if (this.#requests.length > 0 || !this.#serve(pending)) {
+      this.#requests.push(pending);
+      this.#work();
     }
     return promise;
   }
 
   /** Reads the totals, unless they were read a moment ago. Throws what the store throws. */
-  async refresh(caps: AccountAsk['caps'], nowMs: () => number): Promise<void> {
+  async refresh(caps: BudgetCaps, nowMs: () => number): Promise<void> {
     await this.#working;
     this.#caps = caps;
     this.#nowMs = nowMs;
     const pool = this.#openPool(nowMs());
-    if (nowMs() - (this.#knownToday()?.readAtMs ?? -Infinity) >= this.#terms.recheckMs) {
+    if (nowMs() - (this.#knownToday()?.readAtMs ?? -Infinity) >= this.#shares.recheckMs) {
       await this.#read(pool, 0);
     }
   }
 
   /** Returns the money for further calls, by the last totals and refusals. */
   findRest(nowMs: number): BudgetRest {
-    if (this.#known?.dayMs !== computeBudgetDay(nowMs)) {
+    const dayMs = computeBudgetDay(nowMs);
+    if (this.#known?.dayMs !== dayMs) {
       return { restUsd: Infinity, spent: undefined };
     }
-    return computeBudgetRest(this.readings(), this.#leastRefusal.find(nowMs), nowMs);
+    const leastUsd = this.#leastRefusal.dayMs === dayMs ? this.#leastRefusal.usd : 0;
+    return computeBudgetRest(this.readings(), leastUsd, nowMs);
   }
 
   /** Gives back the money that no call reserves; the journal writes it. */
@@ -177,12 +180,16 @@ export class BudgetAccount {
     this.#pools.forEach((pool) => this.#release(pool));
   }
 
-  readings(): BudgetReading[] {
-    const known = this.#known;
-    if (known === undefined) {
-      return [];
-    }
-    const { bookedUsd, reservedUsd, earlierUsd } = known;
+  /** Returns the state of each cap by the last totals; nothing as long as nothing is known. */
+  readings(known = this.#known): BudgetReading[] {
+    return known === undefined ? [] : this.#listCaps(known);
+  }
+
+  #listCaps({
+    bookedUsd,
+    reservedUsd,
+    earlierUsd,
+  }: Omit<KnownSpending, 'dayMs' | 'readAtMs'>): BudgetReading[] {
     return listCaps({ scope: this.#scope, caps: this.#caps }).map((cap) => ({
       ...cap,
       spentUsd: bookedUsd - reservedUsd + (cap.period === 'month' ? earlierUsd : 0),
@@ -191,53 +198,59 @@ export class BudgetAccount {
   }
 
   /** Works until no request is left. Never throws: open requests get the error. */
-  #work(): Promise<void> {
+  #work(): void {
     this.#working ??= this.#rounds();
-    return this.#working;
   }
 
   async #rounds(): Promise<void> {
     await Promise.resolve();
-    while (this.#asks.length > 0) {
-      await this.#round(this.#asks.splice(0));
+    while (this.#requests.length > 0) {
+      await this.#round(this.#requests.splice(0));
     }
     // In the same turn as the last check, so that no request comes in between and waits for nobody.
     this.#working = undefined;
     this.#watchRest();
   }
 
-  async #round(asks: readonly PendingAsk[]): Promise<void> {
-    const open = asks.filter((ask) => !rejectAborted(ask) && !this.#serve(ask) && !this.#refuseEarly(ask));
+  async #round(requests: readonly PendingRequest[]): Promise<void> {
+    const open = requests.filter(
+      (request) => !rejectAborted(request) && !this.#serve(request) && !this.#refuseEarly(request),
+    );
     const pool = this.#pools.at(-1);
     if (open.length === 0 || pool === undefined) {
       return;
     }
-    const planned = this.#affordable(open);
+    const planned = this.#listAffordable(open);
     try {
-      const leasedUsd = await this.#lease(pool, planned);
-      await this.#read(pool, leasedUsd);
+      await this.#read(pool, await this.#lease(pool, planned));
     } catch (error) {
-      open.forEach((ask) => ask.reject(error));
+      open.forEach((request) => request.reject(error));
       return;
     }
-    for (const ask of open) {
-      if (!this.#serve(ask)) {
-        this.#reconsider(ask, planned.has(ask));
+    for (const request of open.filter((each) => !this.#serve(each))) {
+      // A request that the pool cannot serve after a look at the store: one that was not planned may fit by now.
+      const known = this.#knownToday();
+      const mayFit =
+        !planned.has(request) && this.#mayStart(request) && this.#fits(request, this.#bookedByOthers());
+      if (known === undefined || mayFit) {
+        this.#requests.push(request);
+      } else {
+        this.#refuse(request);
       }
     }
   }
 
   /** Reserves money of the pool for a request, without a statement. Returns false when the pool has too little. */
-  #serve(ask: PendingAsk): boolean {
-    const pool = this.#openPool(ask.nowMs());
-    const usd = this.#expect(ask);
-    if (usd > pool.freeUsd + ROUNDING_USD || !this.#mayStart(ask)) {
+  #serve(request: PendingRequest): boolean {
+    const pool = this.#openPool(request.nowMs());
+    const usd = this.#expect(request);
+    if (usd > pool.freeUsd + ROUNDING_USD || !this.#mayStart(request)) {
       return false;
     }
-    const removeFirst = this.#firstCalls.add(ask.model, usd);
+    const removeFirst = this.#firstCalls.add(request.model, usd);
     pool.reserve(usd);
-    this.#stuck.end();
-    ask.resolve({
+    this.#stuck = undefined;
+    request.resolve({
       dayMs: pool.dayMs,
       usd,
       settle: (costUsd) => {
@@ -258,7 +271,7 @@ export class BudgetAccount {
     if (current !== undefined) {
       this.#release(current);
     }
-    const opened = new BudgetPool(this.#scope, dayMs, this.#shares.ids);
+    const opened = new BudgetPool(this.#scope, dayMs, this.#shares);
     this.#pools.push(opened);
     return opened;
   }
@@ -268,43 +281,48 @@ export class BudgetAccount {
     return Math.min(this.#caps.perDay ?? Infinity, this.#caps.perMonth ?? Infinity);
   }
 
-  /** Money that the limits allow on the day of the last pool, USD. */
-  #limitUsd(): number {
+  /** Money that the limits allow on a day, USD. */
+  #limitUsd(earlierUsd = this.#knownToday()?.earlierUsd ?? 0): number {
     const { perDay = Infinity, perMonth = Infinity } = this.#caps;
-    return Math.min(perDay, perMonth - (this.#knownToday()?.earlierUsd ?? 0));
+    return Math.min(perDay, perMonth - earlierUsd);
   }
 
   /** Expected cost of a call. Never above the budget when the estimate is not, so that on each day one call may try. */
-  #expect({ model, usd }: AccountAsk): number {
+  #expect({ model, usd }: AccountRequest): number {
     return Math.min(this.#shares.costs.expect(model, usd), Math.max(usd, this.#smallestCapUsd()));
   }
 
-  #mayStart(ask: AccountAsk, firstCalls: FirstCalls = this.#firstCalls): boolean {
-    return firstCalls.mayStart(ask.model, this.#expect(ask), this.#smallestCapUsd() * BLOCK_SHARE);
+  #mayStart(request: AccountRequest, firstCalls: FirstCalls = this.#firstCalls): boolean {
+    return firstCalls.mayStart(request.model, this.#expect(request), this.#smallestCapUsd() * BLOCK_SHARE);
   }
 
   /** Answers a request that needs no look at the store. Returns false for the others. */
-  #refuseEarly(ask: PendingAsk): boolean {
+  #refuseEarly(request: PendingRequest): boolean {
     const known = this.#knownToday();
-    const isFresh = known !== undefined && ask.nowMs() - known.readAtMs < this.#terms.recheckMs;
-    const isSpent = isFresh && !this.#fits(ask, known.bookedUsd - known.reservedUsd);
-    if (isSpent || !this.#mayStart(ask)) {
-      this.#refuse(ask);
-      return true;
+    const isFresh = known !== undefined && request.nowMs() - known.readAtMs < this.#shares.recheckMs;
+    const isSpent = isFresh && !this.#fits(request, known.bookedUsd - known.reservedUsd);
+    const isRefused = isSpent || !this.#mayStart(request);
+    if (isRefused) {
+      this.#refuse(request);
     }
-    return false;
+    return isRefused;
   }
 
-  /** Returns the requests that may fit by the last total. No money is leased for the others. */
-  #affordable(asks: readonly PendingAsk[]): ReadonlySet<PendingAsk> {
-    let bookedUsd = (this.#knownToday()?.bookedUsd ?? 0) - (this.#pools.at(-1)?.freeUsd ?? 0);
+  /** Money that is booked by the last total, less the money for further calls of this process. */
+  #bookedByOthers(): number {
+    return (this.#knownToday()?.bookedUsd ?? 0) - (this.#pools.at(-1)?.freeUsd ?? 0);
+  }
+
+  /** Lists the requests that may fit by the last total. No money is leased for the others. */
+  #listAffordable(requests: readonly PendingRequest[]): ReadonlySet<PendingRequest> {
+    let bookedUsd = this.#bookedByOthers();
     const firstCalls = this.#firstCalls.copy();
-    const affordable = asks.filter((ask) => {
-      const usd = this.#expect(ask);
-      const isAffordable = this.#fits(ask, bookedUsd) && this.#mayStart(ask, firstCalls);
+    const affordable = requests.filter((request) => {
+      const usd = this.#expect(request);
+      const isAffordable = this.#fits(request, bookedUsd) && this.#mayStart(request, firstCalls);
       if (isAffordable) {
         bookedUsd += usd;
-        firstCalls.add(ask.model, usd);
+        firstCalls.add(request.model, usd);
       }
       return isAffordable;
     });
@@ -312,12 +330,12 @@ export class BudgetAccount {
   }
 
   /** Leases money for the requests, and up to a block more. Returns the leased amount, USD. */
-  async #lease(pool: BudgetPool, asks: ReadonlySet<PendingAsk>): Promise<number> {
-    if (asks.size === 0) {
+  async #lease(pool: BudgetPool, requests: ReadonlySet<PendingRequest>): Promise<number> {
+    if (requests.size === 0) {
       await this.#shares.journal.write();
       return 0;
     }
-    const neededUsd = [...asks].reduce((sum, ask) => sum + this.#expect(ask), -pool.freeUsd);
+    const neededUsd = [...requests].reduce((sum, request) => sum + this.#expect(request), -pool.freeUsd);
     const restUsd = Math.max(0, this.#limitUsd() - (this.#knownToday()?.bookedUsd ?? 0));
     const usd = Math.max(neededUsd, Math.min(this.#smallestCapUsd() * BLOCK_SHARE, restUsd * REST_SHARE));
     try {
@@ -350,8 +368,7 @@ export class BudgetAccount {
         this.#caps.perMonth === undefined ? 0 : this.#earlier.read(dayMs, readAtMs),
       ]);
       this.#known = { ...spending, earlierUsd, dayMs, readAtMs };
-      const { perDay = Infinity, perMonth = Infinity } = this.#caps;
-      const overUsd = spending.bookedUsd - Math.min(perDay, perMonth - earlierUsd);
+      const overUsd = spending.bookedUsd - this.#limitUsd(earlierUsd);
       acceptedUsd = overUsd > ROUNDING_USD ? Math.max(0, leasedUsd - overUsd) : leasedUsd;
     } finally {
       pool.add(acceptedUsd, leasedUsd);
@@ -365,54 +382,47 @@ export class BudgetAccount {
     }
   }
 
-  /** Decides on a request that the pool cannot serve after a look at the store. */
-  #reconsider(ask: PendingAsk, wasPlanned: boolean): void {
-    const known = this.#knownToday();
-    const bookedUsd = (known?.bookedUsd ?? 0) - (this.#pools.at(-1)?.freeUsd ?? 0);
-    const mayFit = !wasPlanned && this.#mayStart(ask) && this.#fits(ask, bookedUsd);
-    if (known === undefined || mayFit) {
-      this.#asks.push(ask);
-    } else {
-      this.#refuse(ask);
-    }
-  }
-
   /** Rejects a request when the money is spent. Lets it wait when calls under way or other processes may give money back. */
-  #refuse(ask: PendingAsk): void {
-    const isFirstCallOpen = !this.#mayStart(ask);
+  #refuse(request: PendingRequest): void {
+    const { maxWaitMs, recheckMs, random } = this.#shares;
+    const isFirstCallOpen = !this.#mayStart(request);
     const pool = this.#pools.at(-1);
     if (!isFirstCallOpen && pool !== undefined) {
       // Two processes with half of a call's money each would wait for each other.
       this.#release(pool);
     }
-    const [nowMs, usd] = [ask.nowMs(), this.#expect(ask)];
-    const spent = findSpentCap(this.#listToday(), usd);
-    const refusal = { ask, usd, isFirstCallOpen };
-    const waitsSince = () => (isFirstCallOpen ? ask.askedAtMs : this.#stuck.note(ask.askedAtMs, nowMs));
+    const [nowMs, usd] = [request.nowMs(), this.#expect(request)];
+    // Nothing is spent as long as nothing is known.
+    const caps = this.#listCaps(this.#knownToday() ?? { bookedUsd: 0, reservedUsd: 0, earlierUsd: 0 });
+    const spent = caps.findLast(({ spentUsd, capUsd }) => spentUsd + usd > capUsd + ROUNDING_USD);
+    const refusal = { request, usd, isFirstCallOpen };
     if (spent !== undefined) {
       const notBeforeMs = computeRenewal(spent.period, nowMs);
-      this.#leastRefusal.add(usd, nowMs);
-      ask.reject(
+      const dayMs = computeBudgetDay(nowMs);
+      const leastUsd = this.#leastRefusal.dayMs === dayMs ? this.#leastRefusal.usd : Infinity;
+      this.#leastRefusal = { dayMs, usd: Math.min(usd, leastUsd) };
+      request.reject(
         buildExhaustedError({ ...refusal, reading: spent, retryAfterMs: notBeforeMs - nowMs, notBeforeMs }),
       );
-    } else if (nowMs - waitsSince() >= this.#terms.maxWaitMs) {
-      const reading = findTightestCap(this.#listToday());
-      ask.reject(buildExhaustedError({ ...refusal, reading, retryAfterMs: this.#terms.maxWaitMs }));
+    } else if (
+      nowMs - (isFirstCallOpen ? request.askedAtMs : this.#noteStuck(request.askedAtMs, nowMs)) >=
+      maxWaitMs
+    ) {
+      const reading = caps.reduce((one, other) => (computeFree(other) < computeFree(one) ? other : one));
+      request.reject(buildExhaustedError({ ...refusal, reading, retryAfterMs: maxWaitMs }));
     } else {
-      this.#waiting.push(ask);
-      this.#wakeTimer ??= setTimeout(
-        () => this.#wake(),
-        this.#terms.recheckMs * (0.5 + this.#terms.random()),
-      );
+      this.#waiting.push(request);
+      this.#wakeTimer ??= setTimeout(() => this.#wake(), recheckMs * (0.5 + random()));
     }
   }
 
-  /** Returns the caps of the day of the last pool; nothing is spent as long as nothing is known. */
-  #listToday(): BudgetReading[] {
-    const caps = listCaps({ scope: this.#scope, caps: this.#caps });
-    return this.#knownToday() === undefined
-      ? caps.map((cap) => ({ ...cap, spentUsd: 0, reservedUsd: 0 }))
-      : this.readings();
+  /** Notes that a request found no money. Returns the time since which requests wait without success, Unix milliseconds. */
+  #noteStuck(askedAtMs: number, nowMs: number): number {
+    const stuck = this.#stuck;
+    const isRecent = stuck !== undefined && askedAtMs - stuck.lastMs <= this.#shares.maxWaitMs;
+    const sinceMs = isRecent ? Math.min(stuck.sinceMs, askedAtMs) : askedAtMs;
+    this.#stuck = { sinceMs, lastMs: nowMs };
+    return sinceMs;
   }
 
   #settle(pool: BudgetPool, reservedUsd: number, costUsd: number): void {
@@ -439,8 +449,10 @@ export class BudgetAccount {
 
   /** Applies changes of this process to the last total. */
   #change({ dayMs }: BudgetPool, bookedUsd: number, leasedUsd: number): void {
-    if (this.#known?.dayMs === dayMs) {
-      this.#known = changeSpending(this.#known, bookedUsd, leasedUsd);
+    const known = this.#known;
+    if (known?.dayMs === dayMs) {
+      const reservedUsd = Math.max(0, known.reservedUsd + leasedUsd);
+      this.#known = { ...known, bookedUsd: known.bookedUsd + bookedUsd, reservedUsd };
     }
   }
 
@@ -448,15 +460,15 @@ export class BudgetAccount {
     return this.#known?.dayMs === this.#pools.at(-1)?.dayMs ? this.#known : undefined;
   }
 
-  #fits(ask: AccountAsk, bookedUsd: number): boolean {
-    return bookedUsd + this.#expect(ask) <= this.#limitUsd() + ROUNDING_USD;
+  #fits(request: AccountRequest, bookedUsd: number): boolean {
+    return bookedUsd + this.#expect(request) <= this.#limitUsd() + ROUNDING_USD;
   }
 
   #wake(): void {
     clearTimeout(this.#wakeTimer);
     this.#wakeTimer = undefined;
-    this.#asks.push(...this.#waiting.splice(0));
-    void this.#work();
+    this.#requests.push(...this.#waiting.splice(0));
+    this.#work();
   }
 
   /** Starts the timer that gives back money that nobody uses. */
@@ -464,13 +476,21 @@ export class BudgetAccount {
     clearTimeout(this.#idleTimer);
     const pool = this.#pools.at(-1);
     if (pool !== undefined && pool.isIdle && pool.freeUsd > ROUNDING_USD) {
-      this.#idleTimer = setTimeout(() => this.#releaseIdle(pool), this.#terms.idleMs).unref();
+      this.#idleTimer = setTimeout(() => {
+        if (pool.isIdle) {
+          this.#release(pool);
+        }
+      }, this.#shares.idleMs).unref();
     }
   }
+}
 
-  #releaseIdle(pool: BudgetPool): void {
-    if (pool.isIdle) {
-      this.#release(pool);
-    }
+/** Rejects a request whose caller has stopped waiting. Returns true for such a request. */
+function rejectAborted(request: PendingRequest): boolean {
+  const isAborted = request.signal?.aborted === true;
+  if (isAborted) {
+    const options = { code: 'cancelled', stage: 'judge', retryable: true } as const;
+    request.reject(new AppError('the call was cancelled while it waited for money of its budget', options));
   }
+  return isAborted;
 }

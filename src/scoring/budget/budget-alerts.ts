@@ -1,17 +1,16 @@
 import { reaches } from '../../domain/limits.ts';
 import type { BudgetCap } from '../../domain/money/budget.ts';
 import {
-  type AlertEvent,
-  type AlertBudget,
   BUDGET_ALERT,
   computeAlertEventId,
   computeBudgetIncidentId,
+  type AlertEvent,
+  type AlertBudget,
 } from '../../monitors/alert-event.ts';
 import { buildEndEvent } from '../../monitors/build-alert-event.ts';
+import { computeBudgetRest, type SpentCap } from './budget-ask.ts';
 import { startRepeatedDuty, type DutyDeps, type StartedPart } from '../../process/parts.ts';
 import type { AlertStore } from '../../store/contracts/monitors.ts';
-import type { SpentCap } from './budget-ask.ts';
-import { computeBudgetRest } from './budget-rest.ts';
 import type { BudgetMoment, CapState } from './budget-watch.ts';
 
 /** Interval of the checks of all caps, milliseconds. */

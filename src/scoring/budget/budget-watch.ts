@@ -1,14 +1,9 @@
-import {
-  computeRenewal,
-  type BudgetCaps,
-  type ScopedBudget,
-  type SharedBudgets,
-} from '../../domain/money/budget.ts';
+import { createBudgetReader, type BudgetReading } from './budget-ask.ts';
+import { computeRenewal } from '../../domain/money/budget.ts';
+import type { BudgetCaps, ScopedBudget, SharedBudgets } from '../../domain/money/budget.ts';
 import { untilAborted } from '../../domain/waits.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Reading } from '../../telemetry/metrics.ts';
-import type { BudgetReading } from './budget-ask.ts';
-import { createBudgetReader } from './read-budgets.ts';
 
 /** State of a cap. */
 export interface CapState extends BudgetReading {

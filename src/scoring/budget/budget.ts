@@ -8,111 +8,81 @@ import type {
 } from '../../domain/money/budget.ts';
 import type { CallReservation } from '../../judge/judge-scope.ts';
 import type { JudgeCallStore } from '../../store/contracts/stores.ts';
-import type { AccountShares, AccountTerms } from './account-terms.ts';
-import { BudgetAccount } from './budget-account.ts';
-import type { AccountReservation, BudgetAsk, BudgetRest, SpentCap } from './budget-ask.ts';
-import { clampToDay } from './budget-pool.ts';
-import { computeFree } from './budget-rest.ts';
-import { LearnedCosts } from './learned-costs.ts';
-import { SpendJournal } from './spend-journal.ts';
+import { BudgetAccount, type AccountShares, type AccountReservation } from './budget-account.ts';
+import { computeFree, type BudgetAsk, type BudgetRest, type SpentCap } from './budget-ask.ts';
+import { clampToDay, LearnedCosts, SpendJournal } from './spend-journal.ts';
 
-/** Budgets of rules, tenants and the installation. All processes of a store share them. */
-export interface Budget {
-  /** Returns true when a call of the rule for the tenant needs money of a budget. */
-  isLimited(call: Pick<BudgetAsk, 'caps' | 'tenant'>): boolean;
-  /**
-   * Reserves money for one call in every budget that applies. When calls under way or other processes hold the rest of a budget,
-   * waits for it up to a limit. Throws an `AppError` `budget_exhausted` with the time of the next attempt, or what the store throws.
-   */
-  reserve(ask: BudgetAsk): Promise<CallReservation>;
-  /** Reads the budgets that apply to a call, unless they were read a moment ago. Throws what the store throws. */
-  refresh(call: BudgetedCall, nowMs: () => number): Promise<void>;
-  /** Returns the money for further calls, as far as this process knows. */
-  findRest(call: BudgetedCall, nowMs: number): BudgetRest;
-  /** Lists what neither calls have spent nor processes have leased, for each budget of a call, by the last read. */
-  listUnleased(call: BudgetedCall): ScopeRest[];
-  /**
-   * Writes the costs of the calls and gives back the leased money that no call reserves. Entries that the store does not take now
-   * are written later.
-   */
-  giveBack(): Promise<void>;
-  /** Lists the caps that refuse further calls of this process until they renew. */
-  listSpent(nowMs: number): SpentCap[];
-}
+/** Budgets of rules, tenants and the installation. */
+export type Budget = Pick<ProcessBudget, keyof ProcessBudget>;
 
 /** Facts that decide which budgets apply to a call. */
 type BudgetedCall = Pick<BudgetAsk, 'rule' | 'caps' | 'tenant'>;
 
-export interface BudgetTerms extends AccountTerms {
-  /** Delay of the write of costs, so that many go in one statement, milliseconds. */
-  readonly writeDelayMs: number;
-  readonly newId: () => string;
-}
-
-const DEFAULT_TERMS: BudgetTerms = {
+/** Times of the budgets of a process, milliseconds. `writeDelayMs` delays the write of costs, so that many go in one statement. */
+const TERMS = {
   recheckMs: 1_000,
   maxWaitMs: 30_000,
   idleMs: 10_000,
   writeDelayMs: 1_000,
-  newId: randomUUID,
+  newId: (): string => randomUUID(),
   random: Math.random,
 };
 
-/** @param shared budgets beside those of rules */
+/** @param shared budgets beside the budgets of rules */
 export function createBudget(
   store: Pick<JudgeCallStore, 'readSpending' | 'spend'>,
   shared: SharedBudgets = {},
-  terms: Partial<BudgetTerms> = {},
+  terms: Partial<typeof TERMS> = {},
 ): Budget {
-  return new ProcessBudget(store, shared, { ...DEFAULT_TERMS, ...terms });
+  return new ProcessBudget(store, shared, { ...TERMS, ...terms });
 }
 
-class ProcessBudget implements Budget {
+/** Budgets of one process. All processes of a store share them. */
+class ProcessBudget {
   readonly #shared: SharedBudgets;
-  readonly #terms: BudgetTerms;
   readonly #shares: AccountShares;
   readonly #accounts = new Map<string, BudgetAccount>();
 
   constructor(
     store: Pick<JudgeCallStore, 'readSpending' | 'spend'>,
     shared: SharedBudgets,
-    terms: BudgetTerms,
+    { writeDelayMs, ...terms }: typeof TERMS,
   ) {
     this.#shared = shared;
-    this.#terms = terms;
-    this.#shares = {
-      store,
-      journal: new SpendJournal(store, terms.writeDelayMs),
-      costs: new LearnedCosts(),
-      ids: { leaseId: terms.newId(), newId: terms.newId },
-    };
+    const journal = new SpendJournal(store, writeDelayMs);
+    this.#shares = { ...terms, store, journal, costs: new LearnedCosts(), leaseId: terms.newId() };
   }
 
+  /** Returns true when a call of the rule for the tenant needs money of a budget. */
   isLimited({ caps, tenant }: Pick<BudgetAsk, 'caps' | 'tenant'>): boolean {
     return listBudgets({ rule: '', tenant, caps }, this.#shared).length > 0;
   }
 
-  async reserve(ask: BudgetAsk): Promise<CallReservation> {
+  /**
+   * Reserves money for one call in every budget that applies. When calls under way or other processes hold the rest of a budget,
+   * waits for it up to a limit. Throws an `AppError` `budget_exhausted` with the time of the next attempt, or what the store throws.
+   */
+  async reserve(request: BudgetAsk): Promise<CallReservation> {
     for (;;) {
-      const reserved = await this.#reserveAll(ask);
+      const reserved = await this.#reserveAll(request);
       // The one entry of a call belongs to one day. Midnight may come between two reservations.
       if (new Set(reserved.map(({ dayMs }) => dayMs)).size <= 1) {
-        return { settle: (costUsd) => this.#settle(reserved, ask, costUsd) };
+        return { settle: (costUsd) => this.#settle(reserved, request, costUsd) };
       }
       cancel(reserved);
     }
   }
 
+  /** Reads the budgets that apply to a call, unless they were read a moment ago. Throws what the store throws. */
   async refresh(call: BudgetedCall, nowMs: () => number): Promise<void> {
-    for (const { scope, caps } of listBudgets(call, this.#shared)) {
-      await this.#openAccount(scope).refresh(caps, nowMs);
+    for (const { account, caps } of this.#accountsOf(call)) {
+      await account.refresh(caps, nowMs);
     }
   }
 
+  /** Returns the money for further calls, as far as this process knows. */
   findRest(call: BudgetedCall, nowMs: number): BudgetRest {
-    const rests = listBudgets(call, this.#shared).map(({ scope }) =>
-      this.#openAccount(scope).findRest(nowMs),
-    );
+    const rests = this.#accountsOf(call).map(({ account }) => account.findRest(nowMs));
     const spent = rests.flatMap((rest) => rest.spent ?? []);
     return {
       restUsd: Math.min(...rests.map(({ restUsd }) => restUsd)),
@@ -120,36 +90,45 @@ class ProcessBudget implements Budget {
     };
   }
 
+  /** Lists what neither calls have spent nor processes have leased, for each budget of a call, by the last read. */
   listUnleased(call: BudgetedCall): ScopeRest[] {
-    return listBudgets(call, this.#shared).map(({ scope }) => ({
+    return this.#accountsOf(call).map(({ scope, account }) => ({
       scope,
-      restUsd: Math.min(Infinity, ...this.#openAccount(scope).readings().map(computeFree)),
+      restUsd: Math.min(Infinity, ...account.readings().map(computeFree)),
     }));
   }
 
+  /**
+   * Writes the costs of the calls and gives back the leased money that no call reserves. Entries that the store does not take now
+   * are written later.
+   */
   async giveBack(): Promise<void> {
     await Promise.all([...this.#accounts.values()].map((account) => account.giveBack()));
     await this.#shares.journal.flush();
   }
 
+  /** Lists the caps that refuse further calls of this process until they renew. */
   listSpent(nowMs: number): SpentCap[] {
     return [...this.#accounts.values()].flatMap((account) => account.findRest(nowMs).spent ?? []);
   }
 
-  #openAccount(scope: BudgetScope): BudgetAccount {
-    const key = `${scope.kind} ${scope.name}`;
-    const account = this.#accounts.get(key) ?? new BudgetAccount(scope, this.#shares, this.#terms);
-    this.#accounts.set(key, account);
-    return account;
+  /** Lists the budgets that apply to a call, the narrowest first, with the accounts of this process. */
+  #accountsOf(call: BudgetedCall): (ScopedBudget & { readonly account: BudgetAccount })[] {
+    return listBudgets(call, this.#shared).map((budget) => {
+      const key = `${budget.scope.kind} ${budget.scope.name}`;
+      const account = this.#accounts.get(key) ?? new BudgetAccount(budget.scope, this.#shares);
+      this.#accounts.set(key, account);
+      return { ...budget, account };
+    });
   }
 
   /** Reserves the money in one budget after the other, always in the same order, so that calls do not wait for each other. */
-  async #reserveAll(ask: BudgetAsk): Promise<AccountReservation[]> {
-    const { model, usd, nowMs, signal } = ask;
+  async #reserveAll(request: BudgetAsk): Promise<AccountReservation[]> {
+    const { model, usd, nowMs, signal } = request;
     const reserved: AccountReservation[] = [];
     try {
-      for (const { scope, caps } of listBudgets(ask, this.#shared)) {
-        reserved.push(await this.#openAccount(scope).reserve({ caps, model, usd, nowMs, signal }));
+      for (const { account, caps } of this.#accountsOf(request)) {
+        reserved.push(await account.reserve({ caps, model, usd, nowMs, signal }));
       }
       return reserved;
     } catch (error) {
@@ -158,25 +137,17 @@ class ProcessBudget implements Budget {
     }
   }
 
-  #settle(reserved: readonly AccountReservation[], ask: BudgetAsk, costUsd: number | undefined): void {
-    const { costs, journal, ids } = this.#shares;
+  #settle(reserved: readonly AccountReservation[], request: BudgetAsk, costUsd: number | undefined): void {
+    const { costs, journal, leaseId, newId } = this.#shares;
     if (costUsd !== 0) {
-      costs.observe(ask.model, ask.usd, costUsd);
+      costs.observe(request.model, request.usd, costUsd);
     }
     const chargedUsd = costUsd ?? Math.max(...reserved.map(({ usd }) => usd));
     const [first] = reserved;
     if (chargedUsd > 0 && first !== undefined) {
-      journal.addCall({
-        kind: 'call',
-        scope: '',
-        rule: ask.rule,
-        tenant: ask.tenant,
-        scoreId: ask.scoreId,
-        costUsd: chargedUsd,
-        atMs: clampToDay(ask.nowMs(), first.dayMs),
-        leaseId: ids.leaseId,
-        entryId: ids.newId(),
-      });
+      const { rule, tenant, scoreId } = request;
+      const call = { kind: 'call', scope: '', rule, tenant, scoreId, costUsd: chargedUsd } as const;
+      journal.addCall({ ...call, atMs: clampToDay(request.nowMs(), first.dayMs), leaseId, entryId: newId() });
     }
     reserved.forEach((each) => each.settle(chargedUsd));
     journal.writeSoon();

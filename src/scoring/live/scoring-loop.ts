@@ -1,26 +1,23 @@
+import { RetrySchedule, CatchUp, readDueAttempts } from './retries.ts';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
-import { runSweep, SWEEP_EVERY_MS, SWEEP_LIMIT, SweepRange } from '../../readiness/sweep.ts';
-import { AHEAD_MS } from '../../readiness/readiness.ts';
-import { createTail, type Tail, OVERLAP_MS } from '../../readiness/tail.ts';
-import type { ReadyTrace } from '../../readiness/waiting-set.ts';
-import { joinCell } from '../../ownership/division.ts';
-import type { Ownership } from '../../ownership/ownership.ts';
-import { CatchUp, type CatchUpTerms } from './catch-up.ts';
-import { readDueAttempts } from './due-attempts.ts';
-import { createRetrySchedule } from './retry-schedule.ts';
-import { prepareRule, type PreparedRule, type Rule } from '../select/rule.ts';
-import { recordRules, type RuleHistory } from '../select/rule-history.ts';
+import {
+  runSweep,
+  SWEEP_EVERY_MS,
+  SWEEP_LIMIT,
+  SweepRange,
+  AHEAD_MS,
+  OVERLAP_MS,
+} from '../../readiness/readiness.ts';
+import { Tail, type ReadyTrace } from '../../readiness/tail.ts';
+import { joinCell, createOwnership, type Ownership } from '../../ownership/ownership.ts';
 import type { Scoring } from '../scoring.ts';
+import { prepareRule, recordRules, type PreparedRule, type Rule, type RuleHistory } from '../select/rule.ts';
+import { createStoreClock, systemTimers, waitWithin, type StoreClock, type Timers } from './timers.ts';
 import { liveMode, type ScoringMode } from '../scoring-mode.ts';
-import { createStoreClock, type StoreClock } from '../store-clock.ts';
-import type { LiveContext } from './live-context.ts';
-import { createScorerOwnership } from './scorer-ownership.ts';
-import { systemTimers, waitWithin, type Timers } from './timers.ts';
-import { scoreTraces, type WorkItem } from '../score-traces.ts';
-import { createStockAdmission, type StockAdmission } from './stock-admission.ts';
-import { createWorkQueue, type Urgency, type WorkQueue } from './work-queue.ts';
+import { scoreTraces } from '../score-traces.ts';
+import { SlotAdmission, WorkQueue, type WorkItem, type Urgency } from './queue.ts';
 import { Workers } from './workers.ts';
-import type { DecisionStore } from '../../store/contracts/stores.ts';
+import type { DecisionStore, MemberStore } from '../../store/contracts/stores.ts';
 
 /** Interval of the reads of arrivals, milliseconds. */
 const TICK_MS = 1_000;
@@ -57,8 +54,6 @@ export interface ScoringLoopOptions {
   /** Absent: this process is the only scorer of its store. */
   readonly ownership?: Ownership | undefined;
   readonly timers?: Timers | undefined;
-  /** Default: within 3 days, the newest first. */
-  readonly catchUp?: CatchUpTerms | undefined;
   readonly stopGraceMs?: number | undefined;
 }
 
@@ -66,7 +61,7 @@ export interface ScoringLoopStatus {
   /** Traces that still arrive. */
   readonly waiting: number;
   readonly queued: number;
-  /** Queued traces whose slow scorers wait for room; the other scorers have decided. */
+  /** Queued traces whose slow scorers wait for slots; the other scorers have decided. */
   readonly waitingForRoom: number;
   /** Time since the oldest queued trace became ready, or one that had no room, milliseconds; null without one. */
   readonly oldestQueuedMs: number | null;
@@ -84,23 +79,8 @@ export interface ScoringLoopStatus {
 }
 
 /** Live scoring by tail, sweep and retries. */
-export interface ScoringLoop {
-  /** Stores the rules and starts. Throws `AppError` when the store cannot be used. */
-  start(): Promise<void>;
-  /** Waits for work under way up to the grace time, then aborts it: the next process does it again. Throws when the store does. */
-  stop(): Promise<void>;
-  status(): ScoringLoopStatus;
-  /** Returns true when no trace arrives, waits or runs. Deferred decisions do not count. */
-  isIdle(): boolean;
-}
-
-/** Throws `ConfigError` for rules that cannot be run. */
-export function createScoringLoop(scoring: Scoring, options: ScoringLoopOptions): ScoringLoop {
-  return new LiveScoring(scoring, options);
-}
-
-class LiveScoring implements ScoringLoop {
-  readonly #context: LiveContext;
+export class ScoringLoop {
+  readonly #scoring: Scoring;
   readonly #stopGraceMs: number;
   readonly #timers: Timers;
   readonly #rules: readonly PreparedRule[];
@@ -108,8 +88,8 @@ class LiveScoring implements ScoringLoop {
   readonly #tail: Tail;
   readonly #sweepRange: SweepRange;
   readonly #queue: WorkQueue;
-  readonly #admission: StockAdmission;
-  readonly #retries = createRetrySchedule();
+  readonly #admission: SlotAdmission;
+  readonly #retries = new RetrySchedule();
   readonly #workers: Workers;
   readonly #pace: BatchPace;
   readonly #catchUp: CatchUp;
@@ -129,26 +109,25 @@ class LiveScoring implements ScoringLoop {
   /** True when the store has more undecided traces than the last sweep found, or than the queue had room for. */
   #hasMore = false;
 
+  /** Throws `ConfigError` for rules that cannot be run. */
   constructor(scoring: Scoring, options: ScoringLoopOptions) {
     const { stores, readiness, monotonicMs } = scoring;
-    this.#context = scoring;
+    this.#scoring = scoring;
     this.#rules = options.rules.map(prepareRule);
     this.#timers = options.timers ?? systemTimers;
     this.#stopGraceMs = options.stopGraceMs ?? STOP_GRACE_MS;
     this.#ownership =
       options.ownership ?? createScorerOwnership(undefined, options.rules, { member: '', monotonicMs });
     this.#sweepRange = new SweepRange(readiness.reachMs);
-    this.#tail = createTail(stores.spans, readiness);
+    this.#tail = new Tail(stores.spans, readiness);
     const nowMs = () => this.#clock?.nowMs() ?? 0;
     this.#pace = createBatchPace(monotonicMs, (traces) => this.#tail.batchReadyInMs(nowMs(), traces));
-    this.#queue = createWorkQueue(nowMs);
-    this.#admission = createStockAdmission(this.#queue, {
-      newestShare: scoring.newestShare,
+    this.#queue = new WorkQueue(nowMs);
+    this.#admission = new SlotAdmission(this.#queue, scoring.newestShare, {
       maxRuns: Math.max(1, Math.floor(scoring.maxTracesInMemory / 2)),
-      hasMemory: (stock) => scoring.contentMemory.slow(stock).memory.hasRoom(),
+      hasMemory: (slots) => scoring.contentMemory.slow(slots).memory.hasRoom(),
     });
-    const catchUpDeps = { ...scoring, ownership: this.#ownership, rules: this.#rules };
-    this.#catchUp = new CatchUp(catchUpDeps, options.catchUp);
+    this.#catchUp = new CatchUp(scoring, { rules: this.#rules, ownership: this.#ownership });
     const owned = { ...scoring, claims: this.#ownership, signal: this.#abandoning.signal };
     this.#workers = new Workers(scoring, {
       score: (items, mode, onOutcome) =>
@@ -165,6 +144,7 @@ class LiveScoring implements ScoringLoop {
     });
   }
 
+  /** Stores the rules and starts. Throws `AppError` when the store cannot be used. */
   async start(): Promise<void> {
     if (this.#running !== null) {
       throw new AppError('the scoring loop runs already', {
@@ -174,10 +154,11 @@ class LiveScoring implements ScoringLoop {
       });
     }
     await this.#beat();
-    const nowMs = await this.#context.stores.spans.nowMs();
+    const nowMs = await this.#scoring.stores.spans.nowMs();
     this.#running = this.#run(await this.#recordRules(nowMs));
   }
 
+  /** Waits for work under way up to the grace time, then aborts it: the next process does it again. Throws when the store does. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#queue.clear();
@@ -199,18 +180,19 @@ class LiveScoring implements ScoringLoop {
       retries: this.#retries.size(),
       spilled: this.#tail.spilled() + this.#queue.spilled(),
       oldestWaitMs: this.#tail.oldestWaitMs(),
-      lagMs: this.#tickedMs === null ? null : Math.max(0, this.#context.monotonicMs() - this.#tickedMs),
+      lagMs: this.#tickedMs === null ? null : Math.max(0, this.#scoring.monotonicMs() - this.#tickedMs),
       fault: this.#fault,
     };
   }
 
+  /** Returns true when no trace arrives, waits or runs. Deferred decisions do not count. */
   isIdle(): boolean {
     const { waiting, queued, inFlight } = this.status();
     return waiting + queued + inFlight === 0;
   }
 
   async #recordRules(nowMs: number): Promise<RuleHistory> {
-    return recordRules(this.#context.stores.ruleVersions, this.#rules, nowMs);
+    return recordRules(this.#scoring.stores.ruleVersions, this.#rules, nowMs);
   }
 
   async #run(first: RuleHistory): Promise<void> {
@@ -221,14 +203,14 @@ class LiveScoring implements ScoringLoop {
         if (this.#rules.length > 0) {
           const nowMs = await this.#readTail();
           if (history.activeFromMs(this.#rules) > nowMs + AHEAD_MS) {
-            this.#context.log.warn("the store's clock went back: the rules are recorded again from now on");
+            this.#scoring.log.warn("the store's clock went back: the rules are recorded again from now on");
             history = await this.#recordRules(nowMs);
           }
           this.#mode = liveMode(this.#rules, history, this.#admission);
           // Before the sweep, which may take seconds after a start.
           this.#workers.start(this.#mode);
           await this.#sweep(history);
-          await this.#catchUp.tick(createStoreClock(nowMs, this.#context.monotonicMs));
+          await this.#catchUp.tick(createStoreClock(nowMs, this.#scoring.monotonicMs));
           this.#takeHeldBack();
           this.#workers.start(this.#mode);
         }
@@ -243,7 +225,7 @@ class LiveScoring implements ScoringLoop {
 
   /** Waits for the next tick. Meanwhile starts traces at the time at which they are ready. */
   async #scoreUntilTick(): Promise<void> {
-    const { monotonicMs } = this.#context;
+    const { monotonicMs } = this.#scoring;
     const tickMs = monotonicMs() + TICK_MS;
     for (;;) {
       const restMs = tickMs - monotonicMs();
@@ -273,7 +255,7 @@ class LiveScoring implements ScoringLoop {
 
   #reportFault(error: unknown): void {
     if (this.#fault === null && !this.#stopping.signal.aborted) {
-      this.#context.log.warn('scoring waits for the store', { error: readErrorMessage(error) });
+      this.#scoring.log.warn('scoring waits for the store', { error: readErrorMessage(error) });
     }
     this.#fault = readErrorMessage(error);
   }
@@ -282,7 +264,7 @@ class LiveScoring implements ScoringLoop {
     await this.#ownership.beat();
     if (this.#ownership.generation() !== this.#generation) {
       this.#generation = this.#ownership.generation();
-      this.#context.log.info('scorer processes changed');
+      this.#scoring.log.info('scorer processes changed');
       this.#sweepDueMs = 0;
       this.#sweepRange.restart();
       this.#dueReadMs = 0;
@@ -293,13 +275,13 @@ class LiveScoring implements ScoringLoop {
   /** Returns the store's clock. */
   async #readTail(): Promise<number> {
     const { nowMs, gap } = await this.#tail.tick();
-    this.#tickedMs = this.#context.monotonicMs();
+    this.#tickedMs = this.#scoring.monotonicMs();
     if (gap) {
       // After an outage of the store, the oldest undecided trace is not known.
       this.#sweepRange.restart();
       this.#sweepDueMs = 0;
     }
-    this.#clock = createStoreClock(nowMs, this.#context.monotonicMs);
+    this.#clock = createStoreClock(nowMs, this.#scoring.monotonicMs);
     if (this.#beginning === null) {
       const ready = this.#tail.release(nowMs);
       this.#beginning = { startedMs: nowMs, suspectSinceMs: await this.#suspectSince(ready, nowMs) };
@@ -329,9 +311,9 @@ class LiveScoring implements ScoringLoop {
   }
 
   /** Returns -Infinity when the store fails: then every trace of the start is read again. */
-  async #suspectSince(found: readonly ReadyTrace[], nowMs: number): Promise<number> {
+  async #suspectSince(ready: readonly ReadyTrace[], nowMs: number): Promise<number> {
     try {
-      return await computeSuspectSince(this.#context.stores.decisions, found, nowMs);
+      return await computeSuspectSince(this.#scoring.stores.decisions, ready, nowMs);
     } catch (error) {
       this.#reportFault(error);
       return -Infinity;
@@ -345,7 +327,7 @@ class LiveScoring implements ScoringLoop {
   }
 
   async #sweep(history: RuleHistory): Promise<void> {
-    const { stores, monotonicMs, readiness, log } = this.#context;
+    const { stores, monotonicMs, readiness, log } = this.#scoring;
     const isDue = monotonicMs() >= this.#sweepDueMs;
     if (!isDue && !(this.#hasMore && this.#queue.queued() < SWEEP_LIMIT)) {
       return;
@@ -378,15 +360,12 @@ class LiveScoring implements ScoringLoop {
   }
 
   async #readDue(): Promise<void> {
-    const { stores, monotonicMs, decisionWriter } = this.#context;
+    const { stores, monotonicMs } = this.#scoring;
     if (monotonicMs() < this.#dueReadMs) {
       return;
     }
     const nowMs = await stores.spans.nowMs();
-    const { attempts, nextReadMs } = await readDueAttempts(stores.decisions, decisionWriter, {
-      ownership: this.#ownership,
-      nowMs,
-    });
+    const { attempts, nextReadMs } = await readDueAttempts(this.#scoring, this.#ownership, nowMs);
     attempts.forEach(({ key, atMs }) => this.#retries.add(key, atMs));
     this.#dueReadMs = monotonicMs() + this.#untilHoldEnds(nextReadMs);
   }
@@ -429,24 +408,18 @@ class LiveScoring implements ScoringLoop {
  */
 async function computeSuspectSince(
   decisions: Pick<DecisionStore, 'ofTraces'>,
-  found: readonly ReadyTrace[],
+  ready: readonly ReadyTrace[],
   nowMs: number,
 ): Promise<number> {
-  const slices: Promise<number>[] = [];
-  for (let start = 0; start < found.length; start += KEYS_PER_LOOKUP) {
-    slices.push(findLastDecisionMs(decisions, found.slice(start, start + KEYS_PER_LOOKUP), nowMs));
-  }
-  return Math.max(-Infinity, ...(await Promise.all(slices))) - OVERLAP_MS;
-}
-
-async function findLastDecisionMs(
-  decisions: Pick<DecisionStore, 'ofTraces'>,
-  keys: readonly ReadyTrace[],
-  nowMs: number,
-): Promise<number> {
-  const rows = await decisions.ofTraces(keys);
-  const times = [...rows.values()].flat().map((row) => Math.min(row.decidedAt, nowMs));
-  return times.reduce((latest, ms) => Math.max(latest, ms), -Infinity);
+  const starts = Array.from(
+    { length: Math.ceil(ready.length / KEYS_PER_LOOKUP) },
+    (_, n) => n * KEYS_PER_LOOKUP,
+  );
+  const lookups = starts.map((start) => decisions.ofTraces(ready.slice(start, start + KEYS_PER_LOOKUP)));
+  const rows = (await Promise.all(lookups)).flatMap((byTrace) => [...byTrace.values()].flat());
+  return (
+    rows.reduce((latest, row) => Math.max(latest, Math.min(row.decidedAt, nowMs)), -Infinity) - OVERLAP_MS
+  );
 }
 
 /** Times of the batches of ready traces: while traces gather, none is taken. */
@@ -472,4 +445,22 @@ function createBatchPace(monotonicMs: () => number, readyInMs: (traces: number) 
         monotonicMs() + (isGathering ? Math.min(GATHER_MS_PER_TRACE * traces, MAX_GATHER_MS) : TICK_MS);
     },
   };
+}
+
+/**
+ * Creates the ownership of a scorer process: it shares the scorers of its rules with the processes that have them too.
+ * @param options member: name of this process
+ */
+export function createScorerOwnership(
+  members: MemberStore | undefined,
+  rules: readonly Rule[],
+  options: {
+    readonly member: string;
+    readonly monotonicMs: () => number;
+  },
+): Ownership {
+  return createOwnership(members, {
+    ...options,
+    cells: rules.flatMap((rule) => rule.scorers.map(({ name }) => joinCell(rule.name, name))),
+  });
 }

@@ -1,15 +1,13 @@
 import { readErrorMessage, type AppError } from '../../domain/errors.ts';
-import { computeBackoffMs } from '../attempt/backoff.ts';
-import type { RetrySchedule } from './retry-schedule.ts';
-import { listNextAttempts, type WorkItem } from '../score-traces.ts';
-import type { LiveContext } from './live-context.ts';
+import { computeBackoffMs } from '../attempt/attempt-failure.ts';
+import type { RetrySchedule } from './retries.ts';
+import { listNextAttempts } from '../score-traces.ts';
+import { mergeItems, type WorkItem, type SlotAdmission, type WorkQueue } from './queue.ts';
+import { readStoreClock, type Timers } from './timers.ts';
+import type { Scoring } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import type { Timers } from './timers.ts';
-import { readStoreClock } from '../store-clock.ts';
 import type { TraceOutcome } from '../trace-task.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
-import type { StockAdmission } from './stock-admission.ts';
-import { mergeItems, type WorkQueue } from './work-queue.ts';
 
 /** Most traces of one batch of look-ups and reads. */
 const MAX_BATCH = 200;
@@ -17,17 +15,16 @@ const MAX_BATCH = 200;
 /** Most traces whose failures in a row are counted. */
 const MAX_TRACKED_FAILURES = 10_000;
 
-/** Scores traces. Calls `onOutcome` for each trace as soon as it is done. Throws when the store cannot be read. */
-type ScoreBatch = (
-  items: readonly WorkItem[],
-  mode: ScoringMode,
-  onOutcome: (outcome: TraceOutcome) => void,
-) => Promise<unknown>;
-
-export interface WorkersDeps {
-  readonly score: ScoreBatch;
+/** Parts of the loop that its workers use. */
+interface WorkersDeps {
+  /** Scores traces. Calls `onOutcome` for each trace as soon as it is done. Throws when the store cannot be read. */
+  readonly score: (
+    items: readonly WorkItem[],
+    mode: ScoringMode,
+    onOutcome: (outcome: TraceOutcome) => void,
+  ) => Promise<unknown>;
   readonly queue: WorkQueue;
-  readonly admission: StockAdmission;
+  readonly admission: SlotAdmission;
   readonly retries: RetrySchedule;
   readonly timers: Timers;
   /** Stops the start of new batches. */
@@ -35,18 +32,18 @@ export interface WorkersDeps {
 }
 
 /**
- * Scores the traces of the queue in parallel batches. A trace that waits for a place of its judge stays under way; when too many
+ * Scores the traces of the queue in parallel batches. A trace that waits for a slot of its judge stays under way; when too many
  * wait, the judged scorers of further traces are left for later, and only their trace ids stay in memory.
  */
 export class Workers {
-  readonly #context: LiveContext;
+  readonly #context: Scoring;
   readonly #deps: WorkersDeps;
   readonly #running = new Set<Promise<void>>();
   readonly #failures = new Map<string, number>();
   readonly #batch: number;
   #mode: ScoringMode | null = null;
 
-  constructor(context: LiveContext, deps: WorkersDeps) {
+  constructor(context: Scoring, deps: WorkersDeps) {
     this.#context = context;
     this.#deps = deps;
     this.#batch = Math.max(1, Math.min(MAX_BATCH, Math.floor(context.maxTracesInMemory / 4)));
@@ -64,7 +61,7 @@ export class Workers {
     if (this.#mode === null || stopping.aborted) {
       return;
     }
-    this.#startBatch(admission.takeForRoom(this.#batch), this.#mode);
+    this.#startBatch(admission.takeReserved(this.#batch), this.#mode);
     while (this.#hasRoom()) {
       this.#startBatch(queue.take(this.#batch), this.#mode);
     }
@@ -106,7 +103,7 @@ export class Workers {
         const item = open.get(joinTraceKey(outcome.key));
         if (item !== undefined) {
           open.delete(joinTraceKey(item));
-          item.room?.release();
+          item.reservation?.release();
           this.#settle(outcome, item, clock.nowMs());
           this.#deps.queue.done([item]);
           this.#pump();
@@ -119,7 +116,7 @@ export class Workers {
       });
       await this.#retryAll([...open.values()]);
     } finally {
-      open.forEach(({ room }) => room?.release());
+      open.forEach(({ reservation }) => reservation?.release());
       this.#deps.queue.done([...open.values()]);
     }
   }
@@ -139,8 +136,8 @@ export class Workers {
       return;
     }
     this.#failures.delete(name);
-    if (outcome.left.length > 0) {
-      this.#deps.queue.leave(item, outcome.left);
+    if (outcome.waiting.length > 0) {
+      this.#deps.queue.leave(item, outcome.waiting);
     }
     if (outcome.waitUntilMs !== null) {
       retries.add({ ...item, readyAtMs: undefined }, outcome.waitUntilMs);

@@ -1,14 +1,93 @@
 import type { TraceData } from '../../domain/trace/span.ts';
+import type { JoinedTrace, TracePiece } from '../../domain/trace/span.ts';
 import {
   joinTraceKey,
-  type SpanSource,
   type TraceActivity,
   type TraceKey,
+  type SpanSource,
 } from '../../store/contracts/stores.ts';
-import { countChars, type Piece, type ReadPiece } from './piece.ts';
-import type { PieceCache } from './piece-cache.ts';
 import { readSlices } from './read-slices.ts';
-import type { TraceJoiner } from './trace-joiner.ts';
+
+/** Finds and joins the pieces of runs: some instrumentations make a trace of every model call. */
+export interface TraceJoiner {
+  /** Most spans of one piece. */
+  readonly maxPieceSpans: number;
+  /** Returns undefined for a trace that is not a piece of a run. */
+  readPiece(trace: TraceData): TracePiece | undefined;
+  /** Joins traces in any order. */
+  join(traces: readonly TraceData[]): readonly JoinedTrace[];
+}
+
+/** A trace that was read, with its activity from before the read. */
+export interface ReadPiece {
+  readonly activity: TraceActivity;
+  readonly data: TraceData;
+}
+
+/** A trace that may be one piece of a run. */
+export interface Piece extends ReadPiece {
+  readonly piece: TracePiece;
+}
+
+/** Counts the characters of attributes and log bodies, which can be long. */
+export function countChars({ data }: Pick<Piece, 'data'>): number {
+  let chars = 0;
+  for (const { attributes, events } of data.spans) {
+    for (const each of [attributes, ...events.map((event) => event.attributes)]) {
+      each.forEach((value) => (chars += value.length));
+    }
+  }
+  data.logs.forEach((log) => (chars += log.body.length));
+  return chars;
+}
+
+/** Most traces in the cache, and most characters of their attributes together. */
+const MAX_ENTRIES = 4_096;
+const MAX_CACHED_CHARS = 32 * 1024 * 1024;
+
+interface Entry {
+  readonly lastArrivalMs: number;
+  /** Null for a trace that is not a piece of a run. */
+  readonly piece: Piece | null;
+  readonly chars: number;
+}
+
+/** Cache of traces that were read as possible pieces of a run, so that the traces of a busy service are read once. A full one drops its oldest entries. */
+export class PieceCache {
+  readonly #entries = new Map<string, Entry>();
+  #chars = 0;
+
+  /** Returns undefined when the cache has no entry of the trace with this last arrival. */
+  get(key: TraceKey, lastArrivalMs: number): Piece | null | undefined {
+    const entry = this.#entries.get(joinTraceKey(key));
+    return entry?.lastArrivalMs === lastArrivalMs ? entry.piece : undefined;
+  }
+
+  set(key: TraceKey, lastArrivalMs: number, piece: Piece | null): void {
+    const name = joinTraceKey(key);
+    this.#drop(name);
+    const chars = piece === null ? 0 : countChars(piece);
+    this.#entries.set(name, { lastArrivalMs, piece, chars });
+    this.#chars += chars;
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= MAX_ENTRIES && this.#chars <= MAX_CACHED_CHARS) {
+        break;
+      }
+      this.#drop(oldest);
+    }
+  }
+
+  /** Forgets all traces. */
+  clear(): void {
+    this.#entries.clear();
+    this.#chars = 0;
+  }
+
+  #drop(name: string): void {
+    this.#chars -= this.#entries.get(name)?.chars ?? 0;
+    this.#entries.delete(name);
+  }
+}
 
 /** Time before and after a piece in which its siblings are searched, milliseconds. A tool rarely takes longer. */
 const SIBLING_WINDOW_MS = 120_000;

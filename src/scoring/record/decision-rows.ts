@@ -3,15 +3,19 @@ import { HELD_BACK, WHOLE_RULE, type Decision, type DecisionStatus } from '../..
 import { DAY_MS } from '../../domain/durations.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
-import { formatReason, readReasonCode } from '../attempt/attempt-failure.ts';
-import type { AttemptCost, AttemptResult, ScorerAttempt } from '../attempt/attempt-result.ts';
-import { computeBackoffMs } from '../attempt/backoff.ts';
+import {
+  formatReason,
+  readReasonCode,
+  computeBackoffMs,
+  type AttemptCost,
+  type AttemptResult,
+  type ScorerAttempt,
+} from '../attempt/attempt-failure.ts';
 import type { Cell } from '../attempt/cell.ts';
 import type { SpentCap } from '../budget/budget-ask.ts';
-import { isReadByShape } from '../select/run-totals.ts';
+import { isReadByShape } from '../select/where.ts';
 import type { PreparedRule } from '../select/rule.ts';
-import type { Selection } from '../select/selection.ts';
-import type { TraceTask } from '../trace-task.ts';
+import type { Selection, TraceTask } from '../trace-task.ts';
 
 // All decision rows of scoring are built in this file.
 
@@ -27,7 +31,7 @@ export interface Unscored {
 /** Builds the row of a cell from its plan; null for a plan that writes no row by itself. */
 export function buildPlannedRow(cell: Cell): Decision | null {
   const { plan } = cell;
-  return plan.action === 'decide' ? buildCellRow(cell, { ...plan, costUsd: null }) : null;
+  return plan.action === 'decide' ? buildCellRow(cell, plan) : null;
 }
 
 /** Builds the row of a cell from an attempt; null for an attempt that was broken off. */
@@ -38,13 +42,12 @@ export function buildAttemptRow(cell: Cell, attempt: ScorerAttempt, random: numb
   }
   const attempts = cell.plan.attempts + 1;
   return buildCellRow(cell, {
-    fingerprint: (result.status === 'scored' ? result.standing : undefined) ?? cell.bound.fingerprint,
+    ...(result.status === 'scored' && result.standing !== undefined ? { fingerprint: result.standing } : {}),
     status: result.status,
     reason: result.status === 'scored' ? formatReuse(attempt.cost) : result.reason,
     attempts,
     nextAttemptAt: computeNextAttempt(cell, result, attempts, random),
     revision: cell.plan.revision,
-    evidenceHash: cell.hash,
     costUsd: attempt.cost.costUsd,
   });
 }
@@ -78,14 +81,11 @@ export function buildInProgressRow(cell: Cell): Decision | null {
     return null;
   }
   return buildCellRow(cell, {
-    fingerprint: cell.bound.fingerprint,
     status: 'deferred',
     reason: 'in_progress: the scorer is at work',
     attempts: cell.plan.attempts,
     nextAttemptAt: cell.task.clock.nowMs() + IN_PROGRESS_MS,
     revision: cell.plan.revision,
-    evidenceHash: cell.hash,
-    costUsd: null,
   });
 }
 
@@ -102,43 +102,36 @@ export function buildWithdrawnRow(cell: Cell): Decision | null {
     status: 'scored',
     reason: 'superseded: later spans changed the verdict; see the rows of the scorers',
     attempts: verdict.evidenceUntil >= cell.task.activity.lastArrivalMs ? verdict.attempts + 1 : 0,
-    nextAttemptAt: null,
     revision: verdict.revision + 1,
-    evidenceHash: cell.hash,
-    costUsd: null,
   });
   return { ...row, scorer: WHOLE_RULE };
 }
 
-type CellColumns = Pick<
-  Decision,
-  'fingerprint' | 'status' | 'reason' | 'attempts' | 'nextAttemptAt' | 'revision' | 'evidenceHash' | 'costUsd'
->;
+type CellColumns = Pick<Decision, 'status' | 'reason' | 'attempts' | 'revision'> &
+  Partial<Pick<Decision, 'fingerprint' | 'nextAttemptAt' | 'evidenceHash' | 'costUsd'>>;
 
 function buildCellRow(cell: Cell, columns: CellColumns): Decision {
-  const { task, selected, target } = cell;
+  const { task, selected, target, bound } = cell;
+  const { status, reason, attempts, revision } = columns;
   return {
-    tenant: task.key.tenant,
-    traceId: task.key.traceId,
+    ...task.key,
     target: target.kind,
     targetId: target.targetId,
     rule: selected.rule.name,
-    scorer: cell.bound.name,
-    fingerprint: columns.fingerprint,
+    scorer: bound.name,
+    fingerprint: columns.fingerprint ?? bound.fingerprint,
     agent: target.run.agent ?? '',
     environment: target.run.environment ?? '',
     ...(isReadByShape(target.run) ? { readByShape: true } : {}),
-    status: columns.status,
-    reason: columns.reason,
-    attempts: columns.attempts,
-    nextAttemptAt: columns.nextAttemptAt,
-    stratum: selected.selection.stratum,
-    inclusionProbability: selected.selection.inclusionProbability,
-    weight: selected.selection.weight,
-    revision: columns.revision,
+    status,
+    reason,
+    attempts,
+    nextAttemptAt: columns.nextAttemptAt ?? null,
+    ...selected.selection,
+    revision,
     evidenceUntil: task.activity.lastArrivalMs,
-    evidenceHash: columns.evidenceHash,
-    costUsd: columns.costUsd,
+    evidenceHash: columns.evidenceHash ?? cell.hash,
+    costUsd: columns.costUsd ?? null,
     decidedAt: task.clock.nowMs(),
   };
 }

@@ -10,19 +10,6 @@ export interface GroupCommit<T> {
   write(items: readonly T[]): Promise<void>;
 }
 
-/** Group commits of several tables. They write in rounds, so that rows that follow each other wait for one round only. */
-export interface CommitRounds {
-  /** Adds a table. A round writes the tables in the order in which they were added. */
-  add<T>(write: (items: readonly T[]) => Promise<void>, options?: LaneOptions): GroupCommit<T>;
-  /** Ends the waits between rounds: the process stops. */
-  hurry(): void;
-}
-
-interface LaneOptions {
-  /** True: items of this table wait a shorter time. Such a round leaves the items of the other tables waiting. */
-  readonly isUrgent?: boolean;
-}
-
 /** Waits between rounds: an insert costs the store the same for one row and for hundreds. */
 export interface CommitPace {
   /** Shortest time from the start of a round to the next one, milliseconds. */
@@ -36,7 +23,13 @@ export interface CommitPace {
   readonly gatherMs: number;
 }
 
-const AT_ONCE: CommitPace = { everyMs: 0, urgentEveryMs: 0, busyEveryMs: 0, manyItems: 1, gatherMs: 0 };
+export const NO_WAITS: CommitPace = {
+  everyMs: 0,
+  urgentEveryMs: 0,
+  busyEveryMs: 0,
+  manyItems: 1,
+  gatherMs: 0,
+};
 
 interface Waiter<T> {
   readonly items: readonly T[];
@@ -45,77 +38,50 @@ interface Waiter<T> {
 }
 
 /** The items that wait for one table. */
-interface Lane {
+class Table<T> implements GroupCommit<T> {
   readonly isUrgent: boolean;
-  isEmpty(): boolean;
-  countItems(): number;
-  /** Writes a group of the items. Never rejects. */
-  commit(): Promise<void>;
-}
+  readonly #insert: (items: readonly T[]) => Promise<void>;
+  readonly #onAdded: () => void;
+  readonly #waiting: Waiter<T>[] = [];
 
-/**
- * Creates the rounds of some tables. Items that come during a round, or during the wait before it, go together: one insert for many
- * traces. Between two tables of a round, writers get time to hand over the rows of the next table.
- * @param pace default: without waits
- */
-export function createCommitRounds(pace: CommitPace = AT_ONCE): CommitRounds {
-  const lanes: Lane[] = [];
-  const pacer = createPacer(pace, {
-    countMost: () => Math.max(...lanes.map((lane) => lane.countItems())),
-    hasUrgent: () => lanes.some((lane) => lane.isUrgent && !lane.isEmpty()),
-  });
-  let running = false;
-
-  async function drain(): Promise<void> {
-    running = true;
-    while (lanes.some((lane) => !lane.isEmpty())) {
-      const wait = pacer.waitUntilDue();
-      if (wait !== undefined) {
-        await wait;
-      }
-      const isWhole = pacer.begin();
-      for (const lane of lanes) {
-        if ((isWhole || lane.isUrgent) && !lane.isEmpty()) {
-          await lane.commit();
-          await setImmediate();
-        }
-      }
-    }
-    running = false;
+  constructor(insert: (items: readonly T[]) => Promise<void>, isUrgent: boolean, onAdded: () => void) {
+    this.#insert = insert;
+    this.isUrgent = isUrgent;
+    this.#onAdded = onAdded;
   }
 
-  return {
-    add(write, { isUrgent = false } = {}) {
-      const { lane, commit } = createLane(write, () => {
-        pacer.look();
-        if (!running) {
-          void drain();
-        }
+  /** Number of items that wait. */
+  get size(): number {
+    return this.#waiting.reduce((sum, { items }) => sum + items.length, 0);
+  }
+
+  async write(items: readonly T[]): Promise<void> {
+    if (items.length > 0) {
+      await new Promise<void>((done, failed) => {
+        this.#waiting.push({ items, done, failed });
+        this.#onAdded();
       });
-      lanes.push({ ...lane, isUrgent });
-      return commit;
-    },
-    hurry: () => pacer.hurry(),
-  };
-}
+    }
+  }
 
-/**
- * Creates the items of one table. A group that the store refuses for good is written one call at a time, so that a bad row costs
- * only its own call.
- */
-function createLane<T>(
-  write: (items: readonly T[]) => Promise<void>,
-  onAdded: () => void,
-): { lane: Omit<Lane, 'isUrgent'>; commit: GroupCommit<T> } {
-  const waiting: Waiter<T>[] = [];
+  /** Writes a group of the items. Never rejects. */
+  async commit(): Promise<void> {
+    let items = 0;
+    const end = this.#waiting.findIndex((waiter, index) => {
+      items += waiter.items.length;
+      return index > 0 && items > MAX_ITEMS;
+    });
+    await this.#writeGroup(this.#waiting.splice(0, end < 0 ? this.#waiting.length : end));
+  }
 
-  async function writeGroup(group: readonly Waiter<T>[]): Promise<void> {
+  /** A group that the store refuses for good is written one call at a time, so that a bad row costs only its own call. */
+  async #writeGroup(group: readonly Waiter<T>[]): Promise<void> {
     try {
-      await write(group.flatMap((waiter) => waiter.items));
+      await this.#insert(group.flatMap((waiter) => waiter.items));
     } catch (error) {
       if (group.length > 1 && error instanceof AppError && !error.retryable) {
         for (const waiter of group) {
-          await writeGroup([waiter]);
+          await this.#writeGroup([waiter]);
         }
         return;
       }
@@ -124,119 +90,112 @@ function createLane<T>(
     }
     group.forEach((waiter) => waiter.done());
   }
-
-  return {
-    lane: {
-      isEmpty: () => waiting.length === 0,
-      countItems: () => countItems(waiting),
-      commit: () => writeGroup(takeGroup(waiting)),
-    },
-    commit: {
-      async write(items) {
-        if (items.length > 0) {
-          await new Promise<void>((done, failed) => {
-            waiting.push({ items, done, failed });
-            onAdded();
-          });
-        }
-      },
-    },
-  };
 }
 
-/** Times of the rounds. */
-interface Pacer {
-  /** Ends the wait when the next round is due: more items wait. */
-  look(): void;
-  /** Waits until the next round is due; undefined when it is due now. */
-  waitUntilDue(): Promise<void> | undefined;
-  /** Begins a round. Returns false for one of urgent items only. */
-  begin(): boolean;
-  hurry(): void;
-}
-
-/** Rows that wait. */
-interface WaitingRows {
-  /** Counts the items that wait for the table with the most. */
-  readonly countMost: () => number;
-  readonly hasUrgent: () => boolean;
-}
-
-function createPacer(pace: CommitPace, { countMost, hasUrgent }: WaitingRows): Pacer {
-  let hurries = false;
+/**
+ * Group commits of several tables. They write in rounds, so that rows that follow each other wait for one round only. Items that
+ * come during a round, or during the wait before it, go together: one insert for many traces. Between two tables of a round,
+ * writers get time to hand over the rows of the next table.
+ */
+export class CommitRounds {
+  readonly #pace: CommitPace;
+  readonly #tables: Pick<Table<unknown>, 'isUrgent' | 'size' | 'commit'>[] = [];
+  #isRunning = false;
+  #hurries = false;
   /** Start of the last round, and of the last one of all tables. */
-  let begunAtMs = Number.NEGATIVE_INFINITY;
-  let wholeAtMs = Number.NEGATIVE_INFINITY;
-  let wasBusy = false;
-  let gatheredAtMs = 0;
-  let timer: NodeJS.Timeout | undefined;
-  let goOn: (() => void) | undefined;
+  #roundAtMs = Number.NEGATIVE_INFINITY;
+  #wholeAtMs = Number.NEGATIVE_INFINITY;
+  #wasBusy = false;
+  #gatheredAtMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #goOn: (() => void) | undefined;
 
-  const isBusy = () => countMost() >= pace.manyItems;
+  constructor(pace: CommitPace = NO_WAITS) {
+    this.#pace = pace;
+  }
+
+  /**
+   * Adds a table. A round writes the tables in the order in which they were added.
+   * @param insert writes rows
+   * @param options isUrgent: rows of this table wait a shorter time. Such a round leaves the rows of the other tables waiting
+   */
+  add<T>(
+    insert: (items: readonly T[]) => Promise<void>,
+    { isUrgent = false }: { readonly isUrgent?: boolean } = {},
+  ): GroupCommit<T> {
+    const table = new Table(insert, isUrgent, () => {
+      this.#look();
+      if (!this.#isRunning) {
+        void this.#drain();
+      }
+    });
+    this.#tables.push(table);
+    return table;
+  }
+
+  /** Ends the waits between rounds: the process stops. */
+  hurry(): void {
+    this.#hurries = true;
+    this.#look();
+  }
+
+  async #drain(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#tables.some(({ size }) => size > 0)) {
+      this.#gatheredAtMs = performance.now() + this.#pace.gatherMs;
+      if (this.#waitingMs() > 0) {
+        await new Promise<void>((resolve) => {
+          this.#goOn = resolve;
+          this.#look();
+        });
+      }
+      const isWhole = this.#startRound();
+      for (const table of this.#tables) {
+        if ((isWhole || table.isUrgent) && table.size > 0) {
+          await table.commit();
+          await setImmediate();
+        }
+      }
+    }
+    this.#isRunning = false;
+  }
+
+  /** Returns false for a round of urgent rows only. */
+  #startRound(): boolean {
+    const isWhole = this.#wholeLeftMs() <= 0;
+    this.#roundAtMs = performance.now();
+    if (isWhole) {
+      this.#wholeAtMs = this.#roundAtMs;
+      this.#wasBusy = this.#isBusy();
+    }
+    return isWhole;
+  }
+
+  #isBusy(): boolean {
+    return this.#tables.some(({ size }) => size >= this.#pace.manyItems);
+  }
 
   /** Time until the next round of all tables. */
-  function readWholeLeftMs(): number {
-    const pauseMs = wasBusy || isBusy() ? pace.busyEveryMs : pace.everyMs;
-    return hurries ? 0 : Math.max(gatheredAtMs, wholeAtMs + pauseMs) - performance.now();
+  #wholeLeftMs(): number {
+    const pauseMs = this.#wasBusy || this.#isBusy() ? this.#pace.busyEveryMs : this.#pace.everyMs;
+    return this.#hurries ? 0 : Math.max(this.#gatheredAtMs, this.#wholeAtMs + pauseMs) - performance.now();
   }
 
-  function readLeftMs(): number {
-    const urgentAtMs = hasUrgent() ? Math.max(gatheredAtMs, begunAtMs + pace.urgentEveryMs) : Infinity;
-    return Math.min(readWholeLeftMs(), urgentAtMs - performance.now());
+  #waitingMs(): number {
+    const hasUrgent = this.#tables.some(({ isUrgent, size }) => isUrgent && size > 0);
+    const urgentAtMs = Math.max(this.#gatheredAtMs, this.#roundAtMs + this.#pace.urgentEveryMs);
+    return Math.min(this.#wholeLeftMs(), hasUrgent ? urgentAtMs - performance.now() : Infinity);
   }
 
-  function look(): void {
-    clearTimeout(timer);
-    const leftMs = readLeftMs();
-    if (goOn !== undefined && leftMs > 0) {
-      timer = setTimeout(look, Math.ceil(leftMs));
+  /** Ends the wait when the next round is due: more rows wait. */
+  #look(): void {
+    clearTimeout(this.#timer);
+    const leftMs = this.#waitingMs();
+    if (this.#goOn !== undefined && leftMs > 0) {
+      this.#timer = setTimeout(() => this.#look(), Math.ceil(leftMs));
     } else {
-      goOn?.();
-      goOn = undefined;
+      this.#goOn?.();
+      this.#goOn = undefined;
     }
   }
-
-  return {
-    look,
-    waitUntilDue() {
-      gatheredAtMs = performance.now() + pace.gatherMs;
-      if (readLeftMs() <= 0) {
-        return undefined;
-      }
-      return new Promise((resolve) => {
-        goOn = resolve;
-        look();
-      });
-    },
-    begin() {
-      const isWhole = readWholeLeftMs() <= 0;
-      begunAtMs = performance.now();
-      if (isWhole) {
-        wholeAtMs = begunAtMs;
-        wasBusy = isBusy();
-      }
-      return isWhole;
-    },
-    hurry() {
-      hurries = true;
-      look();
-    },
-  };
-}
-
-function countItems(group: readonly Waiter<unknown>[]): number {
-  return group.reduce((sum, { items }) => sum + items.length, 0);
-}
-
-function takeGroup<T>(waiting: Waiter<T>[]): Waiter<T>[] {
-  let items = 0;
-  let count = 0;
-  for (const waiter of waiting) {
-    items += waiter.items.length;
-    if (count > 0 && items > MAX_ITEMS) {
-      break;
-    }
-    count += 1;
-  }
-  return waiting.splice(0, count);
 }

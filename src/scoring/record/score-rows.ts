@@ -1,11 +1,13 @@
-import { ANSWER_CUT } from '../../domain/trace/agent-run.ts';
+import { ANSWER_CUT, type TargetKind } from '../../domain/trace/agent-run.ts';
 import { computeScoreId } from '../../domain/identity.ts';
 import type { Score, ScoreSource } from '../../domain/score.ts';
-import type { AttemptCost, ScorerAttempt, ScoreValue } from '../attempt/attempt-result.ts';
-import { isScoreOfCell, type Cell } from '../attempt/cell.ts';
+import type { AttemptCost, ScorerAttempt, ScoreValue } from '../attempt/attempt-failure.ts';
+import { isScoreOfCell, type Cell, type CellResult, type CellResults } from '../attempt/cell.ts';
 import type { PreparedScorer } from '../select/rule.ts';
-import type { Selection } from '../select/selection.ts';
+import type { Selection, TraceTask } from '../trace-task.ts';
 import type { ScoringTarget } from '../select/targets.ts';
+import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
+import type { Redo } from '../scoring-mode.ts';
 
 // All score rows of scoring are built in this file.
 
@@ -226,4 +228,132 @@ function formatUtcDay(ms: number): string {
 export function parseTime(iso: string, fallbackMs: number): number {
   const ms = Date.parse(iso);
   return Number.isFinite(ms) ? ms : fallbackMs;
+}
+
+/**
+ * Builds tombstones for the scores that this pass no longer gives: scores of the rules' scorers whose evidence has changed, and
+ * that were not replaced. A score stays while its scorer is deferred, because it will be replaced. It stays when its evidence is
+ * the same: it belongs to another configuration. A score by a person or by a program of the user always stays.
+ */
+export function findStaleScores(task: TraceTask, results: CellResults, nowMs: number): Score[] {
+  const yields = new Set([
+    ...task.rules.flatMap(({ rule }) =>
+      rule.scorers
+        .filter(({ name }) => task.claim.owns(rule.name, name))
+        .map(({ name }) => joinYieldKey(rule.target, name)),
+    ),
+    ...task.declined.flatMap(({ rule, rows }) => rows.map((row) => joinYieldKey(rule.target, row.scorer))),
+  ]);
+  for (const rule of task.settled) {
+    rule.scorers.forEach((bound) => yields.delete(joinYieldKey(rule.target, bound.name)));
+  }
+  const done = [...results];
+  const hashes = new Map(done.map(([cell]) => [cell.target.targetId, cell.hash]));
+  const replaced = new Set(done.flatMap(([, { scores }]) => scores.map((score) => score.scoreId)));
+  const kept = new Set(
+    done
+      .filter(([, result]) => isPending(result))
+      .map(([cell]) => `${cell.target.targetId} ${cell.bound.name}`),
+  );
+  return task.existing
+    .filter(
+      (score) =>
+        (score.source === 'live' || score.source === 'backfill') &&
+        yields.has(joinYieldKey(score.target, readScorerName(score))) &&
+        score.evidenceUntil <= task.activity.lastArrivalMs &&
+        hashes.get(score.targetId) !== score.evidenceHash &&
+        !replaced.has(score.scoreId) &&
+        !kept.has(`${score.targetId} ${readScorerName(score)}`),
+    )
+    .map((score) => buildTombstone(score, task.activity.lastArrivalMs, nowMs));
+}
+
+/**
+ * Returns true when the earlier score stays for now: its scorer is deferred, was broken off or may not run again today, or another
+ * process has just replaced the score.
+ */
+function isPending({ row, scores }: CellResult): boolean {
+  return scores.length === 0 && (row === null || row.status === 'deferred' || row.status === 'scored');
+}
+
+function joinYieldKey(target: TargetKind, scorer: string): string {
+  return `${target} ${scorer}`;
+}
+
+function readScorerName(score: Score): string {
+  return score.scorer.split('/', 1)[0] ?? score.scorer;
+}
+
+export interface RepairTerms {
+  readonly results: CellResults;
+  readonly redo: Redo;
+  /** True when the content of the trace could not be read. */
+  readonly isUnread: boolean;
+  readonly nowMs: number;
+}
+
+/**
+ * Selects what a repair writes. A scorer that fails, or waits for its judge, replaces no result: the former row and its score stand.
+ * Scores of a former configuration, and values that did not come again, are withdrawn.
+ */
+export function selectRepairs(
+  task: TraceTask,
+  decisions: readonly Decision[],
+  { results, redo, isUnread, nowMs }: RepairTerms,
+): { readonly rows: readonly Decision[]; readonly tombstones: readonly Score[] } {
+  const rows = decisions.filter((row) => isRepair(task, row));
+  if (isUnread) {
+    return { rows, tombstones: [] };
+  }
+  const written = new Set(rows);
+  const standing = new Map(
+    [...results].map(([cell, result]) => [
+      cell,
+      result.row === null || written.has(result.row) ? result : { ...result, row: null },
+    ]),
+  );
+  const replaced = [...standing].flatMap(([cell, result]) =>
+    redo.selects(cell.prior) ? findReplaced(task, cell, result) : [],
+  );
+  const ids = new Set(replaced.map(({ scoreId }) => scoreId));
+  const { lastArrivalMs } = task.activity;
+  return {
+    rows,
+    tombstones: [
+      ...replaced.map((score) => buildTombstone(score, lastArrivalMs, nowMs)),
+      ...findStaleScores(task, standing, nowMs).filter(({ scoreId }) => !ids.has(scoreId)),
+    ],
+  };
+}
+
+function isRepair(task: TraceTask, row: Decision): boolean {
+  if (row.status !== 'failed' && row.status !== 'deferred') {
+    return true;
+  }
+  const prior = task.rules
+    .find(({ rule }) => rule.name === row.rule)
+    ?.prior.find(({ targetId, scorer }) => targetId === row.targetId && scorer === row.scorer);
+  return prior === undefined ? row.scorer !== WHOLE_RULE : prior.status !== 'scored';
+}
+
+/** Finds the scores of a decision that its new result replaces. A score by a person always stays. */
+function findReplaced(
+  task: TraceTask,
+  cell: Cell,
+  { row, scores }: Pick<CellResult, 'row' | 'scores'>,
+): Score[] {
+  if (row?.status !== 'scored' && row?.status !== 'not_applicable') {
+    return [];
+  }
+  // Without new scores, an interrupted pass of the same repair has stored them.
+  const standing = row.status === 'scored' && scores.length === 0 ? cell.existing : scores;
+  const ids = new Set(standing.map(({ scoreId }) => scoreId));
+  const fingerprints = [cell.prior?.fingerprint, cell.bound.fingerprint];
+  return task.existing.filter(
+    (score) =>
+      isScoreOfCell(score, cell) &&
+      score.source !== 'human' &&
+      fingerprints.includes(score.fingerprint) &&
+      !ids.has(score.scoreId),
+  );
 }

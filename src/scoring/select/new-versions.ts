@@ -6,7 +6,7 @@ import {
   type VersionSampleStore,
 } from '../../store/contracts/version-samples.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { createCommitRounds } from '../record/group-commit.ts';
+import { CommitRounds } from '../record/group-commit.ts';
 
 /** Most chosen targets in memory, about 20 MB. Beyond it, choices that were not used for longest are read again when needed. */
 const MOST_REMEMBERED = 200_000;
@@ -15,7 +15,7 @@ const MOST_REMEMBERED = 200_000;
 const MOST_VAIN_APPENDS = 3;
 
 /** A target, and the versions of which it may be one of the first. */
-export interface VersionAsk {
+export interface VersionRequest {
   readonly tenant: string;
   readonly rule: string;
   /** Hash of the id of the target: rows of the choice stay when a person's data is erased. */
@@ -33,153 +33,141 @@ export interface VersionAsk {
  */
 export type VersionState = 'first' | 'open' | 'late';
 
-/** The first targets of each version: one choice in the store, the same for all processes and after a restart. */
-export interface NewVersions {
-  /** States in the order of the asks. Reads the store only for versions that this process does not know. */
-  find(asks: readonly VersionAsk[]): Promise<VersionState[]>;
-  /** Takes a place for the target where a version has one. Returns true when the target is one of the first. */
-  take(ask: VersionAsk): Promise<boolean>;
-}
-
-/** Choice of a version in memory. */
-interface KnownSample {
-  readonly targets: ReadonlySet<string>;
-  readonly isFull: boolean;
-}
-
-export function createNewVersions(store: VersionSampleStore, log: Log): NewVersions {
-  const memory = createMemory();
-  const takes = createCommitRounds().add<VersionAsk>((asks) => takeAll({ store, memory, log }, asks));
-  return {
-    async find(asks) {
-      const keys = new Map(asks.flatMap(listKeys).map((key) => [joinVersionKey(key), key]));
-      const unknown = [...keys].filter(([name]) => memory.get(name) === undefined);
-      if (unknown.length > 0) {
-        const found = await store.read(unknown.map(([, key]) => key));
-        unknown.forEach(([name]) => memory.put(name, found.get(name)));
-      }
-      return asks.map((ask) => readState(ask, memory));
-    },
-    async take(ask) {
-      await takes.write([ask]);
-      return readState(ask, memory) === 'first';
-    },
-  };
-}
-
-interface TakeContext {
-  readonly store: VersionSampleStore;
-  readonly memory: SampleMemory;
-  readonly log: Log;
-}
-
-/** A version, and the targets that ask for a place in it. */
+/** A version, and the requests of targets for a place in it. */
 interface Demand {
   readonly key: VersionKey;
   readonly name: string;
-  readonly asks: readonly VersionAsk[];
+  readonly requests: readonly VersionRequest[];
   /** Appends in a row that changed nothing. */
   readonly vain: number;
   /** Number of targets at the last look. */
   readonly known: number;
 }
 
-/** Adds targets until each is chosen or its versions are full. Of several processes that add, one gets on at a time. */
-async function takeAll({ store, memory, log }: TakeContext, asks: readonly VersionAsk[]): Promise<void> {
-  let open = listDemands(asks).filter(({ name }) => memory.get(name)?.isFull !== true);
-  while (open.length > 0) {
-    const stored = await store.read(open.map(({ key }) => key));
-    open.forEach(({ name }) => memory.put(name, stored.get(name)));
-    const missing = open.flatMap((demand) => narrowDemand(demand, stored.get(demand.name)));
-    const fresh = missing.filter(({ name }) => !stored.has(name));
-    const inUse = await store.findInUse(
-      fresh.map(({ key, asks: [first] }) => ({ key, beforeMs: first?.sinceMs ?? 0 })),
-    );
-    for (const { key, name, known, asks: waiting } of missing) {
-      const slots = inUse.has(name) ? 0 : (stored.get(name)?.slots ?? waiting[0]?.slots ?? 0);
-      const targets = [...new Set(waiting.map(({ target }) => target))].slice(0, slots - known);
-      await store.append(key, known, { slots, targets });
-      if (known === 0 && slots > 0) {
-        log.info('a new version: its first targets are scored', { ...key, targets: slots });
-      }
+/** Choice of a version in memory. A full one never changes. */
+interface KnownSample {
+  readonly targets: ReadonlySet<string>;
+  readonly isFull: boolean;
+}
+
+/** The first targets of each version: one choice in the store, the same for all processes and after a restart. */
+export class NewVersions {
+  readonly #store: VersionSampleStore;
+  readonly #log: Log;
+  readonly #takes = new CommitRounds().add<VersionRequest>((requests) => this.#takeAll(requests));
+  /** Choices that this process has seen, the one that was used last at the end. */
+  readonly #samples = new Map<string, KnownSample>();
+  #size = 0;
+
+  constructor(store: VersionSampleStore, log: Log) {
+    this.#store = store;
+    this.#log = log;
+  }
+
+  /** States in the order of the requests. Reads the store only for versions that this process does not know. */
+  async find(requests: readonly VersionRequest[]): Promise<VersionState[]> {
+    const keys = new Map(requests.flatMap(listKeys).map((key) => [joinVersionKey(key), key]));
+    const unknown = [...keys].filter(([name]) => this.#recall(name) === undefined);
+    if (unknown.length > 0) {
+      const stored = await this.#store.read(unknown.map(([, key]) => key));
+      unknown.forEach(([name]) => this.#remember(name, stored.get(name)));
     }
-    open = missing.filter(({ vain }) => vain < MOST_VAIN_APPENDS);
+    return requests.map((request) => this.#stateOf(request));
+  }
+
+  /** Takes a place for the target where a version has one. Returns true when the target is one of the first. */
+  async take(request: VersionRequest): Promise<boolean> {
+    await this.#takes.write([request]);
+    return this.#stateOf(request) === 'first';
+  }
+
+  /** Adds targets until each is chosen or its versions are full. Of several processes that add, one gets on at a time. */
+  async #takeAll(requests: readonly VersionRequest[]): Promise<void> {
+    let open = listDemands(requests).filter(({ name }) => this.#recall(name)?.isFull !== true);
+    while (open.length > 0) {
+      const stored = await this.#store.read(open.map(({ key }) => key));
+      open.forEach(({ name }) => this.#remember(name, stored.get(name)));
+      const missing = open.flatMap((demand) => narrowDemand(demand, stored.get(demand.name)));
+      const fresh = missing.filter(({ name }) => !stored.has(name));
+      const inUse = await this.#store.findInUse(
+        fresh.map(({ key, requests: [first] }) => ({ key, beforeMs: first?.sinceMs ?? 0 })),
+      );
+      for (const { key, name, known, requests: waiting } of missing) {
+        const slots = inUse.has(name) ? 0 : (stored.get(name)?.slots ?? waiting[0]?.slots ?? 0);
+        const targets = [...new Set(waiting.map(({ target }) => target))].slice(0, slots - known);
+        await this.#store.append(key, known, { slots, targets });
+        if (known === 0 && slots > 0) {
+          this.#log.info('a new version: its first targets are scored', { ...key, targets: slots });
+        }
+      }
+      open = missing.filter(({ vain }) => vain < MOST_VAIN_APPENDS);
+    }
+  }
+
+  #stateOf(request: VersionRequest): VersionState {
+    const samples = listKeys(request).map((key) => this.#recall(joinVersionKey(key)));
+    if (samples.some((sample) => sample?.targets.has(request.target))) {
+      return 'first';
+    }
+    return samples.every((sample) => sample?.isFull === true) ? 'late' : 'open';
+  }
+
+  /** Returns undefined for a version that this process does not know, or has forgotten. */
+  #recall(name: string): KnownSample | undefined {
+    const sample = this.#samples.get(name);
+    if (sample !== undefined) {
+      this.#samples.delete(name);
+      this.#samples.set(name, sample);
+    }
+    return sample;
+  }
+
+  /** Remembers a choice. `sample` is undefined for a version without one. */
+  #remember(name: string, sample: VersionSample = { slots: Infinity, targets: [] }): void {
+    this.#forget(name);
+    this.#samples.set(name, { targets: new Set(sample.targets), isFull: isFull(sample) });
+    this.#size += sample.targets.length + 1;
+    for (const oldest of this.#samples.keys()) {
+      if (this.#size <= MOST_REMEMBERED || oldest === name) {
+        break;
+      }
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(name: string): void {
+    this.#size -= (this.#samples.get(name)?.targets.size ?? -1) + 1;
+    this.#samples.delete(name);
   }
 }
 
 /** Returns the rest of a demand after a look at the store; nothing when it is met or cannot be met. */
 function narrowDemand(demand: Demand, sample: VersionSample | undefined): Demand[] {
-  const asks = demand.asks.filter(({ target }) => sample?.targets.includes(target) !== true);
-  if (asks.length === 0 || (sample !== undefined && isFull(sample))) {
+  const requests = demand.requests.filter(({ target }) => sample?.targets.includes(target) !== true);
+  if (requests.length === 0 || (sample !== undefined && isFull(sample))) {
     return [];
   }
   const known = sample?.targets.length ?? 0;
-  return [{ ...demand, asks, known, vain: known === demand.known ? demand.vain + 1 : 0 }];
+  return [{ ...demand, requests, known, vain: known === demand.known ? demand.vain + 1 : 0 }];
 }
 
-function listDemands(asks: readonly VersionAsk[]): Demand[] {
-  const demands = new Map<string, { key: VersionKey; asks: VersionAsk[] }>();
-  for (const ask of asks) {
-    for (const key of listKeys(ask)) {
+function listDemands(requests: readonly VersionRequest[]): Demand[] {
+  const demands = new Map<string, { key: VersionKey; requests: VersionRequest[] }>();
+  for (const request of requests) {
+    for (const key of listKeys(request)) {
       const name = joinVersionKey(key);
-      const demand = demands.get(name) ?? { key, asks: [] };
-      demand.asks.push(ask);
+      const demand = demands.get(name) ?? { key, requests: [] };
+      demand.requests.push(request);
       demands.set(name, demand);
     }
   }
   return [...demands].map(([name, demand]) => ({ ...demand, name, vain: 0, known: -1 }));
 }
 
-function listKeys({ tenant, rule, versions }: VersionAsk): VersionKey[] {
+function listKeys({ tenant, rule, versions }: VersionRequest): VersionKey[] {
   return versions.map((version) => ({ tenant, rule, ...version }));
 }
 
 function isFull({ slots, targets }: VersionSample): boolean {
   return targets.length >= slots;
-}
-
-function readState(ask: VersionAsk, memory: SampleMemory): VersionState {
-  const samples = listKeys(ask).map((key) => memory.get(joinVersionKey(key)));
-  if (samples.some((sample) => sample?.targets.has(ask.target))) {
-    return 'first';
-  }
-  return samples.every((sample) => sample?.isFull === true) ? 'late' : 'open';
-}
-
-/** Choices that this process has seen. A full one never changes. */
-interface SampleMemory {
-  /** Returns undefined for a version that this process does not know, or has forgotten. */
-  get(name: string): KnownSample | undefined;
-  /** Remembers a choice. `sample` is undefined for a version without one. */
-  put(name: string, sample: VersionSample | undefined): void;
-}
-
-function createMemory(): SampleMemory {
-  const samples = new Map<string, KnownSample>();
-  let size = 0;
-  const forget = (name: string) => {
-    size -= (samples.get(name)?.targets.size ?? -1) + 1;
-    samples.delete(name);
-  };
-  return {
-    get(name) {
-      const sample = samples.get(name);
-      if (sample !== undefined) {
-        samples.delete(name);
-        samples.set(name, sample);
-      }
-      return sample;
-    },
-    put(name, sample = { slots: Infinity, targets: [] }) {
-      forget(name);
-      samples.set(name, { targets: new Set(sample.targets), isFull: isFull(sample) });
-      size += sample.targets.length + 1;
-      for (const oldest of samples.keys()) {
-        if (size <= MOST_REMEMBERED || oldest === name) {
-          break;
-        }
-        forget(oldest);
-      }
-    },
-  };
 }

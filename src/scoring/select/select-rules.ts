@@ -1,48 +1,58 @@
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
-import type { Claim } from '../../ownership/claim.ts';
+import type { Claim } from '../../ownership/ownership.ts';
 import { AHEAD_MS, ROOTLESS_WAITS } from '../../readiness/readiness.ts';
-import type { Room } from '../attempt/run-stock.ts';
+import type { Reservation } from '../live/queue.ts';
 import {
   needsContentFor as samplesByContent,
   needsFactsFor,
   needsFeedbackFor,
   sampleTrace,
+  looksAtCost,
   type PriorityFacts,
+  type RunSize,
+  type SampleVerdict,
 } from './sample-trace.ts';
 import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
-import { declineRule, NOT_SELECTED } from './decline-rule.ts';
-import type { PreparedRule, PreparedScorer } from './rule.ts';
-import type { VersionAsk, VersionState } from './new-versions.ts';
-import type { RuleInForce } from './rule-history.ts';
+import type { PreparedRule, PreparedScorer, RuleInForce } from './rule.ts';
+import type { VersionRequest, VersionState } from './new-versions.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import { describeSample, type PendingChoice, type RuleSelection, type Selection } from './selection.ts';
+import {
+  describeSample,
+  isTraceData,
+  type PendingChoice,
+  type RuleSelection,
+  type Selection,
+  type SelectedRule,
+  type TraceTask,
+} from '../trace-task.ts';
 import {
   computeDurationMs,
   findUnmetCondition,
   needsContentFor,
   needsFactsFor as needsFactsForWhere,
+  findUnmetContent,
+  computeRunCost,
+  countTokens,
+  isReadByShape,
 } from './where.ts';
-
-/** A session as a target of rules. */
-interface SessionTarget {
-  readonly targetId: string;
-  /** Text from which the number for sampling is drawn. */
-  readonly samplingId: string;
-}
+import { buildVerdictRows, type Unscored } from '../record/decision-rows.ts';
+import type { TraceReading } from '../../domain/trace/agent-run.ts';
+import type { PriceTable } from '../../domain/money/model-prices.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 
 /** A trace or a session whose content is not read yet. */
 export interface TraceCandidate {
   readonly activity: TraceActivity;
-  /** Set for a session, whose activity has no trace id. */
-  readonly session?: SessionTarget;
+  /** Set for a session, whose activity has no trace id. The number for sampling is drawn from `samplingId`. */
+  readonly session?: { readonly targetId: string; readonly samplingId: string };
   readonly claim: Claim;
   /** Current decisions of the trace. */
   readonly prior: readonly Decision[];
   readonly reread: boolean;
   /** Time since which the trace could be scored; undefined where nothing waited for it. */
   readonly readyAtMs?: number | undefined;
-  readonly room?: Room | undefined;
+  readonly reservation?: Reservation | undefined;
   readonly nowMs: number;
 }
 
@@ -56,7 +66,10 @@ export interface OpenRule {
 }
 
 /** Place of a trace among the first ones of its versions, by the rule's name. */
-export type VersionStates = ReadonlyMap<string, { readonly ask: VersionAsk; readonly state: VersionState }>;
+export type VersionStates = ReadonlyMap<
+  string,
+  { readonly request: VersionRequest; readonly state: VersionState }
+>;
 
 /** Facts of a trace for the choice of rules. */
 export interface KnownFacts {
@@ -130,11 +143,11 @@ export function selectRule(
   }
   const { rate, always } = inForce ?? rule.sample;
   const plan = { rate, always };
-  const { isFirstOfVersion, versionAsk } = readPlace(versions, rule);
+  const { isFirstOfVersion, versionRequest } = readPlace(versions, rule);
   const priority = listPriorityFacts(activity, facts, isFirstOfVersion);
   const sample = sampleTrace(samplingId, plan, priority);
   const { included, stratum, inclusionProbability, weight } = sample;
-  const isOpen = versionAsk !== null || samplesByContent(plan, sample);
+  const isOpen = versionRequest !== null || samplesByContent(plan, sample);
   if (!included && !isOpen) {
     const reason = formatReason('sampled_out', describeSample(plan));
     const verdict = { status: 'sampled_out', reason } as const;
@@ -146,14 +159,14 @@ export function selectRule(
     });
   }
   const isPending = isOpen || needsContentFor(rule.where, facts);
-  const pending = isPending ? { targetId, samplingId, plan, priority, facts, versionAsk } : null;
+  const pending = isPending ? { targetId, samplingId, plan, priority, facts, versionRequest } : null;
   return selected({ stratum: mode.stratum ?? stratum, inclusionProbability, weight }, pending);
 }
 
-/** Reads the place of a trace among the first ones of its versions, or the ask for one that is open. */
+/** Reads the place of a trace among the first ones of its versions, or the request for one that is open. */
 function readPlace(versions: VersionStates | undefined, { name }: PreparedRule) {
-  const { ask = null, state = 'late' } = versions?.get(name) ?? {};
-  return { isFirstOfVersion: state === 'first', versionAsk: state === 'open' ? ask : null };
+  const { request = null, state = 'late' } = versions?.get(name) ?? {};
+  return { isFirstOfVersion: state === 'first', versionRequest: state === 'open' ? request : null };
 }
 
 /** Finds the decision whose selection a new score takes over. */
@@ -234,4 +247,152 @@ function isSettled(
     const current = new Set(rows.filter(isCurrent).map((row) => row.scorer));
     return verdict !== undefined ? isCurrent(verdict) : scorers.every((bound) => current.has(bound.name));
   });
+}
+
+/** Sampling of a trace that a rule does not look at. */
+const NOT_SELECTED: Selection = { stratum: 'none', inclusionProbability: 0, weight: null };
+
+/**
+ * Builds the rows of a rule that does not score a trace or a session.
+ * @param trace readByShape: a run of the trace was read by the form of its values; absent before the content is read
+ */
+function declineRule(
+  { activity, ...trace }: { activity: TraceActivity; targetId: string; nowMs: number; readByShape?: boolean },
+  {
+    rule,
+    prior,
+    verdict,
+    selection,
+  }: Pick<SelectedRule, 'rule' | 'prior' | 'selection'> & { verdict: Unscored },
+): RuleSelection {
+  const rows = buildVerdictRows(verdict, {
+    key: activity,
+    ...trace,
+    rule,
+    prior,
+    selection,
+    evidenceUntilMs: activity.lastArrivalMs,
+    evidenceHash: '',
+  });
+  return { outcome: 'declined', rule, rows };
+}
+
+/** OpenTelemetry's member of the W3C tracestate, and its sub-key `th`: the threshold below which a sampler dropped traces. */
+const THRESHOLD = /(?:^|,)[ \t]*ot=(?:[^,]*;)?th:([0-9a-f]{1,14})(?=[;, \t]|$)/;
+
+/** Range of thresholds: 56 bits. */
+const RANGE = 2n ** 56n;
+
+/**
+ * Decides the conditions and the reasons for sampling that need the content. Completes the weights of the scores by the sampling
+ * before spanscore. Returns the task with the rules that score the trace, and those that do not, and whether a rule wants costly traces and
+ * could not know the cost.
+ */
+export function chooseByContent(
+  task: TraceTask,
+  reading: TraceReading,
+  { mode, prices }: { readonly mode: ScoringMode; readonly prices: PriceTable },
+): { readonly task: TraceTask; readonly isUnpriced: boolean } {
+  if (!mode.selects || task.rules.length === 0) {
+    return { task, isUnpriced: false };
+  }
+  const sizes = reading.runs.map((run) => ({
+    tokens: countTokens(run),
+    costUsd: computeRunCost(run, prices),
+  }));
+  const choices = task.rules.map((selected) => chooseRule(task, selected, { reading, sizes, mode }));
+  const upstream = isTraceData(task.read) ? readUpstreamProbability(task.read) : 1;
+  const rules = choices.flatMap(({ result }) => (result.outcome === 'selected' ? [result.selected] : []));
+  return {
+    task: {
+      ...task,
+      rules: rules.map((each) => weighBy(upstream, each)),
+      declined: [
+        ...task.declined,
+        ...choices.flatMap(({ result }) => (result.outcome === 'declined' ? [result] : [])),
+      ],
+    },
+    isUnpriced: choices.some((choice) => choice.isUnpriced),
+  };
+}
+
+interface ReadTerms {
+  readonly reading: TraceReading;
+  readonly sizes: readonly RunSize[];
+  readonly mode: ScoringMode;
+}
+
+function chooseRule(
+  task: TraceTask,
+  selected: SelectedRule,
+  { reading, sizes, mode }: ReadTerms,
+): { result: RuleSelection; isUnpriced: boolean } {
+  const { rule, pending, prior } = selected;
+  if (pending === null) {
+    return { result: { outcome: 'selected', selected }, isUnpriced: false };
+  }
+  const { targetId, samplingId, plan, priority, facts } = pending;
+  const trace = {
+    activity: task.activity,
+    targetId,
+    nowMs: task.clock.nowMs(),
+    readByShape: reading.runs.some(isReadByShape),
+  };
+  const unmet = findUnmetContent(rule.where, reading.runs, facts);
+  if (unmet !== null) {
+    const verdict = { status: 'filtered', reason: formatReason('where', unmet) } as const;
+    return {
+      result: declineRule(trace, { rule, prior, verdict, selection: NOT_SELECTED }),
+      isUnpriced: false,
+    };
+  }
+  const sample = sampleTrace(samplingId, plan, { ...priority, runs: sizes });
+  const isUnpriced = lacksPrice(pending, sample, sizes);
+  const { included, stratum, inclusionProbability, weight } = sample;
+  if (!included) {
+    const reason = formatReason('sampled_out', describeSample(plan, sizes));
+    const selection = { stratum, inclusionProbability, weight };
+    const verdict = { status: 'sampled_out', reason } as const;
+    return { result: declineRule(trace, { rule, prior, verdict, selection }), isUnpriced };
+  }
+  const selection = { stratum: mode.stratum ?? stratum, inclusionProbability, weight };
+  return {
+    result: { outcome: 'selected', selected: { ...selected, selection, pending: null } },
+    isUnpriced,
+  };
+}
+
+/** Returns true when a run whose tokens are counted has no price, and a reason would have looked at its cost. */
+function lacksPrice(
+  { plan }: PendingChoice,
+  { inclusionProbability }: SampleVerdict,
+  sizes: readonly RunSize[],
+): boolean {
+  return (
+    inclusionProbability < 1 &&
+    plan.always.some(looksAtCost) &&
+    sizes.some(({ tokens, costUsd }) => costUsd === null && tokens !== null)
+  );
+}
+
+function weighBy(upstream: number, selected: SelectedRule): SelectedRule {
+  const { selection } = selected;
+  return selection.weight === null
+    ? selected
+    : { ...selected, selection: { ...selection, weight: selection.weight / upstream } };
+}
+
+/**
+ * Reads the probability with which samplers before spanscore let a trace pass: from its root span, else from the first span that
+ * tells it. Returns 1 when none does. A threshold that cannot be read is ignored.
+ */
+export function readUpstreamProbability({ spans }: Pick<TraceData, 'spans'>): number {
+  const roots = spans.filter(({ parentSpanId }) => parentSpanId === '');
+  for (const { traceState } of [...roots, ...spans]) {
+    const threshold = THRESHOLD.exec(traceState)?.[1];
+    if (threshold !== undefined) {
+      return Number(RANGE - BigInt(`0x${threshold.padEnd(14, '0')}`)) / Number(RANGE);
+    }
+  }
+  return 1;
 }

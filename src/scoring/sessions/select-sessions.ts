@@ -1,30 +1,31 @@
-import { buildSessionTargetId } from '../../domain/session-target.ts';
+import type { Scoring, ScoringStores } from '../scoring.ts';
+import { buildSessionTargetId, HASHED_SESSION } from '../../domain/session-target.ts';
 import type { Decision } from '../../domain/decision.ts';
-import type { Claim } from '../../ownership/claim.ts';
-import type { ListedTurns, SessionActivity } from '../../store/contracts/sessions.ts';
+import type { Claim } from '../../ownership/ownership.ts';
+import type {
+  ListedTurns,
+  SessionActivity,
+  SessionKey,
+  SessionStore,
+} from '../../store/contracts/sessions.ts';
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../../store/contracts/stores.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import type { ScoringStores } from '../scoring-stores.ts';
-import { joinTimes } from '../select/join-times.ts';
-import { mergeFacts } from '../select/merge-facts.ts';
-import type { NewVersions } from '../select/new-versions.ts';
+import type { StoreClock } from '../live/timers.ts';
+import {
+  joinTimes,
+  mergeFacts,
+  findVersionStates,
+  selectTrace,
+  type Selected,
+} from '../select/select-traces.ts';
 import type { Where } from '../select/rule.ts';
 import { listOpenRules, needsFacts, needsFeedback, type TraceCandidate } from '../select/select-rules.ts';
-import { findVersionStates, selectTrace, type Selected } from '../select/select-traces.ts';
 import { isMetUnread, listAttributeKeys, needsFactsFor } from '../select/where.ts';
-import type { StoreClock } from '../store-clock.ts';
-import { MAX_SESSION_TURNS } from './read-session.ts';
 
 /** Most sessions that are read at the same time: their turns are in memory. */
 export const SESSIONS_AT_ONCE = 8;
 
 type TurnStores = Pick<ScoringStores, 'sessions' | 'spans'>;
-
-/** Needs of the selection of sessions. */
-export interface SelectSessionContext {
-  readonly stores: TurnStores;
-  readonly newVersions: NewVersions;
-}
 
 /** A session that is ready, with what is known of it. */
 export interface ReadySession {
@@ -54,18 +55,18 @@ export function sessionMode(mode: ScoringMode): ScoringMode {
  * their order. Stored scores are not read. Throws what the store throws.
  */
 export async function selectSessions(
-  { stores, newVersions }: SelectSessionContext,
+  scoring: Scoring,
   ready: readonly ReadySession[],
   mode: ScoringMode,
 ): Promise<SelectedSession[]> {
-  const joined = await joinTurns(stores, ready);
+  const joined = await joinTurns(scoring.stores, ready);
   const candidates = joined.map((turns) => ({ ...turns, candidate: buildCandidate(turns) }));
-  const known = await readFacts(stores, candidates, mode);
+  const known = await readFacts(scoring.stores, candidates, mode);
   return Promise.all(
     known.map(async ({ of, candidate, listed, facts }) => {
       const key = joinTraceKey(candidate.activity);
       const factsByKey = new Map(facts === undefined ? [] : [[key, facts]]);
-      const versions = (await findVersionStates({ newVersions }, [candidate], factsByKey, mode)).get(key);
+      const versions = (await findVersionStates(scoring, [candidate], factsByKey, mode)).get(key);
       const existingReadMs = Number.POSITIVE_INFINITY;
       const lookups = { facts, versions, existing: [], existingReadMs, knownRuns: [], clock: of.clock };
       return { of, selected: selectTrace(candidate, lookups, mode), listed };
@@ -101,7 +102,7 @@ function buildCandidate({ of, activity }: JoinedTurns<ReadySession>): TraceCandi
     claim,
     prior,
     reread: isLate,
-    room: undefined,
+    reservation: undefined,
     nowMs: clock.nowMs(),
   };
 }
@@ -177,3 +178,28 @@ async function readTurnFacts<Known extends { readonly listed: ListedTurns }>(
     return { ...known, facts: mergeFacts(facts) };
   });
 }
+
+/**
+ * Finds the sessions of decisions, keyed by `joinTraceKey` with the target id in the place of the trace id. A long id is looked up; one
+ * whose runs have expired is absent.
+ */
+export async function findSessionKeys(
+  sessions: Pick<SessionStore, 'findIds'>,
+  decisions: readonly Pick<Decision, 'tenant' | 'targetId'>[],
+): Promise<Map<string, SessionKey>> {
+  const plain = decisions.filter(({ targetId }) => !targetId.startsWith(HASHED_SESSION));
+  const hashed = decisions.filter(({ targetId }) => targetId.startsWith(HASHED_SESSION));
+  const keys = [
+    ...plain.map(({ tenant, targetId }) => ({ tenant, sessionId: targetId })),
+    ...(await sessions.findIds(hashed)),
+  ];
+  return new Map(
+    keys.map((key) => [
+      joinTraceKey({ tenant: key.tenant, traceId: buildSessionTargetId(key.sessionId) }),
+      key,
+    ]),
+  );
+}
+
+/** Most turns of a session that are read, newest first. */
+export const MAX_SESSION_TURNS = 100;

@@ -1,30 +1,20 @@
+import { waitWithin, systemTimers, createStoreClock, type Timers } from '../live/timers.ts';
 import PQueue from 'p-queue';
 import { readErrorMessage } from '../../domain/errors.ts';
-import { joinCell } from '../../ownership/division.ts';
-import type { Ownership } from '../../ownership/ownership.ts';
-import { OVERLAP_MS } from '../../readiness/tail.ts';
-import { SWEEP_BACK_MS, SWEEP_EVERY_MS, SweepRange } from '../../readiness/sweep.ts';
+import { joinCell, type Ownership } from '../../ownership/ownership.ts';
+import { OVERLAP_MS, SWEEP_BACK_MS, SWEEP_EVERY_MS, SweepRange } from '../../readiness/readiness.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import { joinSessionKey, type SessionKey, type UndecidedSession } from '../../store/contracts/sessions.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
-import { computeBackoffMs } from '../attempt/backoff.ts';
-import { CatchUp, type CatchUpTerms } from '../live/catch-up.ts';
-import { DUE_EVERY_MS } from '../live/due-attempts.ts';
-import { systemTimers, type Timers } from '../live/timers.ts';
+import { computeBackoffMs } from '../attempt/attempt-failure.ts';
+import { CatchUp, DUE_EVERY_MS } from '../live/retries.ts';
 import type { Scoring } from '../scoring.ts';
 import { liveMode, type ScoringMode } from '../scoring-mode.ts';
-import { prepareRule, type PreparedRule, type Rule } from '../select/rule.ts';
-import { recordRules, type RuleHistory } from '../select/rule-history.ts';
-import { createStoreClock } from '../store-clock.ts';
+import { prepareRule, recordRules, type PreparedRule, type Rule, type RuleHistory } from '../select/rule.ts';
 import { buildOutcome } from '../trace-task.ts';
-import { scoreSession } from './score-session.ts';
-import { SESSIONS_AT_ONCE } from './select-sessions.ts';
-import { findSessionKeys } from './session-keys.ts';
-import { computeSessionReach, type SessionSettings } from './session-readiness.ts';
-import type { Decision } from '../../domain/decision.ts';
-import type { GroupCommit } from '../record/group-commit.ts';
+import { scoreSession, computeSessionReach, type SessionSettings } from './score-session.ts';
+import { SESSIONS_AT_ONCE, findSessionKeys } from './select-sessions.ts';
 import { buildRemovedRow } from '../record/decision-rows.ts';
-import type { ScoringStores } from '../scoring-stores.ts';
 
 /** Most decisions of one read. */
 const DUE_LIMIT = 1_000;
@@ -49,29 +39,16 @@ export interface SessionLoopOptions {
   /** Ownership of the scoring loop, which beats. */
   readonly ownership: Ownership;
   readonly settings: SessionSettings;
-  /** Terms of the catch-up of sessions that a budget holds back. */
-  readonly catchUp?: CatchUpTerms | undefined;
   readonly timers?: Timers;
   readonly stopGraceMs?: number;
 }
 
-/** Live scoring of sessions. */
-export interface SessionLoop {
-  /** Waits for sessions under way up to the grace time, then aborts them: the next process scores them. */
-  stop(): Promise<void>;
-}
-
 /**
- * Starts the scoring of sessions: searches the runs for sessions that are idle or old enough and undecided. A search looks back over
+ * Live scoring of sessions: searches the runs for sessions that are idle or old enough and undecided. A search looks back over
  * the idle time; a sweep at the start, every 10 minutes and after a change of the processes finds what a search missed.
  * Without a rule on sessions, it only ends the decisions of removed rules.
  */
-export function startSessionLoop(scoring: Scoring, options: SessionLoopOptions): SessionLoop {
-  const rules = options.rules.filter(({ target }) => target === 'session').map(prepareRule);
-  return new SessionScoring(scoring, rules, options);
-}
-
-class SessionScoring implements SessionLoop {
+export class SessionLoop {
   readonly #scoring: Scoring;
   readonly #rules: readonly PreparedRule[];
   readonly #options: SessionLoopOptions;
@@ -93,12 +70,13 @@ class SessionScoring implements SessionLoop {
   #generation = -1;
   #hasFault = false;
 
-  constructor(scoring: Scoring, rules: readonly PreparedRule[], options: SessionLoopOptions) {
+  constructor(scoring: Scoring, options: SessionLoopOptions) {
     const { ownership } = options;
+    const rules = options.rules.filter(({ target }) => target === 'session').map(prepareRule);
     this.#scoring = { ...scoring, claims: ownership, signal: this.#abandoning.signal };
     this.#rules = rules;
     this.#options = options;
-    this.#catchUp = new CatchUp({ ...this.#scoring, ownership, rules }, options.catchUp, true);
+    this.#catchUp = new CatchUp(this.#scoring, { rules, ownership, ofSessions: true });
     const { settings } = options;
     this.#sweepRange = new SweepRange(
       computeSessionReach(settings, scoring.readiness.reachMs),
@@ -108,19 +86,14 @@ class SessionScoring implements SessionLoop {
     this.#running = this.#run();
   }
 
+  /** Waits for sessions under way up to the grace time, then aborts them: the next process scores them. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     this.#queue.clear();
     const work = Promise.all([this.#running, this.#queue.onIdle()]);
-    await this.#within(this.#options.stopGraceMs ?? STOP_GRACE_MS, work);
+    await waitWithin(this.#timers, this.#options.stopGraceMs ?? STOP_GRACE_MS, work);
     this.#abandoning.abort();
-    await this.#within(ABANDON_MS, work);
-  }
-
-  async #within(limitMs: number, work: Promise<unknown>): Promise<void> {
-    const over = new AbortController();
-    await Promise.race([work, this.#timers.sleep(limitMs, over.signal)]);
-    over.abort();
+    await waitWithin(this.#timers, ABANDON_MS, work);
   }
 
   async #run(): Promise<void> {
@@ -147,7 +120,7 @@ class SessionScoring implements SessionLoop {
   }
 
   async #search(everyMs: number): Promise<void> {
-    const { stores, decisionWriter } = this.#scoring;
+    const { stores } = this.#scoring;
     const { ownership } = this.#options;
     if (ownership.generation() !== this.#generation) {
       this.#generation = ownership.generation();
@@ -158,7 +131,7 @@ class SessionScoring implements SessionLoop {
     }
     const nowMs = await stores.spans.nowMs();
     const mode = this.#rules.length === 0 ? null : await this.#searchRuns(nowMs, everyMs);
-    const due = await findDueSessions(stores, decisionWriter, { ownership, nowMs });
+    const due = await findDueSessions(this.#scoring, ownership, nowMs);
     due.forEach((session) => this.#take(session, mode));
     await this.#takeHeldBack(nowMs, mode);
   }
@@ -297,9 +270,9 @@ function readClaimKey({ tenant, sessionId }: SessionKey): TraceKey {
  * whose rule or scorer no process has any more. Throws when the store does.
  */
 async function findDueSessions(
-  { decisions, sessions }: Pick<ScoringStores, 'decisions' | 'sessions'>,
-  writer: GroupCommit<Decision>,
-  { ownership, nowMs }: { readonly ownership: Ownership; readonly nowMs: number },
+  { stores: { decisions, sessions }, decisionWriter }: Scoring,
+  ownership: Ownership,
+  nowMs: number,
 ): Promise<SessionKey[]> {
   const rows = await decisions.due({
     untilMs: nowMs,
@@ -308,7 +281,7 @@ async function findDueSessions(
     ofSessions: true,
   });
   const removed = rows.filter((row) => !ownership.isKnown(row.rule, row.scorer));
-  await writer.write(removed.map((row) => buildRemovedRow(row, nowMs)));
+  await decisionWriter.write(removed.map((row) => buildRemovedRow(row, nowMs)));
   const ours = rows.filter(({ tenant, targetId, rule, scorer }) =>
     ownership.claim({ tenant, traceId: targetId })?.owns(rule, scorer),
   );

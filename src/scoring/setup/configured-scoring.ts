@@ -2,20 +2,24 @@ import { durationDays, durationMs, type Config } from '../../configuration.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { MOST_CALLS } from '../../judge/judge-registry.ts';
 import { createReplyCache } from '../../judge/judge-scope.ts';
+import {
+  createScoring,
+  type CatchUpTerms,
+  type TraceReader,
+  type Scoring,
+  type ScoringStores,
+} from '../scoring.ts';
+import { shareLookups } from '../read/lookups.ts';
+import type { CommitPace } from '../record/group-commit.ts';
+import type { SessionSettings } from '../sessions/score-session.ts';
 import type { WatchedTraces } from '../../purge/purged-traces.ts';
 import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
 import { countArrivalDays } from '../../store/schema/retention.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { MetricWriter, Reading } from '../../telemetry/metrics.ts';
-import type { CatchUpTerms } from '../live/catch-up.ts';
-import type { ScoringLoopStatus } from '../live/scoring-loop.ts';
-import type { TraceReader } from '../read/read-context.ts';
-import { shareLookups } from '../read/shared-lookups.ts';
-import type { CommitPace } from '../record/group-commit.ts';
-import type { ScoringStores } from '../scoring-stores.ts';
-import { createScoring, type Scoring } from '../scoring.ts';
-import type { SessionSettings } from '../sessions/session-readiness.ts';
+import { NO_METRICS, type MetricWriter, type Reading } from '../../telemetry/metrics.ts';
+import { NOTHING_PURGED } from '../../store/contracts/purge.ts';
 import { JOINER } from './read-traces.ts';
+import type { ScoringLoopStatus } from '../live/scoring-loop.ts';
 import type { ScorerKit } from './scorer-kit.ts';
 
 export interface ConfiguredScoringOptions {
@@ -118,20 +122,21 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
       readTrace: deps.readTrace,
       joiner: JOINER,
       log: deps.log,
-      metrics: deps.metrics,
-      judgeScope: {
-        judges: deps.kit.judges,
-        cache,
-      },
+      metrics: deps.metrics ?? NO_METRICS,
+      judgeScope: { judges: deps.kit.judges, cache },
       redaction: config.redaction,
       prices: config.judges.prices,
+      purged: purged ?? NOTHING_PURGED,
       signal: deps.signal,
-      purged,
+      random: Math.random,
+      monotonicMs: () => performance.now(),
     },
     {
-      decisionWaitMs: durationMs(config.readiness.decisionWait),
-      maxWaitMs: durationMs(config.readiness.maxWait),
-      reachMs: computeReachMs(config),
+      readiness: {
+        decisionWaitMs: durationMs(config.readiness.decisionWait),
+        maxWaitMs: durationMs(config.readiness.maxWait),
+        reachMs: computeReachMs(config),
+      },
       scorerTimeoutMs: SCORER_TIMEOUT_MS,
       judgeConcurrency: Math.ceil(sumJudgeConcurrency(config) * RUNS_PER_CALL),
       newestShare: config.scoring.newestShare,
@@ -140,6 +145,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
       lookupWaitMs: LOOKUP_WAIT_MS,
       judgeAttempts: config.judges.attempts,
       budgets: config.budgets,
+      catchUp: configureCatchUp(config),
     },
   );
   purged?.onPurge(() => {

@@ -8,10 +8,8 @@ import {
 import type { ReadingOptions, TraceReading } from '../../domain/trace/agent-run.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
 import { joinTraceKey, type SpanSource, type TraceActivity } from '../../store/contracts/stores.ts';
-import { createPieceCache } from '../read/piece-cache.ts';
+import { PieceCache, findJoinedRuns, type TraceJoiner } from '../read/sibling-traces.ts';
 import { readSlices } from '../read/read-slices.ts';
-import { findJoinedRuns } from '../read/sibling-traces.ts';
-import type { TraceJoiner } from '../read/trace-joiner.ts';
 import { setImmediate as pause } from 'node:timers/promises';
 import PQueue from 'p-queue';
 
@@ -56,7 +54,7 @@ export async function readJoinedTraces(
   spans: SpanSource,
   traces: readonly TraceActivity[],
 ): Promise<TraceData[]> {
-  const source = { spans, joiner: JOINER, cache: createPieceCache() };
+  const source = { spans, joiner: JOINER, cache: new PieceCache() };
   const byKey = new Map(traces.map((activity) => [joinTraceKey(activity), activity]));
   const found: TraceData[] = [];
   for await (const slice of readSlices(spans, traces)) {

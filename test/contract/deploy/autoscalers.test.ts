@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
-import { MAX_QUEUED } from '../../../src/scoring/live/work-queue.ts';
+import { MAX_QUEUED } from '../../../src/scoring/live/queue.ts';
 import { findAskedMetrics } from '../../support/documents/asked-metrics.ts';
 import { hasProgram } from '../../support/processes/installed-program.ts';
 

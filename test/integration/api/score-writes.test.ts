@@ -4,10 +4,9 @@ import type { TenantStore, TenantWrites } from '../../../src/api/tenant-store.ts
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/index.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
-import { createScoring } from '../../../src/scoring/scoring.ts';
+import { createScoring } from '../../support/scoring/bare-scoring.ts';
 import { liveMode } from '../../../src/scoring/scoring-mode.ts';
-import { prepareRule } from '../../../src/scoring/select/rule.ts';
-import { recordRules } from '../../../src/scoring/select/rule-history.ts';
+import { prepareRule, recordRules } from '../../../src/scoring/select/rule.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
 import { startJoins } from '../../support/api/posted-joins.ts';

@@ -4,10 +4,10 @@ import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
 import { joinSignals, type AgentSignals } from '../../../src/domain/trace/agent-signals.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
-import { createScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
-import { createScoring, type Scoring } from '../../../src/scoring/scoring.ts';
-import { prepareRule } from '../../../src/scoring/select/rule.ts';
-import { buildRuleHistory } from '../../../src/scoring/select/rule-history.ts';
+import { ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
+import type { Scoring } from '../../../src/scoring/scoring.ts';
+import { createScoring } from '../../support/scoring/bare-scoring.ts';
+import { prepareRule, buildRuleHistory } from '../../../src/scoring/select/rule.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
@@ -40,7 +40,7 @@ async function statuses(store: Store, traceId: string): Promise<string[]> {
 /** Runs a program with these signals on the store while `work` runs. */
 async function during(options: StoreOptions, work: (store: Store) => Promise<void>): Promise<void> {
   const store = await openStore(options);
-  const loop = createScoringLoop(scoringOn(store), { rules: [rule], stopGraceMs: 1_000 });
+  const loop = new ScoringLoop(scoringOn(store), { rules: [rule], stopGraceMs: 1_000 });
   await loop.start();
   try {
     await work(store);

@@ -7,16 +7,16 @@ import type { Span } from '../../../src/domain/trace/span.ts';
 import { noToolErrors } from '../../../src/scorers/prebuilt/checks.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
-import { createScoring } from '../../../src/scoring/scoring.ts';
-import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
+import { createScoring } from '../../support/scoring/bare-scoring.ts';
+import { ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import {
   exporterTables,
-  type ExporterTables,
   withoutExpiry,
+  type ExporterTables,
 } from '../../support/collector/exporter-tables.ts';
 import { createJoiningScoring } from '../../support/builders/pieces.ts';
 import { recordedSpans } from '../../support/recordings/recorded-spans.ts';
@@ -71,7 +71,7 @@ function scoring() {
 }
 
 async function startLoop(rules: readonly Rule[]): Promise<void> {
-  const loop = createScoringLoop(scoring(), { rules, stopGraceMs: 1_000 });
+  const loop = new ScoringLoop(scoring(), { rules, stopGraceMs: 1_000 });
   await loop.start();
   loops.push(loop);
 }

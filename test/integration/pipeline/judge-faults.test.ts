@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readTrace } from '../../../src/conventions/index.ts';
 import { createJudgeRegistry, type JudgeLimits } from '../../../src/judge/judge-registry.ts';
 import { createHallucinationScorer } from '../../../src/scorers/prebuilt/index.ts';
-import { createScoring } from '../../../src/scoring/scoring.ts';
+import { createScoring } from '../../support/scoring/bare-scoring.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import {

@@ -1,6 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import type { PostedScore } from '../../../src/api/writes/posted-scores.ts';
-import { postScores } from '../../../src/api/writes/posted-scores.ts';
+import { postScores, type PostedScore } from '../../../src/api/writes/posted-scores.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
 import type { Decision } from '../../../src/domain/decision.ts';
 import { HOUR_MS } from '../../../src/domain/durations.ts';
@@ -9,14 +8,12 @@ import type { Span } from '../../../src/domain/trace/span.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { runBackfill } from '../../support/scoring/backfill-runs.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
-import { createScoring, type Scoring } from '../../../src/scoring/scoring.ts';
-import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';
-import { createScorerOwnership } from '../../../src/scoring/live/scorer-ownership.ts';
-import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
-import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
+import type { Scoring, ScoringStores } from '../../../src/scoring/scoring.ts';
+import { createScoring } from '../../support/scoring/bare-scoring.ts';
+import { createScorerOwnership, ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
+import { prepareRule, buildRuleHistory, recordRules, type Rule } from '../../../src/scoring/select/rule.ts';
 import type { PriorityReason } from '../../../src/scoring/select/sample-trace.ts';
-import { buildRuleHistory, recordRules } from '../../../src/scoring/select/rule-history.ts';
-import { type MemberStore, joinTraceKey } from '../../../src/store/contracts/stores.ts';
+import { joinTraceKey, type MemberStore } from '../../../src/store/contracts/stores.ts';
 import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { runCommand } from '../../support/store/clickhouse-query.ts';
@@ -63,7 +60,7 @@ function scoringOn(stores: ScoringStores): Scoring {
 
 async function startLoop(rules: readonly Rule[], stores: ScoringStores = store, member?: string) {
   const scoring = scoringOn(stores);
-  const loop = createScoringLoop(scoring, {
+  const loop = new ScoringLoop(scoring, {
     rules,
     stopGraceMs: 1_000,
     ownership: createScorerOwnership(member === undefined ? undefined : hearing(store.members), rules, {

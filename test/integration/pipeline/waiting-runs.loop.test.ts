@@ -1,9 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { readTrace } from '../../../src/conventions/index.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
-import { createScorerOwnership } from '../../../src/scoring/live/scorer-ownership.ts';
-import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
-import { createScoring } from '../../../src/scoring/scoring.ts';
+import { createScorerOwnership, ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
+import { createScoring } from '../../support/scoring/bare-scoring.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
@@ -36,7 +35,7 @@ async function startLoop(rule: Rule): Promise<void> {
     member: '',
     monotonicMs: () => performance.now(),
   });
-  loop = createScoringLoop(scoring, { rules: [rule], stopGraceMs: 1_000, ownership });
+  loop = new ScoringLoop(scoring, { rules: [rule], stopGraceMs: 1_000, ownership });
   await loop.start();
 }
 

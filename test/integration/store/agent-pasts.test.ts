@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { chooseRange } from '../../../src/domain/behaviour/measures.ts';
 import { DAY_MS } from '../../../src/domain/durations.ts';
 import type { Score } from '../../../src/domain/score.ts';
+import { AgentPasts } from '../../../src/scoring/read/lookups.ts';
 import { createBehaviourScorer, type BehaviourRunInput } from '../../../src/scorers/prebuilt/behaviour.ts';
-import { createAgentPasts } from '../../../src/scoring/attempt/agent-pasts.ts';
 import { joinAgentKey, type AgentKey } from '../../../src/store/contracts/agent-pasts.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
@@ -81,7 +81,7 @@ test('two processes, and one after a restart, choose the same ranges', async () 
   const other = await openStore(it.options);
   try {
     const clock = { monotonicMs: () => 0, log: silentLog };
-    const processes = [it.store, other, it.store].map((store) => createAgentPasts(store.agentPasts, clock));
+    const processes = [it.store, other, it.store].map((store) => new AgentPasts(store.agentPasts, clock));
     const found = await Promise.all(processes.map((pasts) => pasts.find('behaviour', keyOf('shared'))));
     const ranges = found.map((past) => chooseRange('tokens', past?.measures.get('tokens')));
     expect(new Set(ranges).size).toBe(1);
@@ -100,7 +100,7 @@ test('a process reads the past again while it scores, and not for each run', asy
       return it.store.agentPasts.read(nameRow);
     },
   };
-  const pasts = createAgentPasts(counted, { monotonicMs: () => nowMs, log: silentLog });
+  const pasts = new AgentPasts(counted, { monotonicMs: () => nowMs, log: silentLog });
   const countRuns = async () => (await pasts.find('behaviour', keyOf('new')))?.transitions.runs;
   expect(await countRuns()).toBeUndefined();
   await writeRuns('new', 20);

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
-import { createBudgetReader } from '../../../src/scoring/budget/read-budgets.ts';
-import { createNewVersions } from '../../../src/scoring/select/new-versions.ts';
+import { createBudgetReader } from '../../../src/scoring/budget/budget-ask.ts';
+import { NewVersions } from '../../../src/scoring/select/new-versions.ts';
 import { scoreVersion } from '../../../src/domain/score.ts';
 import { joinTraceKey, type SpendEntry } from '../../../src/store/contracts/stores.ts';
 import { joinVersionKey, type VersionKey } from '../../../src/store/contracts/version-samples.ts';
@@ -278,7 +278,7 @@ describe('the first targets of a version', () => {
 
   test('are together as many as asked for, however many processes choose at once', async () => {
     const key = buildVersion();
-    const processes = [1, 2, 3].map(() => createNewVersions(it.store.versionSamples, silentLog));
+    const processes = [1, 2, 3].map(() => new NewVersions(it.store.versionSamples, silentLog));
     const asks = Array.from({ length: 24 }, (_, index) => ({
       ...key,
       versions: [key],
@@ -290,7 +290,7 @@ describe('the first targets of a version', () => {
     const chosen = asks.filter((_, index) => taken[index]).map(({ target }) => target);
     expect(await readTargets(key)).toHaveLength(7);
     expect((await readTargets(key))?.toSorted()).toEqual(chosen.toSorted());
-    const restarted = createNewVersions(it.store.versionSamples, silentLog);
+    const restarted = new NewVersions(it.store.versionSamples, silentLog);
     expect(await restarted.find(asks)).toEqual(taken.map((isTaken) => (isTaken ? 'first' : 'late')));
   });
 
@@ -300,7 +300,7 @@ describe('the first targets of a version', () => {
     await it.store.runs.write([run]);
     const ask = { ...key, versions: [key], target: 't1', slots: 7 };
     const { versionSamples } = it.store;
-    const versions = createNewVersions(versionSamples, silentLog);
+    const versions = new NewVersions(versionSamples, silentLog);
     expect(await versions.take({ ...ask, sinceMs: run.evidenceUntil + 1 })).toBe(false);
     expect((await versionSamples.read([key])).get(joinVersionKey(key))).toEqual({ slots: 0, targets: [] });
     const [other] = [{ ...key, serviceVersion: '3.0' }];

@@ -1,14 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Score } from '../../../src/domain/score.ts';
-import { SOLE_CLAIMS } from '../../../src/ownership/claim.ts';
+import { SOLE_CLAIMS } from '../../../src/ownership/ownership.ts';
 import { liveMode, type ScoringMode } from '../../../src/scoring/scoring-mode.ts';
-import { NO_FACTS } from '../../../src/scoring/runs/record-runs.ts';
-import { chooseByContent } from '../../../src/scoring/select/choose-by-content.ts';
-import { prepareRule } from '../../../src/scoring/select/rule.ts';
-import { recordRules } from '../../../src/scoring/select/rule-history.ts';
+import { chooseByContent } from '../../../src/scoring/select/select-rules.ts';
+import { prepareRule, recordRules } from '../../../src/scoring/select/rule.ts';
 import { selectTrace } from '../../../src/scoring/select/select-traces.ts';
-import type { Selection } from '../../../src/scoring/select/selection.ts';
+import type { Selection } from '../../../src/scoring/trace-task.ts';
 import type { TraceActivity, TraceFacts } from '../../../src/store/contracts/stores.ts';
 import { seededRandom } from '../../support/builders/score-streams.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
@@ -83,7 +81,16 @@ function select({ traceId, hasError, tokens }: Traffic, traceState: string): Sel
     agentSeen: true,
     errorSeen: hasError,
   };
-  const facts: TraceFacts = { ...NO_FACTS, ...key, hasError };
+  const none = { services: [], environments: [], agents: [], sessions: [], users: [], models: [] };
+  const noVersions = { modelNames: [], serviceVersions: [], versions: [], attributes: new Map() };
+  const facts: TraceFacts = {
+    ...none,
+    ...noVersions,
+    ...key,
+    hasError,
+    hasToolError: false,
+    hasNegativeFeedback: false,
+  };
   const claim = SOLE_CLAIMS.claim(key);
   const candidate = { activity, claim, prior: [], reread: false, nowMs: 2 };
   const clock = { nowMs: () => 2 };

@@ -6,15 +6,19 @@ import {
   type EvalWorkflow,
 } from '../../../src/scorers/evals/index.ts';
 import { expectEvals } from '../../../src/scorers/evals/vitest.ts';
+import { checks } from '../../../src/scorers/prebuilt/checks.ts';
 import {
-  checks,
   createKeywordCoverageScorer,
   createToolCallAccuracyScorerCode,
   createTrajectoryAccuracyScorerCode,
 } from '../../../src/scorers/prebuilt/index.ts';
 import { getAssistantMessageFromRunOutput } from '../../../src/scorers/shared/utils.ts';
-import { replyText, startJudgeServer } from '../../support/fakes/judge-server.ts';
-import type { JudgeScript, JudgeServer } from '../../support/fakes/judge-server.ts';
+import {
+  replyText,
+  startJudgeServer,
+  type JudgeScript,
+  type JudgeServer,
+} from '../../support/fakes/judge-server.ts';
 import { tellNotProved } from '../../support/not-proved.ts';
 import { noJsPackages } from './js-packages.ts';
 

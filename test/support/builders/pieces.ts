@@ -1,8 +1,8 @@
 import type { Span } from '../../../src/domain/trace/span.ts';
 import { joinTraces, MAX_PIECE_SPANS, pieceOf, readTrace } from '../../../src/conventions/index.ts';
-import { createScoring, type Scoring } from '../../../src/scoring/scoring.ts';
-import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';
-import type { TraceJoiner } from '../../../src/scoring/read/trace-joiner.ts';
+import type { Scoring, ScoringStores } from '../../../src/scoring/scoring.ts';
+import { createScoring } from '../scoring/bare-scoring.ts';
+import type { TraceJoiner } from '../../../src/scoring/read/sibling-traces.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { buildSpan } from './spans.ts';
 
@@ -59,6 +59,6 @@ export function createJoiningScoring(
   stores: ScoringStores,
   options: { decisionWaitMs?: number; monotonicMs?: () => number } = {},
 ): Scoring {
-  const { monotonicMs, ...limits } = options;
+  const { monotonicMs = () => performance.now(), ...limits } = options;
   return createScoring({ stores, readTrace, joiner, log: silentLog, monotonicMs, random: () => 0 }, limits);
 }

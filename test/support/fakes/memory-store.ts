@@ -7,7 +7,7 @@ import { runVersion, type RunRecord } from '../../../src/domain/run-record.ts';
 import { endUnixNano, OWN_SCOPE, type Span, type TraceData } from '../../../src/domain/trace/span.ts';
 import { buildSessionTargetId } from '../../../src/domain/session-target.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
-import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';
+import type { ScoringStores } from '../../../src/scoring/scoring.ts';
 import {
   joinTraceKey,
   type Arrival,

@@ -4,11 +4,9 @@ import { DAY_MS } from '../../../src/domain/durations.ts';
 import type { Decision } from '../../../src/domain/decision.ts';
 import { createJudgeRegistry } from '../../../src/judge/judge-registry.ts';
 import { askForText } from '../../../src/judge/judge.ts';
-import type { CatchUpTerms } from '../../../src/scoring/live/catch-up.ts';
-import { createScorerOwnership } from '../../../src/scoring/live/scorer-ownership.ts';
-import { createScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
-import { createScoring } from '../../../src/scoring/scoring.ts';
-import type { ScoringStores } from '../../../src/scoring/scoring-stores.ts';
+import type { CatchUpTerms, ScoringStores } from '../../../src/scoring/scoring.ts';
+import { createScorerOwnership, ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
+import { createScoring } from './bare-scoring.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 import { modelObject } from '../builders/model-object.ts';
@@ -61,14 +59,13 @@ export class BudgetWorld {
         log: silentLog,
         judgeScope: { judges: createJudgeRegistry({ prices: PRICES }) },
       },
-      { decisionWaitMs: 400 },
+      { decisionWaitMs: 400, catchUp: this.#options.catchUp },
     );
     const ownership = createScorerOwnership(this.#store.members, [rule], {
       member: randomUUID(),
       monotonicMs: () => performance.now(),
     });
-    const { catchUp } = this.#options;
-    const loop = createScoringLoop(scoring, { rules: [rule], ownership, catchUp, stopGraceMs: 1_000 });
+    const loop = new ScoringLoop(scoring, { rules: [rule], ownership, stopGraceMs: 1_000 });
     await loop.start();
     return async () => {
       await loop.stop();

@@ -1,9 +1,8 @@
-import type { CatchUpTerms } from '../../../src/scoring/live/catch-up.ts';
-import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
-import { createScorerOwnership } from '../../../src/scoring/live/scorer-ownership.ts';
-import type { ScoringOptions, ScoringPorts } from '../../../src/scoring/scoring.ts';
-import { type SessionLoop, startSessionLoop } from '../../../src/scoring/sessions/session-loop.ts';
-import type { SessionSettings } from '../../../src/scoring/sessions/session-readiness.ts';
+import type { CatchUpTerms } from '../../../src/scoring/scoring.ts';
+import { ScoringLoop, createScorerOwnership } from '../../../src/scoring/live/scoring-loop.ts';
+import type { TestLimits, TestPorts } from './bare-scoring.ts';
+import { SessionLoop } from '../../../src/scoring/sessions/session-loop.ts';
+import type { SessionSettings } from '../../../src/scoring/sessions/score-session.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
 import { FakeTimers } from '../fakes/fake-timers.ts';
 import { MemoryStore } from '../fakes/memory-store.ts';
@@ -27,8 +26,8 @@ export interface LoopWorld {
 }
 
 interface LoopOptions {
-  scoring?: ScoringOptions;
-  ports?: Partial<ScoringPorts>;
+  scoring?: TestLimits;
+  ports?: Partial<TestPorts>;
   catchUp?: CatchUpTerms;
 }
 
@@ -40,15 +39,17 @@ export function createLoopWorld(): LoopWorld {
     timers,
     async start(rules, { member, scoring, ports, catchUp } = {}) {
       const members = member === undefined ? undefined : store.members;
-      const loop = createScoringLoop(createTestScoring(store, scoring, ports), {
-        rules,
-        timers,
-        catchUp,
-        ownership: createScorerOwnership(members, rules, {
-          member: member ?? '',
-          monotonicMs: () => store.clockMs,
-        }),
-      });
+      const loop = new ScoringLoop(
+        createTestScoring(store, { ...scoring, ...(catchUp && { catchUp }) }, ports),
+        {
+          rules,
+          timers,
+          ownership: createScorerOwnership(members, rules, {
+            member: member ?? '',
+            monotonicMs: () => store.clockMs,
+          }),
+        },
+      );
       await loop.start();
       await timers.settle();
       return loop;
@@ -58,8 +59,8 @@ export function createLoopWorld(): LoopWorld {
         member: '',
         monotonicMs: () => store.clockMs,
       });
-      const context = createTestScoring(store, scoring, ports);
-      return startSessionLoop(context, { rules, timers, catchUp, ownership, settings });
+      const context = createTestScoring(store, { ...scoring, ...(catchUp && { catchUp }) }, ports);
+      return new SessionLoop(context, { rules, timers, ownership, settings });
     },
   };
 }

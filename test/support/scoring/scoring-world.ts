@@ -2,16 +2,11 @@ import { randomBytes } from 'node:crypto';
 import type { AgentRun, TraceReading } from '../../../src/domain/trace/agent-run.ts';
 import type { AgentMessage } from '../../../src/domain/trace/messages.ts';
 import type { Span, TraceData } from '../../../src/domain/trace/span.ts';
+import type { Scoring } from '../../../src/scoring/scoring.ts';
+import { createScoring, type TestLimits, type TestPorts } from './bare-scoring.ts';
 import type { Scorer, ScorerRunInput, ScorerRunResult } from '../../../src/scorers/evals/scorer.ts';
-import {
-  createScoring,
-  type Scoring,
-  type ScoringOptions,
-  type ScoringPorts,
-} from '../../../src/scoring/scoring.ts';
 import { liveMode, type ScoringMode } from '../../../src/scoring/scoring-mode.ts';
-import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
-import { recordRules } from '../../../src/scoring/select/rule-history.ts';
+import { prepareRule, recordRules, type Rule } from '../../../src/scoring/select/rule.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import type { MemoryStore } from '../fakes/memory-store.ts';
 
@@ -179,8 +174,8 @@ export function buildRule(scorers: readonly Scorer[], parts: Partial<Rule> = {})
 
 export function createTestScoring(
   store: MemoryStore,
-  options: ScoringOptions = {},
-  ports: Partial<ScoringPorts> = {},
+  options: TestLimits = {},
+  ports: Partial<TestPorts> = {},
 ): Scoring {
   return createScoring(
     {

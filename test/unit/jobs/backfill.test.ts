@@ -4,12 +4,11 @@ import { buildOutcome } from '../../../src/scoring/trace-task.ts';
 import { nameTarget, type JobTargets } from '../../../src/jobs/targets.ts';
 import { scorePage } from '../../../src/jobs/score-page.ts';
 import { createBudget } from '../../../src/scoring/budget/budget.ts';
-import { createJudgeStock } from '../../../src/scoring/attempt/judge-stock.ts';
+import { createJudgeStock } from '../../../src/scoring/live/queue.ts';
 import { shareStock } from '../../../src/jobs/backfill.ts';
 import { CostCap } from '../../../src/jobs/cost-cap.ts';
 import { NO_COUNTS } from '../../../src/jobs/stored-job.ts';
 import { describe, expect, it, vi } from 'vitest';
-
 import { JudgeError } from '../../../src/judge/judge-error.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';

@@ -5,7 +5,7 @@ import type { TraceData } from '../../../src/domain/trace/span.ts';
 import type { JudgeCall } from '../../../src/judge/judge-execution.ts';
 import { currentJudgeScope } from '../../../src/judge/judge-scope.ts';
 import type { ScoringMode } from '../../../src/scoring/scoring-mode.ts';
-import type { TraceReader } from '../../../src/scoring/read/read-context.ts';
+import type { TraceReader } from '../../../src/scoring/scoring.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import { scoreSession } from '../../../src/scoring/sessions/score-session.ts';

@@ -7,7 +7,7 @@ import { rescoreKind } from '../../../src/jobs/rescore.ts';
 import { buildRescoreSpec, RESCORE } from '../../../src/jobs/stored-job.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
-import { NO_SESSION_WAIT } from '../../../src/scoring/sessions/session-readiness.ts';
+import { NO_SESSION_WAIT } from '../../../src/scoring/sessions/score-session.ts';
 import type { JobProgress } from '../../../src/store/contracts/jobs.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { buildJob, runJob } from '../../support/scoring/backfill-runs.ts';

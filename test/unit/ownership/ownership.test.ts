@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { joinCell } from '../../../src/ownership/division.ts';
-import { createOwnership, type Ownership } from '../../../src/ownership/ownership.ts';
+import { joinCell, createOwnership, type Ownership } from '../../../src/ownership/ownership.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 

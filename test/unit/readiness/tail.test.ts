@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createTail, OVERLAP_MS, type Tail } from '../../../src/readiness/tail.ts';
-import { createWaitingSet, MAX_TRACKED_IDS, type ReadyTrace } from '../../../src/readiness/waiting-set.ts';
+import { MAX_TRACKED_IDS, Tail, type ReadyTrace } from '../../../src/readiness/tail.ts';
+import { checkReadiness, OVERLAP_MS } from '../../../src/readiness/readiness.ts';
 import type { Arrival } from '../../../src/store/contracts/stores.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { agentSpan, newTraceId } from '../../support/scoring/scoring-world.ts';
@@ -34,14 +34,14 @@ describe('the tail', () => {
     const early = newTraceId();
     store.ingest([agentSpan(early, 'b', { parent: 'a', says: 'x' })]);
     store.clockMs += settings.maxWaitMs;
-    expect(await readReady(createTail(store.stores.spans, settings))).toMatchObject([
+    expect(await readReady(new Tail(store.stores.spans, settings))).toMatchObject([
       { traceId: early, because: 'quiet' },
     ]);
   });
 
   it('releases a trace once, however often its arrivals are read again', async () => {
     const store = new MemoryStore();
-    const tail = createTail(store.stores.spans, settings);
+    const tail = new Tail(store.stores.spans, settings);
     store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]);
     const released: unknown[] = [];
     for (let second = 0; second < 200; second += 1) {
@@ -54,7 +54,7 @@ describe('the tail', () => {
 
   it('continues where it was after an outage of the store, and asks for a sweep after a long outage', async () => {
     const store = new MemoryStore();
-    const tail = createTail(store.stores.spans, settings);
+    const tail = new Tail(store.stores.spans, settings);
     await tail.tick();
     store.failing = () => true;
     const traceId = newTraceId();
@@ -73,7 +73,7 @@ describe('the tail', () => {
     const store = new MemoryStore();
     const overlaps: number[] = [];
     const { spans } = store.stores;
-    const tail = createTail(
+    const tail = new Tail(
       {
         nowMs: () => spans.nowMs(),
         arrivals(fromMs, untilMs) {
@@ -95,7 +95,7 @@ describe('the tail', () => {
 
   it('asks for no sweep while it reads in time, however short the maximum wait is', async () => {
     const store = new MemoryStore();
-    const tail = createTail(store.stores.spans, { decisionWaitMs: 500, maxWaitMs: 1_000 });
+    const tail = new Tail(store.stores.spans, { decisionWaitMs: 500, maxWaitMs: 1_000 });
     const gaps: boolean[] = [];
     for (let second = 0; second < 30; second += 1) {
       gaps.push((await tail.tick()).gap);
@@ -106,7 +106,7 @@ describe('the tail', () => {
 
   it('finds an arrival that committed thirty seconds after its stamp', async () => {
     const store = new MemoryStore();
-    const tail = createTail(store.stores.spans, settings);
+    const tail = new Tail(store.stores.spans, settings);
     const traceId = newTraceId();
     await tail.tick();
     store.ingest([agentSpan(traceId, 'a', { says: 'x' })], { heldBackMs: 30_000 });
@@ -128,7 +128,7 @@ describe('the tail', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 20 }), async (pieces) => {
         const store = new MemoryStore();
-        const tail = createTail(store.stores.spans, settings);
+        const tail = new Tail(store.stores.spans, settings);
         const ids = Array.from({ length: 4 }, newTraceId);
         const first = new Map<string, number>();
         for (let second = 0; second < 200; second += 1) {
@@ -154,25 +154,38 @@ describe('the tail', () => {
   });
 });
 
-describe('the set of waiting traces', () => {
-  const options = { ...settings, maxTraces: 2, rememberMs: 90_000 };
+/** Creates a tail for so many waiting traces. `add` lets it read arrivals. */
+function feed(maxWaiting = 2) {
+  const arrivals: Arrival[] = [];
+  const set = new Tail(
+    { nowMs: async () => 0, arrivals: async () => arrivals.splice(0) },
+    settings,
+    maxWaiting,
+  );
+  const add = async (...read: Arrival[]) => {
+    arrivals.push(...read);
+    await set.tick();
+  };
+  return { set, add };
+}
 
-  it('leaves traces beyond its limit to the sweep, and counts them', () => {
-    const set = createWaitingSet(options);
-    ['a', 'b', 'c'].forEach((traceId) => set.add(arrival({ traceId })));
+describe('the waiting traces of the tail', () => {
+  it('leaves traces beyond its limit to the sweep, and counts them', async () => {
+    const { set, add } = feed();
+    await add(...['a', 'b', 'c'].map((traceId) => arrival({ traceId })));
     expect(set.waiting()).toBe(2);
     expect(set.spilled()).toBe(1);
     expect(set.release(5_000).map((trace) => trace.traceId)).toEqual(['a', 'b']);
-    set.add(arrival({ traceId: 'c' }));
+    await add(arrival({ traceId: 'c' }));
     expect(set.release(5_000).map((trace) => trace.traceId)).toEqual(['c']);
   });
 
-  it('tells the time until a number of agent traces is ready, whatever the order of their arrivals', () => {
-    const set = createWaitingSet({ ...options, maxTraces: 9 });
-    [7_000, 1_000, 4_000].forEach((ms, index) =>
-      set.add(arrival({ traceId: String(index), firstArrivalMs: ms, lastArrivalMs: ms })),
+  it('tells the time until a number of agent traces is ready, whatever the order of their arrivals', async () => {
+    const { set, add } = feed(9);
+    const ofAgents = [7_000, 1_000, 4_000].map((ms, index) =>
+      arrival({ traceId: String(index), firstArrivalMs: ms, lastArrivalMs: ms }),
     );
-    set.add(arrival({ traceId: 'http', agentSeen: false }));
+    await add(...ofAgents, arrival({ traceId: 'http', agentSeen: false }));
     expect(set.nextReadyInMs(7_000)).toBe(-2_000);
     expect([1, 2, 3, 4].map((traces) => set.batchReadyInMs(7_000, traces))).toEqual([
       -1_000,
@@ -182,46 +195,87 @@ describe('the set of waiting traces', () => {
     ]);
   });
 
-  it('opens a trace again for a new span, even one with an earlier stamp', () => {
-    const set = createWaitingSet(options);
-    set.add(arrival({ lastArrivalMs: 1_000 }));
+  it('opens a trace again for a new span, even one with an earlier stamp', async () => {
+    const { set, add } = feed();
+    await add(arrival({ lastArrivalMs: 1_000 }));
     expect(set.release(6_000)).toMatchObject([{ reopened: false }]);
-    set.add(arrival({ lastArrivalMs: 1_000 }));
+    await add(arrival({ lastArrivalMs: 1_000 }));
     expect(set.release(12_000)).toEqual([]);
-    set.add(arrival({ spanIds: ['child'], parentIds: ['root'], rootSeen: false, lastArrivalMs: 500 }));
+    await add(arrival({ spanIds: ['child'], parentIds: ['root'], rootSeen: false, lastArrivalMs: 500 }));
     expect(set.release(12_000)).toMatchObject([{ traceId: 't', because: 'ended', reopened: true }]);
   });
 
-  it('opens a trace again for a span that was sent again: its decision has to be written anew', () => {
-    const set = createWaitingSet(options);
-    set.add(arrival());
+  it('opens a trace again for a span that was sent again: its decision has to be written anew', async () => {
+    const { set, add } = feed();
+    await add(arrival());
     set.release(5_000);
-    set.add(arrival({ firstArrivalMs: 20_000, lastArrivalMs: 20_000 }));
+    await add(arrival({ firstArrivalMs: 20_000, lastArrivalMs: 20_000 }));
     expect(set.release(24_000)).toEqual([]);
     expect(set.release(25_000)).toMatchObject([{ traceId: 't', reopened: true }]);
   });
 
-  it('forgets released traces once their arrivals are not read any more', () => {
-    const set = createWaitingSet(options);
-    set.add(arrival());
+  it('forgets released traces once their arrivals are not read any more', async () => {
+    const { set, add } = feed();
+    await add(arrival());
     set.release(5_000);
     set.release(200_000);
-    set.add(arrival({ firstArrivalMs: 200_000, lastArrivalMs: 200_000, rootSeen: false }));
+    await add(arrival({ firstArrivalMs: 200_000, lastArrivalMs: 200_000, rootSeen: false }));
     expect(set.release(205_000)).toEqual([]);
     expect(set.release(230_000)).toMatchObject([{ because: 'quiet', reopened: false }]);
   });
 
-  it('does not return traces without an agent', () => {
-    const set = createWaitingSet(options);
-    set.add(arrival({ agentSeen: false }));
+  it('does not return traces without an agent', async () => {
+    const { set, add } = feed();
+    await add(arrival({ agentSeen: false }));
     expect(set.release(5_000)).toEqual([]);
     expect(set.waiting()).toBe(0);
   });
 
-  it('waits for a trace of very many spans without keeping all their ids', () => {
-    const set = createWaitingSet(options);
+  it('waits for a trace of very many spans without keeping all their ids', async () => {
+    const { set, add } = feed();
     const spanIds = Array.from({ length: MAX_TRACKED_IDS + 1 }, (_, index) => String(index));
-    set.add(arrival({ spanIds, parentIds: ['never'] }));
+    await add(arrival({ spanIds, parentIds: ['never'] }));
     expect(set.release(5_000)).toMatchObject([{ because: 'ended' }]);
+  });
+});
+
+const state = { rootSeen: true, parentMissing: false, quietMs: 0, ageMs: 0 };
+
+describe('readiness', () => {
+  it('waits a decision wait after the root has ended', () => {
+    expect(checkReadiness({ ...state, quietMs: 4_999 }, settings)).toBeNull();
+    expect(checkReadiness({ ...state, quietMs: 5_000 }, settings)).toBe('ended');
+  });
+
+  it('waits for a parent that has not come, to the maximum wait', () => {
+    const missing = { ...state, parentMissing: true, quietMs: 800_000 };
+    expect(checkReadiness({ ...missing, ageMs: 899_999 }, settings)).toBeNull();
+    expect(checkReadiness({ ...missing, ageMs: 900_000 }, settings)).toBe('max_wait');
+  });
+
+  it('waits six times as long without a root', () => {
+    const rootless = { ...state, rootSeen: false, parentMissing: true };
+    expect(checkReadiness({ ...rootless, quietMs: 29_999 }, settings)).toBeNull();
+    expect(checkReadiness({ ...rootless, quietMs: 30_000 }, settings)).toBe('quiet');
+  });
+
+  it('never waits longer than the maximum, and stays ready as time passes', () => {
+    const any = fc.record({
+      rootSeen: fc.boolean(),
+      parentMissing: fc.boolean(),
+      quietMs: fc.nat(1_000_000),
+      ageMs: fc.nat(1_000_000),
+    });
+    fc.assert(
+      fc.property(any, fc.nat(1_000_000), (each, laterMs) => {
+        const now = checkReadiness(each, settings);
+        const later = checkReadiness(
+          { ...each, quietMs: each.quietMs + laterMs, ageMs: each.ageMs + laterMs },
+          settings,
+        );
+        expect(each.ageMs < settings.maxWaitMs || now !== null).toBe(true);
+        expect(now === null || later !== null).toBe(true);
+      }),
+    );
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { JudgeError } from '../../../src/judge/judge-error.ts';
-import { createScoringLoop, type ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
+import { ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { FakeTimers } from '../../support/fakes/fake-timers.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import {
@@ -103,7 +103,7 @@ describe('whatever happens', () => {
           }),
         ];
         const start = () =>
-          createScoringLoop(createTestScoring(store), {
+          new ScoringLoop(createTestScoring(store), {
             rules: [buildRule(scorers)],
             timers,
             stopGraceMs: 1,

@@ -49,7 +49,7 @@ describe('explaining a trace', () => {
     store.clockMs += 60_000;
     const scoring = createTestScoring(store);
     const [outcome] = await scoreTraces(scoring, [key], { ...mode, admission: { admit: () => null } });
-    expect(outcome?.left).toMatchObject([{ runs: 1 }]);
+    expect(outcome?.waiting).toMatchObject([{ runs: 1 }]);
     const explained = await explainTrace(scoring, key, [mixed]);
     expect(explained.decisions).toMatchObject([{ scorer: 'a', status: 'scored' }]);
     expect(explained.computed).toMatchObject([{ status: 'waiting', dueAtMs: null }]);

@@ -1,82 +1,92 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { computeBackoffMs } from '../../../src/scoring/attempt/backoff.ts';
-import { createCommitRounds } from '../../../src/scoring/record/group-commit.ts';
-import { readSlices } from '../../../src/scoring/read/read-slices.ts';
-import { createRetrySchedule } from '../../../src/scoring/live/retry-schedule.ts';
+import { computeBackoffMs } from '../../../src/scoring/attempt/attempt-failure.ts';
+import { RetrySchedule } from '../../../src/scoring/live/retries.ts';
+import { CommitRounds } from '../../../src/scoring/record/group-commit.ts';
+import { readSlices, ReadMemory } from '../../../src/scoring/read/read-slices.ts';
 import type { TraceData } from '../../../src/domain/trace/span.ts';
-import { createJudgeStock } from '../../../src/scoring/attempt/judge-stock.ts';
-import type { RunStock } from '../../../src/scoring/attempt/run-stock.ts';
-import { createReadMemory } from '../../../src/scoring/read/read-memory.ts';
-import { createWorkQueue } from '../../../src/scoring/live/work-queue.ts';
+import { createJudgeStock, WorkQueue, type RunSlots } from '../../../src/scoring/live/queue.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
-import { agentSpan, newTraceId } from '../../support/scoring/scoring-world.ts';
+import {
+  agentSpan,
+  newTraceId,
+  CountingScorer,
+  buildLiveMode,
+  createTestScoring,
+  readTestTrace,
+  buildRule,
+} from '../../support/scoring/scoring-world.ts';
+import { shareLookups } from '../../../src/scoring/read/lookups.ts';
+import type { Decision } from '../../../src/domain/decision.ts';
+import { joinTraceKey, type TraceKey } from '../../../src/store/contracts/stores.ts';
+import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
+import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 
-const key = (traceId: string) => ({ tenant: '', traceId });
+const keyOf = (traceId: string) => ({ tenant: '', traceId });
 
 describe('the work queue', () => {
   it('returns ready traces before the traces of a sweep', () => {
-    const queue = createWorkQueue(() => 0);
-    queue.push(key('swept'), 'sweep');
-    queue.push(key('live'), 'live');
+    const queue = new WorkQueue(() => 0);
+    queue.push(keyOf('swept'), 'sweep');
+    queue.push(keyOf('live'), 'live');
     expect(queue.take(9).map((item) => item.traceId)).toEqual(['live', 'swept']);
   });
 
   it('has a trace once, and again after it is done when new spans came', () => {
-    const queue = createWorkQueue(() => 0);
-    queue.push(key('a'), 'sweep');
-    queue.push(key('a'), 'live');
+    const queue = new WorkQueue(() => 0);
+    queue.push(keyOf('a'), 'sweep');
+    queue.push(keyOf('a'), 'live');
     const taken = queue.take(9);
     expect(taken).toHaveLength(1);
-    queue.push({ ...key('a'), reread: true }, 'live');
+    queue.push({ ...keyOf('a'), reread: true }, 'live');
     expect(queue.take(9)).toEqual([]);
     queue.done(taken);
-    expect(queue.take(9)).toEqual([{ ...key('a'), reread: true, readyAtMs: 0 }]);
+    expect(queue.take(9)).toEqual([{ ...keyOf('a'), reread: true, readyAtMs: 0 }]);
   });
 
   it('has a trace that a sweep found during its run again, too: the run may leave out other scorers', () => {
-    const queue = createWorkQueue(() => 0);
-    queue.push(key('a'), 'live');
+    const queue = new WorkQueue(() => 0);
+    queue.push(keyOf('a'), 'live');
     const taken = queue.take(9);
-    queue.push(key('a'), 'sweep');
-    queue.push(key('b'), 'live');
+    queue.push(keyOf('a'), 'sweep');
+    queue.push(keyOf('b'), 'live');
     queue.done(taken);
     expect(queue.take(9).map((item) => item.traceId)).toEqual(['b', 'a']);
   });
 
   it('drops its oldest trace for a new one when it is full, and refuses a trace of a sweep', () => {
-    const queue = createWorkQueue(() => 0, 2);
-    expect(queue.push(key('a'), 'live')).toBe(true);
-    expect(queue.push(key('swept'), 'sweep')).toBe(true);
-    expect(queue.push(key('b'), 'live')).toBe(false);
-    expect(queue.push(key('again'), 'sweep')).toBe(false);
+    const queue = new WorkQueue(() => 0, 2);
+    expect(queue.push(keyOf('a'), 'live')).toBe(true);
+    expect(queue.push(keyOf('swept'), 'sweep')).toBe(true);
+    expect(queue.push(keyOf('b'), 'live')).toBe(false);
+    expect(queue.push(keyOf('again'), 'sweep')).toBe(false);
     expect(queue.take(9).map((item) => item.traceId)).toEqual(['a', 'b']);
     expect(queue.spilled()).toBe(2);
   });
 
   it('counts the age of the oldest trace from the time at which it was ready', () => {
-    const queue = createWorkQueue(() => 1_000);
+    const queue = new WorkQueue(() => 1_000);
     expect(queue.oldestWaitMs()).toBeNull();
-    queue.push(key('now'), 'live');
-    queue.push({ ...key('swept'), readyAtMs: 400 }, 'sweep');
+    queue.push(keyOf('now'), 'live');
+    queue.push({ ...keyOf('swept'), readyAtMs: 400 }, 'sweep');
     expect(queue.oldestWaitMs()).toBe(600);
-    queue.push({ ...key('now'), readyAtMs: 100 }, 'live');
+    queue.push({ ...keyOf('now'), readyAtMs: 100 }, 'live');
     expect(queue.oldestWaitMs()).toBe(900);
     queue.take(1);
     expect(queue.oldestWaitMs()).toBe(600);
   });
 
   it('counts the age of a trace that had no room, until a sweep has found it again', () => {
-    const queue = createWorkQueue(() => 1_000, 1);
-    queue.push({ ...key('old'), readyAtMs: 300 }, 'sweep');
-    queue.push({ ...key('new'), readyAtMs: 900 }, 'live');
+    const queue = new WorkQueue(() => 1_000, 1);
+    queue.push({ ...keyOf('old'), readyAtMs: 300 }, 'sweep');
+    queue.push({ ...keyOf('new'), readyAtMs: 900 }, 'live');
     expect(queue.oldestWaitMs()).toBe(700);
     queue.take(1);
     queue.beginSweep();
     expect(queue.oldestWaitMs()).toBe(700);
-    queue.push({ ...key('old'), readyAtMs: 300 }, 'sweep');
-    queue.push({ ...key('older'), readyAtMs: 200 }, 'sweep');
+    queue.push({ ...keyOf('old'), readyAtMs: 300 }, 'sweep');
+    queue.push({ ...keyOf('older'), readyAtMs: 200 }, 'sweep');
     expect(queue.endSweep()).toBe(true);
     expect(queue.oldestWaitMs()).toBe(800);
     queue.take(1);
@@ -86,83 +96,83 @@ describe('the work queue', () => {
   });
 
   describe('with traces that wait for room', () => {
-    const stock: RunStock = { pending: () => 0, low: 1, high: 2 };
+    const slots: RunSlots = { pending: () => 0, low: 1, high: 2 };
 
-    function queueLeft(...names: readonly string[]) {
-      const queue = createWorkQueue(() => 0);
+    function queueWaiting(...names: readonly string[]) {
+      const queue = new WorkQueue(() => 0);
       for (const name of names) {
-        queue.push(key(name), 'live');
+        queue.push(keyOf(name), 'live');
         const taken = queue.take(1);
-        taken.forEach((item) => queue.leave(item, [{ stock, runs: 2 }]));
+        taken.forEach((item) => queue.leave(item, [{ slots, runs: 2 }]));
         queue.done(taken);
       }
       return queue;
     }
 
     it('returns them from both ends, each once, within the room', () => {
-      const queue = queueLeft('a', 'b', 'c', 'd');
+      const queue = queueWaiting('a', 'b', 'c', 'd');
       expect(queue.take(9)).toEqual([]);
       expect(queue.queued()).toBe(4);
-      const oldest = queue.takeLeft(stock, { end: 'oldest', limit: 9, runs: 4 });
+      const oldest = queue.takeWaiting(slots, { end: 'oldest', limit: 9, runs: 4 });
       expect(oldest).toMatchObject([{ item: { traceId: 'a' }, runs: 2 }, { item: { traceId: 'b' } }]);
-      const newest = queue.takeLeft(stock, { end: 'newest', limit: 1, runs: 9 });
+      const newest = queue.takeWaiting(slots, { end: 'newest', limit: 1, runs: 9 });
       expect(newest).toMatchObject([{ item: { traceId: 'd' } }]);
-      expect(queue.left(stock)).toBe(1);
+      expect(queue.waiting(slots)).toBe(1);
       expect(queue.inFlight()).toBe(3);
     });
 
     it('returns one trace whose runs are more than the room: it would wait for ever', () => {
-      const queue = queueLeft('a', 'b');
-      expect(queue.takeLeft(stock, { end: 'oldest', limit: 9, runs: 1 })).toHaveLength(1);
+      const queue = queueWaiting('a', 'b');
+      expect(queue.takeWaiting(slots, { end: 'oldest', limit: 9, runs: 1 })).toHaveLength(1);
     });
 
     it('scores a trace with new spans as a whole', () => {
-      const queue = queueLeft('a');
-      queue.push({ ...key('a'), reread: true }, 'live');
-      expect(queue.left(stock)).toBe(0);
-      expect(queue.take(9)).toEqual([{ ...key('a'), reread: true, readyAtMs: 0 }]);
+      const queue = queueWaiting('a');
+      queue.push({ ...keyOf('a'), reread: true }, 'live');
+      expect(queue.waiting(slots)).toBe(0);
+      expect(queue.take(9)).toEqual([{ ...keyOf('a'), reread: true, readyAtMs: 0 }]);
     });
 
     it('returns a trace that waits in two stocks for either, once, and counts it as one', () => {
-      const other: RunStock = { ...stock };
-      const queue = queueLeft();
+      const other: RunSlots = { ...slots };
+      const queue = queueWaiting();
       for (const name of ['a', 'b', 'c']) {
-        queue.push(key(name), 'live');
+        queue.push(keyOf(name), 'live');
         const taken = queue.take(1);
-        const left = [
-          { stock, runs: 2 },
-          { stock: other, runs: 1 },
+        const waiting = [
+          { slots, runs: 2 },
+          { slots: other, runs: 1 },
         ];
-        taken.forEach((item) => queue.leave(item, left));
+        taken.forEach((item) => queue.leave(item, waiting));
         queue.done(taken);
       }
       expect(queue.queued()).toBe(3);
-      const ofOther = queue.takeLeft(other, { end: 'oldest', limit: 1, runs: 9 });
+      const ofOther = queue.takeWaiting(other, { end: 'oldest', limit: 1, runs: 9 });
       expect(ofOther).toMatchObject([{ item: { traceId: 'a' }, runs: 1 }]);
-      const ofStock = queue.takeLeft(stock, { end: 'oldest', limit: 9, runs: 9 });
+      const ofStock = queue.takeWaiting(slots, { end: 'oldest', limit: 9, runs: 9 });
       expect(ofStock).toMatchObject([{ item: { traceId: 'b' }, runs: 2 }, { item: { traceId: 'c' } }]);
-      expect(queue.awaitedStocks()).toEqual([]);
+      expect(queue.awaitedSlots()).toEqual([]);
       expect(queue.queued()).toBe(0);
     });
 
     it('drops a trace from every stock in which it waits, when the queue is full', () => {
-      const other: RunStock = { ...stock };
-      const queue = createWorkQueue(() => 0, 1);
-      queue.push(key('old'), 'live');
+      const other: RunSlots = { ...slots };
+      const queue = new WorkQueue(() => 0, 1);
+      queue.push(keyOf('old'), 'live');
       const taken = queue.take(1);
-      const left = [stock, other].map((each) => ({ stock: each, runs: 1 }));
-      taken.forEach((item) => queue.leave(item, left));
+      const waiting = [slots, other].map((each) => ({ slots: each, runs: 1 }));
+      taken.forEach((item) => queue.leave(item, waiting));
       queue.done(taken);
-      expect(queue.push(key('new'), 'live')).toBe(false);
-      expect(queue.awaitedStocks()).toEqual([]);
+      expect(queue.push(keyOf('new'), 'live')).toBe(false);
+      expect(queue.awaitedSlots()).toEqual([]);
       expect(queue.take(9)).toMatchObject([{ traceId: 'new' }]);
     });
 
     it('forgets them when it is cleared, those of traces under way too', () => {
-      const queue = queueLeft('a');
-      queue.push(key('b'), 'live');
+      const queue = queueWaiting('a');
+      queue.push(keyOf('b'), 'live');
       const taken = queue.take(1);
-      taken.forEach((item) => queue.leave(item, [{ stock, runs: 2 }]));
+      taken.forEach((item) => queue.leave(item, [{ slots, runs: 2 }]));
       queue.clear();
       queue.done(taken);
       expect(queue.queued()).toBe(0);
@@ -172,11 +182,11 @@ describe('the work queue', () => {
 
 describe('the schedule of retries', () => {
   it('returns each trace at each of its times, and once for times that are due together', () => {
-    const retries = createRetrySchedule();
-    retries.add(key('a'), 200);
-    retries.add(key('a'), 100);
-    retries.add(key('a'), 150);
-    retries.add(key('b'), 300);
+    const retries = new RetrySchedule();
+    retries.add(keyOf('a'), 200);
+    retries.add(keyOf('a'), 100);
+    retries.add(keyOf('a'), 150);
+    retries.add(keyOf('b'), 300);
     expect(retries.due(99)).toEqual([]);
     expect(retries.due(100)).toMatchObject([{ traceId: 'a' }]);
     expect(retries.nextMs()).toBe(150);
@@ -186,17 +196,17 @@ describe('the schedule of retries', () => {
   });
 
   it('reads a trace again once, not at each of its times', () => {
-    const retries = createRetrySchedule();
-    retries.add({ ...key('a'), reread: true }, 100);
-    retries.add(key('a'), 200);
+    const retries = new RetrySchedule();
+    retries.add({ ...keyOf('a'), reread: true }, 100);
+    retries.add(keyOf('a'), 200);
     expect(retries.due(100)).toMatchObject([{ reread: true }]);
     expect(retries.due(200)).toMatchObject([{ reread: false }]);
   });
 
   it('is bounded', () => {
-    const retries = createRetrySchedule(1);
-    retries.add(key('a'), 1);
-    retries.add(key('b'), 1);
+    const retries = new RetrySchedule(1);
+    retries.add(keyOf('a'), 1);
+    retries.add(keyOf('b'), 1);
     expect(retries.size()).toBe(1);
   });
 });
@@ -213,42 +223,42 @@ describe('waiting before a retry', () => {
 
 describe('the stock of judged runs', () => {
   it('gives places to the newest and the oldest runs in turn', async () => {
-    const stock = createJudgeStock({ concurrency: 1, newestShare: 0.5, monotonicMs: () => 0 });
+    const slots = createJudgeStock({ concurrency: 1, newestShare: 0.5, monotonicMs: () => 0 });
     const order: string[] = [];
     const gate = Promise.withResolvers<void>();
-    const runs = [stock.run('newest', () => gate.promise)];
+    const runs = [slots.run('newest', () => gate.promise)];
     for (const name of ['new1', 'new2', 'new3']) {
-      runs.push(stock.run('newest', async () => void order.push(name)));
+      runs.push(slots.run('newest', async () => void order.push(name)));
     }
     for (const name of ['old1', 'old2', 'old3']) {
-      runs.push(stock.run('oldest', async () => void order.push(name)));
+      runs.push(slots.run('oldest', async () => void order.push(name)));
     }
-    expect(stock.pending()).toBe(7);
+    expect(slots.pending()).toBe(7);
     gate.resolve();
     await Promise.all(runs);
     expect(order).toEqual(['new3', 'old1', 'new2', 'old2', 'new1', 'old3']);
-    expect(stock.pending()).toBe(0);
+    expect(slots.pending()).toBe(0);
   });
 
   it('says how long a run has waited, and when more runs should be prepared', async () => {
     let nowMs = 0;
-    const stock = createJudgeStock({ concurrency: 1, newestShare: 0.5, monotonicMs: () => nowMs });
+    const slots = createJudgeStock({ concurrency: 1, newestShare: 0.5, monotonicMs: () => nowMs });
     let calls = 0;
-    stock.onLow(() => (calls += 1));
+    slots.onLow(() => (calls += 1));
     const gate = Promise.withResolvers<void>();
-    const runs = Array.from({ length: stock.low + 1 }, () => stock.run('newest', () => gate.promise));
+    const runs = Array.from({ length: slots.low + 1 }, () => slots.run('newest', () => gate.promise));
     nowMs = 700;
-    expect(stock.waitMs()).toBe(700);
+    expect(slots.waitMs()).toBe(700);
     gate.resolve();
     await Promise.all(runs);
-    expect(calls).toBe(stock.low);
-    expect(stock.waitMs()).toBe(0);
+    expect(calls).toBe(slots.low);
+    expect(slots.waitMs()).toBe(0);
   });
 
   it('passes on the error of a run and goes on', async () => {
-    const stock = createJudgeStock({ concurrency: 1, newestShare: 0, monotonicMs: () => 0 });
-    await expect(stock.run('oldest', () => Promise.reject(new Error('bad')))).rejects.toThrow('bad');
-    await expect(stock.run('oldest', async () => 1)).resolves.toBe(1);
+    const slots = createJudgeStock({ concurrency: 1, newestShare: 0, monotonicMs: () => 0 });
+    await expect(slots.run('oldest', () => Promise.reject(new Error('bad')))).rejects.toThrow('bad');
+    await expect(slots.run('oldest', async () => 1)).resolves.toBe(1);
   });
 });
 
@@ -256,7 +266,7 @@ describe('the memory of read content', () => {
   const aTrace = (size: number): TraceData => ({ traceId: newTraceId(), spans: [], logs: [], size });
 
   it('lets a read wait until earlier content is released', async () => {
-    const memory = createReadMemory(100);
+    const memory = new ReadMemory(100);
     const large = aTrace(101);
     memory.add([large]);
     let isReading = false;
@@ -269,7 +279,7 @@ describe('the memory of read content', () => {
   });
 
   it('asks for fewer traces when they are large', () => {
-    const memory = createReadMemory(Infinity);
+    const memory = new ReadMemory(Infinity);
     expect(memory.nextReadSize()).toBe(50);
     memory.add([aTrace(1_000), aTrace(3_000)]);
     expect(memory.nextReadSize()).toBe(1_000);
@@ -282,7 +292,7 @@ describe('writing in groups', () => {
   it('joins the items that come during a write', async () => {
     const groups: number[][] = [];
     const gate = Promise.withResolvers<void>();
-    const commit = createCommitRounds().add<number>(async (items) => {
+    const commit = new CommitRounds().add<number>(async (items) => {
       groups.push([...items]);
       await gate.promise;
     });
@@ -295,7 +305,7 @@ describe('writing in groups', () => {
   it('writes the good ones of a group that is refused', async () => {
     const written: number[] = [];
     const gate = Promise.withResolvers<void>();
-    const commit = createCommitRounds().add<number>(async (items) => {
+    const commit = new CommitRounds().add<number>(async (items) => {
       await gate.promise;
       if (items.includes(2)) {
         throw new AppError('bad row', { code: 'store_rejected', stage: 'store', retryable: false });
@@ -311,7 +321,7 @@ describe('writing in groups', () => {
 
   it('fails all of a group while the store is away, and continues afterwards', async () => {
     let isAway = true;
-    const commit = createCommitRounds().add<number>(async () => {
+    const commit = new CommitRounds().add<number>(async () => {
       if (isAway) {
         throw new StoreUnavailableError('away');
       }
@@ -336,7 +346,7 @@ describe('writing in groups with waits', () => {
   function buildCommit() {
     const beganMs = performance.now();
     const writes: { atMs: number; items: readonly number[] }[] = [];
-    const rounds = createCommitRounds(PACE);
+    const rounds = new CommitRounds(PACE);
     const write = async (items: readonly number[]) => {
       writes.push({ atMs: Math.round(performance.now() - beganMs), items });
     };
@@ -438,7 +448,7 @@ describe('reading in slices', () => {
       );
     }
     const read: string[] = [];
-    for await (const slice of readSlices(store.stores.spans, ids.map(key))) {
+    for await (const slice of readSlices(store.stores.spans, ids.map(keyOf))) {
       read.push(...slice.map((each) => each.key.traceId));
     }
     expect(read).toEqual(ids);
@@ -455,9 +465,142 @@ describe('reading in slices', () => {
       return new Map();
     };
     const outcomes: string[] = [];
-    for await (const slice of readSlices({ read }, ids.map(key))) {
+    for await (const slice of readSlices({ read }, ids.map(keyOf))) {
       outcomes.push(...slice.map((each) => ('error' in each ? each.error.code : 'read')));
     }
     expect(outcomes).toEqual(['read', 'input_too_large', 'read']);
+  });
+});
+
+const buildKeys = (count: number, from = 0): TraceKey[] =>
+  Array.from({ length: count }, (_, index) => ({ tenant: '', traceId: `trace ${from + index}` }));
+
+/** Look-ups of decisions that end when the test says so; only the traces with an odd number have decisions. */
+function buildLookups() {
+  const asked: TraceKey[][] = [];
+  const gates: PromiseWithResolvers<void>[] = [];
+  const { stores } = new MemoryStore();
+  const decisions = {
+    ...stores.decisions,
+    async ofTraces(keys: readonly TraceKey[]) {
+      asked.push([...keys]);
+      const gate = Promise.withResolvers<void>();
+      gates.push(gate);
+      await gate.promise;
+      const odd = keys.filter(({ traceId }) => Number(traceId.split(' ')[1]) % 2 === 1);
+      return new Map(odd.map((key): [string, Decision[]] => [joinTraceKey(key), []]));
+    },
+  };
+  const shared = shareLookups({ ...stores, decisions }).decisions;
+  const end = async (index: number, error?: Error) => {
+    const gate = gates[index];
+    if (error === undefined) {
+      gate?.resolve();
+    } else {
+      gate?.reject(error);
+    }
+    await turn();
+    await turn();
+  };
+  return { asked, shared, end };
+}
+
+const sizes = (asked: readonly TraceKey[][]) => asked.map((keys) => keys.length);
+
+describe('shared look-ups', () => {
+  it('go together when they begin together, and each gets the rows of its own traces', async () => {
+    const { asked, shared, end } = buildLookups();
+    const first = shared.ofTraces(buildKeys(2));
+    const second = shared.ofTraces(buildKeys(2, 1));
+    await turn();
+    await turn();
+    await end(0);
+
+    expect(sizes(asked)).toEqual([4]);
+    expect([...(await first).keys()]).toEqual([joinTraceKey({ tenant: '', traceId: 'trace 1' })]);
+    expect((await second).size).toBe(1);
+  });
+
+  it('gather while two run, so that four thousand of one trace are four statements', async () => {
+    const { asked, shared, end } = buildLookups();
+    const found: Promise<unknown>[] = [];
+    for (const key of buildKeys(2)) {
+      found.push(shared.ofTraces([key]));
+      await turn();
+      await turn();
+    }
+    for (const key of buildKeys(4_000, 2)) {
+      found.push(shared.ofTraces([key]));
+      await Promise.resolve();
+    }
+    await turn();
+    expect(sizes(asked)).toEqual([1, 1]);
+
+    for (const index of [0, 1, 2, 3]) {
+      await end(index);
+    }
+
+    expect(sizes(asked)).toEqual([1, 1, 2_000, 2_000]);
+    await Promise.all(found);
+  });
+
+  it('fail together, and the next ones begin', async () => {
+    const { asked, shared, end } = buildLookups();
+    const failing = [shared.ofTraces(buildKeys(1)), shared.ofTraces(buildKeys(1))];
+    await turn();
+    await turn();
+    const failed = Promise.allSettled(failing);
+    await end(0, new Error('away'));
+    expect((await failed).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+
+    const next = shared.ofTraces(buildKeys(1, 1));
+    await turn();
+    await turn();
+    await end(1);
+
+    expect((await next).size).toBe(1);
+    expect(sizes(asked)).toEqual([2, 1]);
+  });
+
+  it('of no traces ask nothing', async () => {
+    const { asked, shared } = buildLookups();
+
+    expect((await shared.ofTraces([])).size).toBe(0);
+    expect(asked).toEqual([]);
+  });
+});
+
+/** The same run, which counts the reads of its context; only the hash reads that of a run that cannot be scored. */
+function counted(run: AgentRun, count: () => void): AgentRun {
+  return Object.defineProperty({ ...run }, 'context', {
+    get: () => {
+      count();
+      return run.context;
+    },
+  });
+}
+
+describe('the evidence of a run', () => {
+  it('is read and hashed once for all rules that decide that it cannot be scored', async () => {
+    const store = new MemoryStore();
+    const rules = ['r1', 'r2', 'r3'].map((name) => buildRule([new CountingScorer('a')], { name }));
+    const mode = await buildLiveMode(store, ...rules);
+    const key = { tenant: '', traceId: newTraceId() };
+    store.ingest([agentSpan(key.traceId, 'a')]);
+    store.clockMs += 60_000;
+    let readings = 0;
+    let hashings = 0;
+    const scoring = {
+      ...createTestScoring(store),
+      readTrace: (data: Parameters<typeof readTestTrace>[0]) => {
+        readings += 1;
+        const reading = readTestTrace(data);
+        return { ...reading, runs: reading.runs.map((run) => counted(run, () => (hashings += 1))) };
+      },
+    };
+    await scoreTraces(scoring, [key], mode);
+    expect(store.decisions().map((row) => row.status)).toEqual(Array(3).fill('not_applicable'));
+    expect(new Set(store.decisions().map((row) => row.evidenceHash)).size).toBe(1);
+    expect({ readings, hashings }).toEqual({ readings: 1, hashings: 1 });
   });
 });

@@ -1,4 +1,4 @@
-import { SOLE_CLAIMS } from '../../../src/ownership/claim.ts';
+import { SOLE_CLAIMS } from '../../../src/ownership/ownership.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { describe, expect, it } from 'vitest';
 import { scoreSpool, createSpoolStores } from '../../../src/cli/trace-files.ts';

@@ -3,10 +3,10 @@ import { refreshAggregates } from '../../../../src/aggregates/refresh-aggregates
 import { readTrace } from '../../../../src/conventions/index.ts';
 import { createEvaluator } from '../../../../src/monitors/evaluator.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
-import { createScoring, type Scoring } from '../../../../src/scoring/scoring.ts';
+import type { Scoring } from '../../../../src/scoring/scoring.ts';
+import { createScoring } from '../../../support/scoring/bare-scoring.ts';
 import { liveMode } from '../../../../src/scoring/scoring-mode.ts';
-import { prepareRule } from '../../../../src/scoring/select/rule.ts';
-import { recordRules } from '../../../../src/scoring/select/rule-history.ts';
+import { prepareRule, recordRules } from '../../../../src/scoring/select/rule.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { DAY_MS, HOUR_MS, monitorGroup, monitorRule } from '../../../support/monitors/hourly-monitors.ts';
 import { runBackfill } from '../../../support/scoring/backfill-runs.ts';

@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { decodeTraces, joinTraces, readTogether, readTrace } from '../../../../src/conventions/index.ts';
 import type { TraceReading } from '../../../../src/domain/trace/agent-run.ts';
+import { ScoringLoop } from '../../../../src/scoring/live/scoring-loop.ts';
 import type { ScorerRunInput } from '../../../../src/scorers/evals/index.ts';
-import { createScoringLoop, type ScoringLoop } from '../../../../src/scoring/live/scoring-loop.ts';
 import { explainTrace } from '../../../../src/scoring/explain.ts';
 import { joinTraceKey, type TraceKey } from '../../../../src/store/contracts/stores.ts';
 import { post } from '../../../support/collector/otlp-post.ts';
@@ -149,7 +149,7 @@ describe('recorded agents, stored', () => {
     const scorer = new CountingScorer('a');
     const rule = buildRule([scorer]);
     const scoring = createJoiningScoring(store, { decisionWaitMs: 300 });
-    const loop = createScoringLoop(scoring, { rules: [rule], stopGraceMs: 1_000 });
+    const loop = new ScoringLoop(scoring, { rules: [rule], stopGraceMs: 1_000 });
     await loop.start();
     running.push(loop);
     await sendInPieces(recording);

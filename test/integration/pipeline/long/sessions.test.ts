@@ -1,11 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { readTrace } from '../../../../src/conventions/index.ts';
 import { AppError } from '../../../../src/domain/errors.ts';
-import { createScorerOwnership } from '../../../../src/scoring/live/scorer-ownership.ts';
-import { createScoringLoop } from '../../../../src/scoring/live/scoring-loop.ts';
-import { createScoring } from '../../../../src/scoring/scoring.ts';
+import { createScorerOwnership, ScoringLoop } from '../../../../src/scoring/live/scoring-loop.ts';
+import { createScoring } from '../../../support/scoring/bare-scoring.ts';
 import type { Rule } from '../../../../src/scoring/select/rule.ts';
-import { startSessionLoop } from '../../../../src/scoring/sessions/session-loop.ts';
+import { SessionLoop } from '../../../../src/scoring/sessions/session-loop.ts';
 import type { Store } from '../../../../src/store/contracts/store.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { decodeOtlpJson } from '../../../../src/wire/otlp-json.ts';
@@ -44,9 +43,9 @@ async function startLoops(rules: readonly Rule[], member: string) {
     member,
     monotonicMs: () => performance.now(),
   });
-  const loop = createScoringLoop(scoring, { rules, ownership, stopGraceMs: 1_000 });
+  const loop = new ScoringLoop(scoring, { rules, ownership, stopGraceMs: 1_000 });
   await loop.start();
-  running.push(loop, startSessionLoop(scoring, { rules, ownership, settings: SETTINGS, stopGraceMs: 1_000 }));
+  running.push(loop, new SessionLoop(scoring, { rules, ownership, settings: SETTINGS, stopGraceMs: 1_000 }));
 }
 
 /** Stores one turn of a session. */

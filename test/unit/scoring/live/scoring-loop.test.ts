@@ -4,8 +4,8 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/domain/durations.ts'
 import { askForText } from '../../../../src/judge/judge.ts';
 import { createJudgeRegistry } from '../../../../src/judge/judge-registry.ts';
 import { JudgeError } from '../../../../src/judge/judge-error.ts';
-import { ANY_CELL } from '../../../../src/ownership/division.ts';
-import { createScorerOwnership } from '../../../../src/scoring/live/scorer-ownership.ts';
+import { ANY_CELL } from '../../../../src/ownership/ownership.ts';
+import { createScorerOwnership } from '../../../../src/scoring/live/scoring-loop.ts';
 import { modelObject } from '../../../support/builders/model-object.ts';
 import { createLoopWorld, listStatuses } from '../../../support/scoring/loop-world.ts';
 import {

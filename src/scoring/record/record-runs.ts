@@ -1,99 +1,22 @@
 import type { TargetKind, TraceReading, AgentRun } from '../../domain/trace/agent-run.ts';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
-import { joinTraceKey, type TraceFacts, type TraceKey } from '../../store/contracts/stores.ts';
-import type { Unscored } from '../record/decision-rows.ts';
-import { joinPostedScores } from '../record/posted-scores.ts';
-import type { RecordContext } from '../record/record-context.ts';
-import type { ScoringMode } from '../scoring-mode.ts';
-import type { ScoringStores } from '../scoring-stores.ts';
-import type { TraceCandidate } from '../select/select-rules.ts';
-import type { Selected } from '../select/select-traces.ts';
+import type { TraceFacts } from '../../store/contracts/stores.ts';
+import type { Unscored } from './decision-rows.ts';
+import type { Scoring } from '../scoring.ts';
 import { listTargets, type ScoringTarget } from '../select/targets.ts';
 import type { TraceTask } from '../trace-task.ts';
 import type { PriceTable } from '../../domain/money/model-prices.ts';
-import { parseTime } from '../record/score-rows.ts';
-import { computeRunCost } from '../select/run-totals.ts';
-
-/** Facts of a trace of which nothing is known. */
-export const NO_FACTS: Omit<TraceFacts, keyof TraceKey> = {
-  services: [],
-  environments: [],
-  agents: [],
-  sessions: [],
-  users: [],
-  models: [],
-  modelNames: [],
-  serviceVersions: [],
-  versions: [],
-  hasError: false,
-  hasToolError: false,
-  hasNegativeFeedback: false,
-  attributes: new Map(),
-};
-
-type RunStores = Pick<ScoringStores, 'spans' | 'runs'>;
-
-/** Reads the records of the traces that may have some. A fresh trace has none. */
-export async function readKnownRuns(
-  { runs }: RunStores,
-  candidates: readonly TraceCandidate[],
-  mode: ScoringMode,
-): Promise<Map<string, RunRecord[]>> {
-  const known = candidates.filter(
-    ({ prior, reread }) =>
-      prior.length > 0 || reread || mode.history === null || mode.sessionRules.length > 0,
-  );
-  return known.length === 0 || !mode.write ? new Map() : runs.ofTraces(known.map(({ activity }) => activity));
-}
-
-/** Finds the traces whose newest evidence no process has read, when a rule on sessions covers them. Returns their names. */
-export async function findUnread(
-  { runs }: RunStores,
-  candidates: readonly TraceCandidate[],
-  { sessionRules, history }: ScoringMode,
-): Promise<ReadonlySet<string>> {
-  const covered = candidates.filter(({ activity, claim }) =>
-    sessionRules.some(
-      (rule) =>
-        history?.inForce(rule, activity.firstArrivalMs) !== null &&
-        rule.scorers.some(({ name }) => claim.owns(rule.name, name)),
-    ),
-  );
-  const readUntil =
-    covered.length === 0 ? new Map() : await runs.readUntil(covered.map(({ activity }) => activity));
-  return new Set(
-    covered.flatMap(({ activity, reread }) => {
-      const name = joinTraceKey(activity);
-      return reread || (readUntil.get(name) ?? -1) < activity.lastArrivalMs ? [name] : [];
-    }),
-  );
-}
-
-/** Adds facts to the traces that no rule reads, in one query for all: their records stand on facts alone. */
-export async function addFacts(
-  { spans }: RunStores,
-  declined: readonly Selected[],
-  mode: ScoringMode,
-): Promise<Selected[]> {
-  const lacking = declined.filter(({ facts }) => facts === undefined);
-  if (lacking.length === 0 || !mode.write) {
-    return [...declined];
-  }
-  const found = await spans.facts(
-    lacking.map(({ key }) => key),
-    [],
-    { feedback: false },
-  );
-  return declined.map((each) => ({ ...each, facts: each.facts ?? found.get(joinTraceKey(each.key)) }));
-}
+import { parseTime } from './score-rows.ts';
+import { computeRunCost } from '../select/where.ts';
+import type { Score } from '../../domain/score.ts';
 
 /**
  * Stores the runs of a trace, and their facts in the scores that were posted before the trace was read. It goes before the decisions, so that a decided trace has its runs. A row that the store refuses for
  * good is logged, and the trace is decided all the same. Throws when the store cannot be reached.
  */
 export async function recordRuns(
-  { runWriter, scoreWriter, log }: RecordContext,
+  { runWriter, scoreWriter, log }: Scoring,
   task: TraceTask,
   reading: TraceReading | Unscored,
   terms: RunTerms,
@@ -163,8 +86,7 @@ interface RunTerms {
 
 /** Builds the record of a target that was read. */
 function buildRunRecord(task: TraceTask, { kind, targetId, run }: ScoringTarget, terms: RunTerms): RunRecord {
-  const nowMs = task.clock.nowMs();
-  const startedAt = parseTime(run.startedAt, nowMs);
+  const startedAt = parseTime(run.startedAt, task.clock.nowMs());
   return {
     ...task.key,
     spanId: run.target.spanId,
@@ -194,40 +116,46 @@ function buildRunRecord(task: TraceTask, { kind, targetId, run }: ScoringTarget,
   };
 }
 
-/** Builds the record of a trace that no rule reads. Its counts are unknown. */
+/** Counts of a record that nobody has read. */
+const UNKNOWN = {
+  inputTokens: null,
+  outputTokens: null,
+  totalTokens: null,
+  reasoningTokens: null,
+  cachedInputTokens: null,
+  costUsd: null,
+  toolCalls: null,
+  toolErrors: null,
+  turns: null,
+  status: '',
+  errorType: '',
+  notScorable: '',
+} as const;
+
+/** Builds the record of a trace that no rule reads. */
 function buildFactsRecord(
   { key, activity }: TraceTask,
-  facts: TraceFacts,
+  facts: Partial<TraceFacts>,
   { completeness }: RunTerms,
 ): RunRecord {
+  const first = (values: readonly string[] | undefined) => values?.[0] ?? '';
   const startedAt = Number(activity.firstStartUnixNano / 1_000_000n);
   return {
     ...key,
+    ...UNKNOWN,
     spanId: '',
     target: 'trace',
     targetId: key.traceId,
-    sessionId: facts.sessions[0] ?? '',
-    userId: facts.users[0] ?? '',
-    serviceName: facts.services[0] ?? '',
-    serviceVersion: facts.serviceVersions[0] ?? '',
-    agent: facts.agents[0] ?? '',
-    agentVersion: facts.versions.find(({ agentVersion }) => agentVersion !== '')?.agentVersion ?? '',
-    environment: facts.environments[0] ?? '',
-    models: facts.models,
-    inputTokens: null,
-    outputTokens: null,
-    totalTokens: null,
-    reasoningTokens: null,
-    cachedInputTokens: null,
-    costUsd: null,
+    sessionId: first(facts.sessions),
+    userId: first(facts.users),
+    serviceName: first(facts.services),
+    serviceVersion: first(facts.serviceVersions),
+    agent: first(facts.agents),
+    agentVersion: facts.versions?.find(({ agentVersion }) => agentVersion !== '')?.agentVersion ?? '',
+    environment: first(facts.environments),
+    models: facts.models ?? [],
     startedAt,
     durationMs: Number((activity.lastEndUnixNano - activity.firstStartUnixNano) / 1_000_000n),
-    status: '',
-    errorType: '',
-    toolCalls: null,
-    toolErrors: null,
-    turns: null,
-    notScorable: '',
     readFrom: 'facts',
     completeness,
     evidenceUntil: activity.lastArrivalMs,
@@ -237,7 +165,7 @@ function buildFactsRecord(
 
 /** Builds the deleted row of a trace that was read and has no run. */
 function buildMarker(task: TraceTask, terms: RunTerms): RunRecord {
-  return buildGoneRecord(task, buildFactsRecord(task, { ...task.key, ...NO_FACTS }, terms));
+  return buildGoneRecord(task, buildFactsRecord(task, {}, terms));
 }
 
 /** Builds the row that hides a record whose target the trace no longer has. */
@@ -262,4 +190,64 @@ function countTools({ output }: AgentRun): Pick<RunRecord, 'toolCalls' | 'toolEr
     toolCalls: calls.length,
     toolErrors: calls.filter(({ state }) => state === 'output-error').length,
   };
+}
+
+/** Returns true for a score of a person or a program whose run was not known when it was posted. */
+export function isUnjoined({ scoredBy, completeness }: Pick<Score, 'scoredBy' | 'completeness'>): boolean {
+  return scoredBy !== '' && completeness === 'partial';
+}
+
+/** Builds new rows of the posted scores whose runs are known by now: with the facts of the run. */
+export function joinPostedScores(scores: readonly Score[], records: readonly RunRecord[]): Score[] {
+  return scores.filter(isUnjoined).flatMap((score) => {
+    const joined = joinPostedScore(score, records);
+    return joined === undefined ? [] : [{ ...joined, revision: score.revision + 1 }];
+  });
+}
+
+/** Adds the facts of its run, or of the turns of its session, to a posted score. Returns undefined while none is known. */
+export function joinPostedScore(score: Score, records: readonly RunRecord[]): Score | undefined {
+  const ofTenant = records.filter(({ isDeleted, tenant }) => !isDeleted && tenant === score.tenant);
+  const present = ofTenant.filter(({ traceId }) => traceId === score.traceId);
+  const own = present.find(({ targetId }) => targetId === score.targetId);
+  const whole =
+    score.traceId === ''
+      ? joinTurns(
+          ofTenant.filter(({ target, sessionId }) => target === 'trace' && sessionId === score.sessionId),
+        )
+      : present.find(({ target }) => target === 'trace');
+  const record = own ?? whole;
+  if (record === undefined) {
+    return undefined;
+  }
+  return {
+    ...score,
+    target: own?.target ?? score.target,
+    spanId: score.spanId === '' ? record.spanId : score.spanId,
+    sessionId: record.sessionId === '' ? score.sessionId : record.sessionId,
+    userId: record.userId,
+    serviceName: record.serviceName,
+    serviceVersion: record.serviceVersion,
+    agent: record.agent,
+    agentVersion: record.agentVersion,
+    environment: record.environment,
+    model: record.models[0] ?? '',
+    traceTimestamp: record.startedAt,
+    completeness: 'complete',
+  };
+}
+
+/** Joins the turns of a session to one record, with the facts that a score of the session has (`buildSessionContent`). */
+function joinTurns(turns: readonly RunRecord[]): RunRecord | undefined {
+  const newestFirst = turns.toSorted((a, b) => b.startedAt - a.startedAt);
+  const last = newestFirst.find(({ notScorable }) => notScorable === '') ?? newestFirst[0];
+  return (
+    last && {
+      ...last,
+      spanId: '',
+      userId: newestFirst.find(({ userId }) => userId !== '')?.userId ?? '',
+      models: newestFirst.flatMap(({ models }) => models),
+      startedAt: newestFirst.at(-1)?.startedAt ?? last.startedAt,
+    }
+  );
 }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
-import { AppError } from '../../../../src/domain/errors.ts';
-import { backfillMode } from '../../../../src/scoring/scoring-mode.ts';
-import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
-import { prepareRule } from '../../../../src/scoring/select/rule.ts';
-import { MemoryStore } from '../../../support/fakes/memory-store.ts';
-import { buildPieces, createJoiningScoring } from '../../../support/builders/pieces.ts';
+import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
+import { AppError } from '../../../src/domain/errors.ts';
+import { backfillMode } from '../../../src/scoring/scoring-mode.ts';
+import { scoreTraces } from '../../../src/scoring/score-traces.ts';
+import { prepareRule } from '../../../src/scoring/select/rule.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
+import { buildPieces, createJoiningScoring } from '../../support/builders/pieces.ts';
 import {
   agentSpan,
   buildLiveMode,
@@ -14,7 +14,10 @@ import {
   createTestScoring,
   newTraceId,
   readTestTrace,
-} from '../../../support/scoring/scoring-world.ts';
+} from '../../support/scoring/scoring-world.ts';
+import { joinPostedScore } from '../../../src/scoring/record/record-runs.ts';
+import { buildRunRecord } from '../../support/store/run-rows.ts';
+import { buildScore } from '../../support/store/store-rows.ts';
 
 const QUIET_MS = 60_000;
 const SCORED = buildRule([new CountingScorer('a')]);
@@ -249,4 +252,55 @@ describe('the rows of runs', () => {
       { traceId: asks.traceId, inputTokens: 20, outputTokens: 4, toolCalls: 1, toolErrors: 0 },
     ]);
   });
+});
+
+const SESSION = { tenant: 'a', sessionId: 'chat' } as const;
+
+const SCORE = buildScore({
+  ...SESSION,
+  traceId: '',
+  spanId: '',
+  target: 'session',
+  targetId: 'chat',
+  agent: '',
+  scoredBy: 'ann',
+  completeness: 'partial',
+});
+
+const TURNS = [
+  buildRunRecord({ ...SESSION, startedAt: 2_000, agent: 'second', userId: 'eve', models: [] }),
+  buildRunRecord({ ...SESSION, startedAt: 1_000, agent: 'first', models: ['old'] }),
+  buildRunRecord({
+    ...SESSION,
+    startedAt: 3_000,
+    agent: 'empty',
+    userId: '',
+    models: ['new'],
+    notScorable: 'x',
+  }),
+];
+
+it('a score of a session has the facts of its newest turn that can be scored', () => {
+  expect(joinPostedScore(SCORE, TURNS)).toMatchObject({
+    target: 'session',
+    targetId: 'chat',
+    traceId: '',
+    spanId: '',
+    agent: 'second',
+    userId: 'eve',
+    model: 'new',
+    traceTimestamp: 1_000,
+    completeness: 'complete',
+  });
+});
+
+it('the record of the session itself counts more than its turns', () => {
+  const record = buildRunRecord({ ...SESSION, traceId: '', spanId: '', target: 'session', targetId: 'chat' });
+  expect(joinPostedScore(SCORE, [...TURNS, record])).toMatchObject({ agent: 'weather-agent', spanId: '' });
+});
+
+it('turns of another session or tenant, agents in a turn and deleted turns do not count', () => {
+  const other = [{ sessionId: 'chat 2' }, { tenant: 'b' }, { target: 'agent' }, { isDeleted: true }] as const;
+  const records = other.map((fields) => buildRunRecord({ ...SESSION, ...fields }));
+  expect(joinPostedScore(SCORE, records)).toBeUndefined();
 });

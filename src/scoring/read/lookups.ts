@@ -1,0 +1,201 @@
+import type { RunStore } from '../../store/contracts/runs.ts';
+import {
+  joinTraceKey,
+  MAX_KEYS,
+  type DecisionStore,
+  type SpanSource,
+  type TraceKey,
+  type ScoreStore,
+} from '../../store/contracts/stores.ts';
+import { formatScoreName } from '../record/score-rows.ts';
+import type { AgentPast } from '../../domain/behaviour/measures.ts';
+import { readErrorMessage } from '../../domain/errors.ts';
+import { HOUR_MS } from '../../domain/durations.ts';
+import { joinAgentKey, type AgentKey, type AgentPastStore } from '../../store/contracts/agent-pasts.ts';
+import type { Log } from '../../telemetry/log.ts';
+import DataLoader from 'dataloader';
+import type { Score } from '../../domain/score.ts';
+import type { TraceTask } from '../trace-task.ts';
+
+/** Look-ups of one kind that run at the same time. Further ones gather until one of these has ended. */
+const AT_ONCE = 2;
+
+/** Reads something about traces. The result is keyed by `joinTraceKey` and lacks traces without it. */
+type Lookup<Value> = (keys: readonly TraceKey[]) => Promise<Map<string, Value>>;
+
+interface SharedStores {
+  readonly spans: Pick<SpanSource, 'activity'>;
+  readonly decisions: Pick<DecisionStore, 'ofTraces'>;
+  readonly scores: Pick<ScoreStore, 'ofTraces'>;
+  readonly runs: Pick<RunStore, 'ofTraces'>;
+}
+
+/**
+ * Returns the stores with look-ups that several batches share: a look-up costs the store nearly the same for one trace and for 500. A
+ * thousand batches of one trace each would keep all others waiting for a minute.
+ */
+export function shareLookups<Stores extends SharedStores>(stores: Stores): Stores {
+  const { spans, decisions, scores, runs } = stores;
+  return {
+    ...stores,
+    spans: { ...spans, activity: shareLookup((keys) => spans.activity(keys)) },
+    decisions: { ...decisions, ofTraces: shareLookup((keys) => decisions.ofTraces(keys)) },
+    scores: { ...scores, ofTraces: shareLookup((keys) => scores.ofTraces(keys)) },
+    runs: { ...runs, ofTraces: shareLookup((keys) => runs.ofTraces(keys)) },
+  };
+}
+
+function shareLookup<Value>(lookup: Lookup<Value>): Lookup<Value> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  const loader = new DataLoader<TraceKey, Value | undefined>(
+    async (keys) => {
+      try {
+        const found = await lookup(keys);
+        return keys.map((key) => found.get(joinTraceKey(key)));
+      } finally {
+        const next = waiting.shift();
+        if (next === undefined) {
+          running -= 1;
+        } else {
+          setImmediate(next);
+        }
+      }
+    },
+    {
+      cache: false,
+      maxBatchSize: MAX_KEYS,
+      batchScheduleFn(send) {
+        if (running < AT_ONCE) {
+          running += 1;
+          setImmediate(send);
+        } else {
+          waiting.push(send);
+        }
+      },
+    },
+  );
+  return async (keys) => {
+    const values = await Promise.all(keys.map((key) => loader.load(key)));
+    const found = new Map<string, Value>();
+    keys.forEach((key, index) => {
+      const value = values[index];
+      if (value !== undefined) {
+        found.set(joinTraceKey(key), value);
+      }
+    });
+    return found;
+  };
+}
+
+/** Age up to which the scores that were read with the trace are used, milliseconds. */
+const RECENT_MS = 1_000;
+
+/**
+ * Creates the reads of scores before a judge is asked. They return the current scores of a trace; those that were read with it while they
+ * are younger than 1 s. They throw what the store throws.
+ * @param options waitMs: time for which look-ups wait for others, milliseconds: a look-up costs the store the same for one trace and for many
+ */
+export function createLaterScores(
+  scores: Pick<ScoreStore, 'ofTraces'>,
+  { monotonicMs, waitMs }: { readonly monotonicMs: () => number; readonly waitMs: number },
+) {
+  const loader = new DataLoader<TraceKey, readonly Score[]>(
+    async (keys) => {
+      const found = await scores.ofTraces(keys);
+      return keys.map((key) => found.get(joinTraceKey(key)) ?? []);
+    },
+    {
+      cache: false,
+      maxBatchSize: MAX_KEYS,
+      batchScheduleFn: (send) => void (waitMs === 0 ? setImmediate(send) : setTimeout(send, waitMs)),
+    },
+  );
+  return {
+    read: async ({ key, existing, existingReadMs }: Pick<TraceTask, 'key' | 'existing' | 'existingReadMs'>) =>
+      monotonicMs() - existingReadMs < RECENT_MS ? existing : loader.load(key),
+  };
+}
+
+/** Creates calls of which at most one per key runs at a time. Callers during that call get its result. */
+export function createSingleFlight<T>() {
+  const running = new Map<string, Promise<T>>();
+  return {
+    run(key: string, call: () => Promise<T>): Promise<T> {
+      const known = running.get(key);
+      if (known !== undefined) {
+        return known;
+      }
+      const flight = call().finally(() => running.delete(key));
+      running.set(key, flight);
+      return flight;
+    },
+  };
+}
+
+/** Part of the time that reads of pasts may take. */
+const READ_SHARE = 0.01;
+
+/** Least and greatest time between two reads, milliseconds. */
+const WAIT_MS = { least: 5_000, most: HOUR_MS };
+
+interface Known {
+  pasts: Promise<ReadonlyMap<string, AgentPast>>;
+  nextMs: number;
+}
+
+/** Pasts of agents, read from the store and kept for a while: a store with few scores is read every 5 s, a large one at most every hour. */
+export class AgentPasts {
+  readonly #store: AgentPastStore;
+  readonly #monotonicMs: () => number;
+  readonly #log: Log;
+  readonly #byScorer = new Map<string, Known>();
+
+  constructor(store: AgentPastStore, env: { readonly monotonicMs: () => number; readonly log: Log }) {
+    this.#store = store;
+    this.#monotonicMs = env.monotonicMs;
+    this.#log = env.log;
+  }
+
+  /** Returns the past of an agent by the rows of a scorer; undefined for a new agent. Throws what the store throws at the first read. */
+  async find(scorer: string, key: AgentKey): Promise<AgentPast | undefined> {
+    const known = this.#byScorer.get(scorer) ?? this.#readFirst(scorer);
+    if (this.#monotonicMs() >= known.nextMs) {
+      this.#refresh(scorer, known);
+    }
+    return (await known.pasts).get(joinAgentKey(key));
+  }
+
+  #readFirst(scorer: string): Known {
+    const known: Known = { pasts: Promise.resolve(new Map()), nextMs: Infinity };
+    known.pasts = this.#read(scorer, known);
+    this.#byScorer.set(scorer, known);
+    known.pasts.catch(() => this.#byScorer.delete(scorer));
+    return known;
+  }
+
+  /** Reads again while the present pasts are still used. */
+  #refresh(scorer: string, known: Known): void {
+    this.#read(scorer, known).then(
+      (pasts) => {
+        known.pasts = Promise.resolve(pasts);
+      },
+      (error: unknown) =>
+        this.#log.warn('the past of agents was not read; ranges and paths stay as they were', {
+          scorer,
+          error: readErrorMessage(error),
+        }),
+    );
+  }
+
+  async #read(scorer: string, known: Known): Promise<ReadonlyMap<string, AgentPast>> {
+    const startedMs = this.#monotonicMs();
+    known.nextMs = Infinity;
+    try {
+      return await this.#store.read((row) => formatScoreName(scorer, row));
+    } finally {
+      const waitMs = (this.#monotonicMs() - startedMs) / READ_SHARE;
+      known.nextMs = this.#monotonicMs() + Math.min(WAIT_MS.most, Math.max(WAIT_MS.least, waitMs));
+    }
+  }
+}
