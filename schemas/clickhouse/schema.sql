@@ -1,6 +1,6 @@
 -- Tables of a store, in the order of a span's way: received, decided, judged, scored, exported, monitored, told. The store keeps the hash
 -- of these statements in its view `schema_version`: another text is another schema. Times to live are those of the default retention;
--- `src/store/schema/retention.ts` changes them.
+-- `src/store/schema/table-settings.ts` changes them.
 
 -- Spans, with the column names and types of the OpenTelemetry Collector's ClickHouse exporter, then columns of ours. Partitioned and
 -- expired by arrival only: a span's own time is data of the sender, any value is kept. `Facts`: the few short attributes that rules

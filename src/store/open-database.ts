@@ -1,22 +1,69 @@
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client';
-import { HOUR_MS, SECOND_MS } from '../domain/durations.ts';
-import { ConfigError, type AppError } from '../domain/errors.ts';
+import {
+  type ClickHouseClient,
+  ClickHouseLogLevel,
+  type ClickHouseSettings,
+  createClient,
+} from '@clickhouse/client';
 import { signalsWith } from '../conventions/agent-signals.ts';
+import { HOUR_MS, SECOND_MS } from '../domain/durations.ts';
+import { type AppError, ConfigError } from '../domain/errors.ts';
 import type { ReadingTerms } from '../domain/trace/span.ts';
-import { signalsFromTheStart } from './spans/agent-signal-sql.ts';
 import type { ReadLimits } from './contracts/store.ts';
 import type { Database, GuestTerms, StreamedRow } from './database.ts';
-import {
-  createDatabaseClient,
-  limitMs,
-  MAX_EXECUTION_TIME_S,
-  type ClientOptions,
-} from './database-client.ts';
-import { sendToReplicas, sendToServer, type Send } from './replicated.ts';
+import { OWN_APPLICATION } from './embedded/engine-request.ts';
+import { type Send, sendToReplicas, sendToServer } from './replicated.ts';
+import { signalsFromTheStart } from './spans/agent-signal-sql.ts';
 import { toLimitedReadError, toStatementError, toStoreError } from './store-error.ts';
-import type { QueryParams } from './query-params.ts';
+import { type QueryParams, toRowJson } from './values.ts';
+
+/** Time limit of the server for one statement, in seconds, for reads and inserts. */
+export const MAX_EXECUTION_TIME_S = 30;
+
+/** Time that the client waits longer than the server's time limit, so that the error of the server is seen, milliseconds. */
+const ANSWER_GRACE_MS = 15_000;
+
+export interface ClientOptions {
+  /** `http://host:port` or `https://…`. */
+  readonly url: string;
+  readonly username: string;
+  readonly password: string;
+  /** Time limit of one statement, milliseconds; default 30 s. */
+  readonly statementLimitMs?: number;
+}
+
+/** Returns the time limit of one statement, milliseconds. */
+export function limitMs({ statementLimitMs = MAX_EXECUTION_TIME_S * SECOND_MS }: ClientOptions): number {
+  return statementLimitMs;
+}
+
+/** Creates a pool of connections without sending a request. Throws a `ConfigError` for a URL that is none. */
+export function createDatabaseClient(
+  options: ClientOptions,
+  maxConnections: number,
+  database: string,
+  requestTimeoutMs = limitMs(options) + ANSWER_GRACE_MS,
+  application = OWN_APPLICATION,
+): ClickHouseClient {
+  try {
+    return createClient({
+      url: options.url,
+      username: options.username,
+      password: options.password,
+      database,
+      application,
+      max_open_connections: maxConnections,
+      request_timeout: requestTimeoutMs,
+      keep_alive: { enabled: true },
+      use_multipart_params_auto: true,
+      json: { stringify: toRowJson },
+      log: { level: ClickHouseLogLevel.OFF },
+    });
+  } catch (error) {
+    throw new ConfigError('store.url: not a URL of a ClickHouse HTTP port (http://host:8123)', {}, error);
+  }
+}
 
 /** Sockets for reads and small writes. Inserts of spans have their own pool, so that neither blocks the other. */
 const MAX_CONNECTIONS = 12;

@@ -4,9 +4,8 @@ import { SCORES } from '../domain/score.ts';
 import { isTime, type Column, type RowOf, type Table } from '../domain/table.ts';
 import { joinTraceKey, type TraceKey } from './contracts/stores.ts';
 import type { Database } from './database.ts';
-import type { QueryParams } from './query-params.ts';
+import { type QueryParams, toDateTime } from './values.ts';
 import { keyParams, splitIntoSlices } from './spans/trace-keys.ts';
-import { toDateTime } from './values.ts';
 
 /** Values of a row, by the names of the columns or of the properties. */
 type Values = Record<string, unknown>;

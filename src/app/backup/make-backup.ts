@@ -89,7 +89,7 @@ async function fill(
   connection: StoreConnection,
   { to, signal, onProgress }: BackupOptions,
 ): Promise<Manifest> {
-  const { openBackupStore } = await import('../../store/backup/backup-store.ts');
+  const { openBackupStore } = await import('../../store/copies/backup-store.ts');
   const store = openBackupStore(connection.options);
   try {
     const { database, schema, nowMs, bytes: needed } = await store.survey();

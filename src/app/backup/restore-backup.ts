@@ -38,7 +38,7 @@ export async function restoreBackup(config: Config, options: RestoreOptions): Pr
   const manifest = await readManifest(from);
   const connection = await connectAlone(config, log, { command: 'restore', signal });
   try {
-    const { openRestoreStore } = await import('../../store/backup/restore-store.ts');
+    const { openRestoreStore } = await import('../../store/copies/restore-store.ts');
     const target = openRestoreStore(connection.options);
     try {
       await target.refuseUsed(manifest);

@@ -1,7 +1,7 @@
 import { readPurgeSecret } from '../../config/purge-key-file.ts';
 import { ConfigError, InvalidInputError, rejectAborted, RequestError } from '../../domain/errors.ts';
 import { createPurgeKey } from '../../purge/purge-key.ts';
-import { readMoved, writeMoved } from '../../store/embedded/moved-file.ts';
+import { readMoved, writeMoved } from '../../store/embedded/data-folder.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Config } from '../config/index.ts';
 import { connectAlone } from '../store/connect-store.ts';
@@ -45,7 +45,7 @@ export async function moveStore(config: Config, options: MoveOptions): Promise<M
   }
   const connection = await connectAlone(config, log, { command: 'move', signal, existing: true });
   try {
-    const { moveTables } = await import('../../store/move-store.ts');
+    const { moveTables } = await import('../../store/copies/move-store.ts');
     const copied = await moveTables(
       connection.options,
       { ...connection.options, ...to, database },

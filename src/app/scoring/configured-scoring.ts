@@ -11,7 +11,7 @@ import { createScoring, type Scoring } from '../../scoring/scoring.ts';
 import type { ScoringStores } from '../../scoring/scoring-stores.ts';
 import type { SessionSettings } from '../../scoring/sessions/session-readiness.ts';
 import type { WatchedTraces } from '../../purge/purged-traces.ts';
-import { countArrivalDays } from '../../store/schema/retention.ts';
+import { countArrivalDays } from '../../store/schema/table-settings.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { MetricWriter } from '../../telemetry/metrics.ts';
 import { JOINER } from './joined-traces.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readServeFile, removeServeFile, type ServeFile } from '../../config/serve-file.ts';
 import { AppError, rejectAborted, StoreUnavailableError, listCauses } from '../../domain/errors.ts';
-import { DEFAULT_PATIENCE_MS, isHeld, pause } from '../../store/embedded/ownership/claim-directory.ts';
+import { DEFAULT_PATIENCE_MS, isHeld, pause } from '../../store/embedded/claim-directory.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isObject } from '../../domain/unknown-values.ts';
 

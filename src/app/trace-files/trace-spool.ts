@@ -7,7 +7,7 @@ import {
   type Span,
   type TraceData,
 } from '../../domain/trace/span.ts';
-import { loadSqlite } from '../../store/embedded/ownership/load-sqlite.ts';
+import { loadSqlite } from '../../store/embedded/file-lock.ts';
 
 /** Memory for pages of the spool; what is beyond lies on disk, bytes. */
 const CACHE_BYTES = 32 * MIB;

@@ -1,5 +1,11 @@
-import { findTrace, readActivity, toActivity, type ActivityRow } from '../spans/activity.ts';
-import { readArrivals, readClock } from '../spans/arrivals.ts';
+import {
+  type ActivityRow,
+  findTrace,
+  readActivity,
+  readArrivals,
+  readClock,
+  toActivity,
+} from '../spans/arrivals.ts';
 import {
   type SpanSource,
   MAX_KEYS,
@@ -21,16 +27,15 @@ import {
 import type { TraceListing } from '../spans/traces-list.ts';
 import { createDiscovery } from './discovery.ts';
 import {
-  readForeignSchema,
   type ForeignSchema,
-  type ForeignTables,
   type ForeignTable,
+  type ForeignTables,
+  readForeignSchema,
 } from './foreign-schema.ts';
-import { foreignTables, foreignParams } from './foreign-tables.ts';
+import { foreignParams, foreignTables, readBounds, type Remembered } from './foreign-tables.ts';
 import { SPAN_KINDS, STATUS_CODES } from '../../domain/trace/span.ts';
 import { KIND, quoteTexts, STATUS, COUNTS, END, agentSpanSql, START, WANTED_TRACES } from './foreign-rows.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
-import { type Remembered, readBounds } from './trace-bounds.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
 
 const HOUR_NS = 3_600_000_000_000n;

@@ -1,5 +1,5 @@
 import type { Database } from '../database.ts';
-import type { QueryParams } from '../query-params.ts';
+import type { QueryParams } from '../values.ts';
 import { readPurgeTables } from './purge-tables.ts';
 
 /** Adds items to a job. The statement selects Tenant and Id, and has the parameter `jobId`. */

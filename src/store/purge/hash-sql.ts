@@ -1,5 +1,5 @@
 import type { PurgeHashKey } from '../contracts/purge.ts';
-import type { QueryParams } from '../query-params.ts';
+import type { QueryParams } from '../values.ts';
 
 /** Returns SQL for the hash of an id (`PurgeKey.compute`). It needs `hashParams`. The arguments are SQL expressions. */
 export function hashSql(kind: string, tenant: string, id: string): string {

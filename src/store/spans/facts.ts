@@ -12,7 +12,7 @@ import { readErrorHalt } from '../../domain/trace/halt.ts';
 import { OWN_SCOPE } from '../../domain/trace/span.ts';
 import { joinTraceKey, type TraceFacts, type TraceKey } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
-import type { QueryParams } from '../query-params.ts';
+import type { QueryParams } from '../values.ts';
 import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
 

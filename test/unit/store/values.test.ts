@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { currentDays, listExpiries } from '../../../src/store/schema/retention.ts';
+import { currentDays, listExpiries } from '../../../src/store/schema/table-settings.ts';
 import { toNanos } from '../../../src/store/spans/trace-starts.ts';
 import { toDateTime, toRowJson } from '../../../src/store/values.ts';
 

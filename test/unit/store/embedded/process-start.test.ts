@@ -1,11 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  hasEnded,
-  markProcess,
-  readProcessStart,
-} from '../../../../src/store/embedded/ownership/process-start.ts';
+import { hasEnded, markProcess, readProcessStart } from '../../../../src/store/embedded/processes.ts';
 
 const [machine = '', ownPid = '', ownStart = ''] = markProcess().split(' ');
 const children: ChildProcess[] = [];

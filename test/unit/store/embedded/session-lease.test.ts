@@ -1,8 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { ChdbResult, ChdbSession } from '../../../../src/store/embedded/sessions/chdb-session.ts';
+import {
+  type ChdbResult,
+  type ChdbSession,
+  SessionPool,
+} from '../../../../src/store/embedded/session-pool.ts';
 import type { EngineRequest } from '../../../../src/store/embedded/engine-request.ts';
-import { leasePooled } from '../../../../src/store/embedded/sessions/session-lease.ts';
-import { SessionPool } from '../../../../src/store/embedded/sessions/session-pool.ts';
+import { leasePooled } from '../../../../src/store/embedded/statement-runner.ts';
 import { parseStatement } from '../../../../src/store/embedded/sql-statement.ts';
 
 const never = new AbortController().signal;

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ChdbSession } from '../../../../src/store/embedded/sessions/chdb-session.ts';
-import { SessionPool } from '../../../../src/store/embedded/sessions/session-pool.ts';
+import { type ChdbSession, SessionPool } from '../../../../src/store/embedded/session-pool.ts';
 
 function fakes(): { open: () => ChdbSession; opened: number; closed: number } {
   const counts = {

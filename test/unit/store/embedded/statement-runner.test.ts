@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { ChdbResult, ChdbSession } from '../../../../src/store/embedded/sessions/chdb-session.ts';
-import { runLent, type Query } from '../../../../src/store/embedded/statement-runner.ts';
+import type { ChdbResult, ChdbSession } from '../../../../src/store/embedded/session-pool.ts';
+import { type Query, runLent } from '../../../../src/store/embedded/statement-runner.ts';
 
 const NOTHING: ChdbResult = { elapsed: 0, rowsRead: 0, bytesRead: 0, bytes: () => new Uint8Array() };
 const QUERY: Query = {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Database } from '../../../../src/store/database.ts';
-import type { QueryParams } from '../../../../src/store/query-params.ts';
+import type { QueryParams } from '../../../../src/store/values.ts';
 import { createDiscovery } from '../../../../src/store/foreign/discovery.ts';
 import type { ForeignSchema } from '../../../../src/store/foreign/foreign-schema.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { FACT_KEYS } from '../../../../src/conventions/fact-keys.ts';
-import { applyFactKeys, FACTS_COLUMN } from '../../../../src/store/schema/facts-column.ts';
+import { applyFactKeys, FACTS_COLUMN } from '../../../../src/store/schema/schema.ts';
 
 test.each([
   ['has every key', FACTS_COLUMN, 0],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { StoreRejectedError, StoreUnavailableError } from '../../../../src/domain/errors.ts';
-import { applyMergeSettings } from '../../../../src/store/schema/merge-settings.ts';
+import { applyMergeSettings } from '../../../../src/store/schema/table-settings.ts';
 
 const NO_TABLES: ReadonlyMap<string, string> = new Map();
 

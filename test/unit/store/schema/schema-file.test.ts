@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { signalNamesSql } from '../../../../src/store/spans/agent-signal-sql.ts';
-import { readSchema, schemaFile, splitStatements } from '../../../../src/store/schema/schema-file.ts';
+import { readSchema, schemaFile, splitStatements } from '../../../../src/store/schema/schema.ts';
 
 const { statements } = readSchema();
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { rememberClock } from '../../../../src/store/spans/remembered-clock.ts';
+import { rememberClock } from '../../../../src/store/spans/own-spans.ts';
 
 const START_MS = 1_800_000_000_000;
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { TraceActivity } from '../../../../src/store/contracts/stores.ts';
-import { createSeenMemory, seenParams } from '../../../../src/store/spans/seen.ts';
+import { createSeenMemory, seenParams } from '../../../../src/store/spans/span-tables.ts';
 import type { Database } from '../../../../src/store/database.ts';
 
 const SECOND_MS = 1_000;

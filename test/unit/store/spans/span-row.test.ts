@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { toLog } from '../../../../src/store/spans/span-row.ts';
+import { toLog } from '../../../../src/store/spans/read-traces.ts';
 
 /** A row of otel_logs in the order in which it is read. */
 function logRow(eventName: string, attributes: Record<string, string>): unknown[] {

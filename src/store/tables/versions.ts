@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import { TupleParam } from '@clickhouse/client';
+import type { RuleVersion, RuleVersionStore } from '../contracts/stores.ts';
+import {
+  joinVersionKey,
+  type VersionKey,
+  type VersionSample,
+  type VersionSampleStore,
+} from '../contracts/version-samples.ts';
+import type { Database } from '../database.ts';
+import { splitIntoSlices } from '../spans/trace-keys.ts';
+import { toDateTime } from '../values.ts';
+
+interface RuleVersionRow {
+  rule: string;
+  version: string;
+  activeFrom: string;
+  probability: number;
+  definition: string;
+}
+
+/** Creates the store of rule versions and their first moments. Writing a version again keeps its first moment. */
+export function createRuleVersionStore(database: Database): RuleVersionStore {
+  return {
+    list: () => listVersions(database),
+    record: (version) => database.insertRows('rule_versions', [toRow(version)]),
+  };
+}
+
+async function listVersions(database: Database): Promise<RuleVersion[]> {
+  const rows = await database.rows<RuleVersionRow>(
+    `SELECT Rule AS rule, Version AS version, toUnixTimestamp64Milli(min(ActiveFrom)) AS activeFrom,
+       any(Probability) AS probability, any(Definition) AS definition
+     FROM rule_versions GROUP BY Rule, Version ORDER BY activeFrom, rule, version`,
+  );
+  return rows.map((row) => ({
+    rule: row.rule,
+    version: row.version,
+    activeFromMs: Number(row.activeFrom),
+    probability: row.probability,
+    definition: JSON.parse(row.definition) as unknown,
+  }));
+}
+
+function toRow(version: RuleVersion): object {
+  return {
+    Rule: version.rule,
+    Version: version.version,
+    ActiveFrom: toDateTime(version.activeFromMs),
+    Probability: version.probability,
+    Definition: JSON.stringify(version.definition ?? null),
+  };
+}
+
+/** Creates the store of the first targets of each version. */
+export function createVersionSampleStore(database: Database): VersionSampleStore {
+  return {
+    read: (keys) => readSamples(database, keys),
+    append: (key, known, added) => appendTargets(database, key, known, added),
+    findInUse: (asks) => findInUse(database, asks),
+  };
+}
+
+const KEY_COLUMNS = `Tenant AS tenant, Rule AS rule, ServiceName AS service, Agent AS agent,
+  ServiceVersion AS serviceVersion, AgentVersion AS agentVersion`;
+
+const KEYS = '{keys:Array(Tuple(String, String, String, String, String, String))}';
+
+type SampleRow = VersionKey & { readonly slots: number; readonly targets: string[] };
+
+/** Reads the choices. Two rows of one slot are possible after a pause of a process; the first one counts. */
+async function readSamples(
+  database: Database,
+  keys: readonly VersionKey[],
+): Promise<Map<string, VersionSample>> {
+  const found = new Map<string, VersionSample>();
+  for (const slice of splitIntoSlices(keys)) {
+    const rows = await database.rows<SampleRow>(
+      `SELECT tenant, rule, service, agent, serviceVersion, agentVersion,
+         argMin(most, slot) AS slots, groupArrayIf(target, slot > 0) AS targets
+       FROM (
+         SELECT ${KEY_COLUMNS}, Slot AS slot, argMin(Slots, (ChosenAt, TargetHash)) AS most,
+           argMin(TargetHash, (ChosenAt, TargetHash)) AS target
+         FROM version_samples
+         WHERE (Tenant, Rule, ServiceName, Agent, ServiceVersion, AgentVersion) IN ${KEYS}
+         GROUP BY tenant, rule, service, agent, serviceVersion, agentVersion, slot
+         ORDER BY slot)
+       GROUP BY tenant, rule, service, agent, serviceVersion, agentVersion`,
+      { keys: slice.map((key) => new TupleParam(listParts(key))) },
+    );
+    for (const { slots, targets, ...key } of rows) {
+      found.set(joinVersionKey(key), { slots, targets: targets.slice(0, slots) });
+    }
+  }
+  return found;
+}
+
+/**
+ * Inserts under a token that only one insert can have: it names the version and the number of rows before. The store ignores the
+ * inserts of all others.
+ */
+async function appendTargets(
+  database: Database,
+  key: VersionKey,
+  known: number,
+  { slots, targets }: VersionSample,
+): Promise<void> {
+  const columns = {
+    Tenant: key.tenant,
+    Rule: key.rule,
+    ServiceName: key.service,
+    Agent: key.agent,
+    ServiceVersion: key.serviceVersion,
+    AgentVersion: key.agentVersion,
+    Slots: slots,
+  };
+  const rows =
+    slots === 0
+      ? [{ ...columns, Slot: 0, TargetHash: '' }]
+      : targets.map((TargetHash, index) => ({ ...columns, Slot: known + index + 1, TargetHash }));
+  const token = createHash('sha256')
+    .update(`${joinVersionKey(key)} ${known}`)
+    .digest('hex');
+  await database.insertRows('version_samples', rows, token);
+}
+
+async function findInUse(
+  database: Database,
+  asks: readonly { readonly key: VersionKey; readonly beforeMs: number }[],
+): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (const { key, beforeMs } of asks) {
+    const rows = await database.rows<{ known: number }>(
+      `SELECT 1 AS known FROM runs
+       WHERE Tenant = {tenant:String} AND ServiceName = {service:String} AND ServiceVersion = {serviceVersion:String}
+         AND (AgentVersion = {agentVersion:String} OR {agentVersion:String} = '')
+         AND EvidenceUntil < fromUnixTimestamp64Milli({before:Int64})
+       LIMIT 1`,
+      { ...key, before: Math.trunc(beforeMs) },
+    );
+    if (rows.length > 0) {
+      found.add(joinVersionKey(key));
+    }
+  }
+  return found;
+}
+
+function listParts(key: VersionKey): string[] {
+  return [key.tenant, key.rule, key.service, key.agent, key.serviceVersion, key.agentVersion];
+}
