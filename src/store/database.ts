@@ -16,9 +16,9 @@ export interface Database {
   readonly signals: AgentSignals;
   /** Signals that mark arrivals of agents; replaced once the stored signals have been read. */
   agentSignals: KnownSignals;
-  /** Returns rows as objects; 64-bit integers are strings. */
+  /** Returns rows as objects. A statement writes integers beyond 2^53 as texts (`toString`). */
   rows<Row>(sql: string, params?: QueryParams): Promise<Row[]>;
-  /** Streams rows as arrays of columns, in batches as they arrive. */
+  /** Streams rows as arrays of columns, in batches as they arrive; 64-bit integers are texts. */
   stream(sql: string, params?: QueryParams): AsyncIterable<StreamedRow[]>;
   /** Streams the result of a statement that names its own format. Fails before the first byte, or not at all. */
   bytes(sql: string, params: QueryParams): AsyncIterable<Uint8Array>;

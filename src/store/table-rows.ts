@@ -1,4 +1,5 @@
 import { decisionVersion, DECISIONS } from '../domain/decision.ts';
+import { JUDGE_CALLS } from '../domain/judge-call.ts';
 import { runVersion, RUNS } from '../domain/run-record.ts';
 import { SCORES } from '../domain/score.ts';
 import { isTime, type Column, type RowOf, type Table } from '../domain/table.ts';
@@ -96,7 +97,7 @@ function codecOf(column: Column, name: string): Codec {
   const { type, isList = false, isOptional = false } = column;
   if (isTime(column)) {
     return {
-      select: asNumber(`toUnixTimestamp64Milli(${name})`),
+      select: `toUnixTimestamp64Milli(${name})`,
       encode: (ms) => (ms === null ? null : toDateTime(ms as number)),
     };
   }
@@ -106,9 +107,6 @@ function codecOf(column: Column, name: string): Codec {
       decode: (json) => (json === '' ? [] : (JSON.parse(json as string) as unknown)),
       encode: (list) => ((list as unknown[]).length === 0 ? '' : JSON.stringify(list)),
     };
-  }
-  if (type.includes('UInt64')) {
-    return { select: asNumber(name) };
   }
   if (type === 'UInt8') {
     return { select: `toBool(${name})`, encode: (flag) => (flag === true ? 1 : 0) };
@@ -122,11 +120,6 @@ function codecOf(column: Column, name: string): Codec {
     : { select: name };
 }
 
-/** Returns SQL for a 64-bit integer as a number: JSON would have it as a text. */
-function asNumber(integer: string): string {
-  return `toFloat64(${integer})`;
-}
-
 /** Rows of `scores`; the store computes their version. */
 export const scoreRows = createTableRows(SCORES);
 
@@ -135,3 +128,6 @@ export const decisionRows = createTableRows(DECISIONS, decisionVersion);
 
 /** Rows of `runs`. */
 export const runRows = createTableRows(RUNS, runVersion);
+
+/** Rows of `judge_calls`. */
+export const judgeCallRows = createTableRows(JUDGE_CALLS);

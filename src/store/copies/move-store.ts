@@ -116,8 +116,8 @@ async function setExpiry(target: Database, change: 'STOP' | 'START'): Promise<vo
 }
 
 async function readNow({ outside }: Database): Promise<number> {
-  const [row] = await outside.rows<{ now: string }>('SELECT toUnixTimestamp64Milli(now64(3)) AS now');
-  return Number(row?.now);
+  const [row] = await outside.rows<{ now: number }>('SELECT toUnixTimestamp64Milli(now64(3)) AS now');
+  return row?.now ?? Number.NaN;
 }
 
 /** Columns with the day of a row: stamps of the store. */
@@ -142,7 +142,7 @@ interface ColumnRow {
 interface Range {
   readonly day: string;
   readonly beginning: string;
-  readonly amount: string;
+  readonly amount: number;
   /** Sum of hashes: an older version of a row differs from the current one. */
   readonly checksum: string;
 }
@@ -193,7 +193,7 @@ export async function copyTable(
         }
         // Another token each time: a range that was deleted is inserted again.
         await target.insertBody(`INSERT INTO ${table} (${plan.columns}) FORMAT Native`, chunks, randomUUID());
-        copied += Number(range.amount);
+        copied += range.amount;
       }
     }
   }
@@ -249,7 +249,7 @@ function isComparable({ type, isKey }: ColumnRow): boolean {
 
 /** Chooses so many hexadecimal digits that a range is about as large as one copy. */
 async function chooseLength(source: Database, table: string, day: string): Promise<number> {
-  const [size] = await source.rows<{ rowBytes: number; amount: string }>(
+  const [size] = await source.rows<{ rowBytes: number; amount: number }>(
     `SELECT max(amount) AS amount, (
          SELECT sum(data_uncompressed_bytes) / greatest(sum(rows), 1) FROM system.parts
          WHERE database = currentDatabase() AND table = {table:String} AND active) AS rowBytes
@@ -260,8 +260,5 @@ async function chooseLength(source: Database, table: string, day: string): Promi
     MOST_ROWS,
     Math.max(FEWEST_ROWS, RANGE_BYTES / Math.max(1, size?.rowBytes ?? 0)),
   );
-  return Math.max(
-    0,
-    Math.ceil(Math.log(Math.max(1, Number(size?.amount ?? 0)) / rowsPerRange) / Math.log(16)),
-  );
+  return Math.max(0, Math.ceil(Math.log(Math.max(1, size?.amount ?? 0) / rowsPerRange) / Math.log(16)));
 }

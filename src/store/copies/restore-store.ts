@@ -72,9 +72,9 @@ async function load(
     await database.command(
       `RESTORE TABLE ${copied} SETTINGS create_table = 0, allow_different_table_def = 1`,
     );
-    const [found] = await database.rows<{ amount: string }>(`SELECT count() AS amount FROM ${table}`);
+    const [found] = await database.rows<{ amount: number }>(`SELECT count() AS amount FROM ${table}`);
     const expected = source.tables[table]?.rows;
-    if (Number(found?.amount) !== expected) {
+    if (found?.amount !== expected) {
       throw new StoreRejectedError(
         `the table ${table} of the backup is damaged: it has ${found?.amount} rows, but backup.json says ${expected}; restore another backup`,
         { table },
@@ -107,7 +107,7 @@ const LOST = `SELECT decided.*, names FROM (
  * become `failed`, because nobody tries them again. Returns their number.
  */
 async function reopenLostScores(database: Database): Promise<number> {
-  const [found] = await database.rows<{ lost: string }>(`SELECT count() AS lost FROM (${LOST})`);
+  const [found] = await database.rows<{ lost: number }>(`SELECT count() AS lost FROM (${LOST})`);
   await database.insertSelected(
     `INSERT INTO decisions SELECT * EXCEPT names REPLACE (
        if(${IS_LIVE}, 'deferred', 'failed') AS Status,
@@ -119,5 +119,5 @@ async function reopenLostScores(database: Database): Promise<number> {
      FROM (${LOST})`,
     {},
   );
-  return Number(found?.lost ?? 0);
+  return found?.lost ?? 0;
 }

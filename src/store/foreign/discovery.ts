@@ -9,7 +9,7 @@ import {
   isMissingTable,
 } from './foreign-schema.ts';
 import { readClock } from '../spans/arrivals.ts';
-import { fromMillis, toDateTime } from '../values.ts';
+import { toDateTime } from '../values.ts';
 
 /** Range of every search, milliseconds; most spans arrive seconds after their end. */
 const NEAR_MS = 60_000;
@@ -99,12 +99,12 @@ class TableSearch implements Discovery {
   }
 
   async #begin(nowMs: number): Promise<Position> {
-    const [row] = await this.#database.rows<{ until: string; searches: string }>(
+    const [row] = await this.#database.rows<{ until: number; searches: number }>(
       `SELECT toUnixTimestamp64Milli(max(PolledUntil)) AS until, count() AS searches FROM polled_tables
        WHERE Source = {source:String}`,
       { source: this.#tables.traces },
     );
-    const until = Number(row?.searches ?? 0) === 0 ? null : fromMillis(row?.until ?? null);
+    const until = row === undefined || row.searches === 0 ? null : row.until;
     const doneMs = Math.min(until ?? nowMs, nowMs);
     return { doneMs, keptMs: doneMs, fresh: until === null, searched: false };
   }

@@ -152,21 +152,20 @@ function describeSchema(tables: ForeignTables, { traces, logs, lookup }: Foreign
 }
 
 /** Finds the words for status and kind of spans that no reading knows. An absent word counts as unset. */
-async function readUnknownWords(database: Database, { name }: ForeignTable): Promise<UnknownWord[]> {
+function readUnknownWords(database: Database, { name }: ForeignTable): Promise<UnknownWord[]> {
   const columns = [
     ['StatusCode', STATUS, STATUS_CODES],
     ['SpanKind', KIND, SPAN_KINDS],
   ] as const;
   const queries = columns.map(
-    ([column, read, known]) => `(SELECT '${column}' AS column, ${read} AS word, toString(count()) AS rows
+    ([column, read, known]) => `(SELECT '${column}' AS column, ${read} AS word, count() AS rows
       FROM ${name} AS origin GROUP BY word HAVING word NOT IN ${quoteTexts(['', ...known])}
       ORDER BY count() DESC, word LIMIT ${MAX_WORDS})`,
   );
-  const rows = await database.rows<Record<keyof UnknownWord, string>>(
-    `SELECT * FROM (${queries.join(' UNION ALL ')}) ORDER BY column DESC, toUInt64(rows) DESC, word
+  return database.rows(
+    `SELECT * FROM (${queries.join(' UNION ALL ')}) ORDER BY column DESC, rows DESC, word
       SETTINGS max_rows_to_read = ${MAX_ROWS}, read_overflow_mode = 'break'`,
   );
-  return rows.map(({ column, word, rows: count }) => ({ column, word, rows: Number(count) }));
 }
 
 /** Traces by their last end, newest first: the table has no arrivals. */
@@ -272,13 +271,13 @@ async function readForeignActivity(
     const bounds = await readBounds(database, schema.lookup, { keys: slice, activities: [] });
     const rows = await database.rows<ActivityRow>(
       `SELECT '' AS tenant, origin.TraceId AS traceId,
-         intDiv(least(min(${END}), toUnixTimestamp64Nano(now64(9))), 1000000) AS firstArrival,
-         intDiv(least(max(${END}), toUnixTimestamp64Nano(now64(9))), 1000000) AS lastArrival,
-         min(${START}) AS firstStart,
-         max(${END}) AS lastEnd,
-         max(origin.ParentSpanId = '') AS rootSeen,
-         max(${agentSpanSql(schema.traces, database.signals)}) AS agentSeen,
-         max(${STATUS} = 'Error') AS errorSeen
+         intDiv(least(min(${END}), toUnixTimestamp64Nano(now64(9))), 1000000) AS firstArrivalMs,
+         intDiv(least(max(${END}), toUnixTimestamp64Nano(now64(9))), 1000000) AS lastArrivalMs,
+         toString(min(${START})) AS firstStart,
+         toString(max(${END})) AS lastEnd,
+         toBool(max(origin.ParentSpanId = '')) AS rootSeen,
+         toBool(max(${agentSpanSql(schema.traces, database.signals)})) AS agentSeen,
+         toBool(max(${STATUS} = 'Error')) AS errorSeen
        FROM ${schema.traces.name} AS origin
        WHERE ${WANTED_TRACES} AND ${COUNTS}
        GROUP BY origin.TraceId`,
@@ -312,13 +311,13 @@ function foreignStarts(
     const windowEndNs = fromNs + widthNs < endNs ? fromNs + widthNs : endNs;
     const { traces } = await schema();
     const found = await database.rows<StartCandidate>(
-      `SELECT min(${START}) AS start, origin.TraceId AS traceId, '' AS tenant
+      `SELECT min(${START}) AS first, toString(first) AS start, origin.TraceId AS traceId, '' AS tenant
        FROM ${traces.name} AS origin
        WHERE origin.Timestamp >= fromUnixTimestamp64Nano({from:Int64})
          AND origin.Timestamp < fromUnixTimestamp64Nano({to:Int64}) AND ${COUNTS}
        GROUP BY traceId
-       HAVING (start, traceId) > ({from:Int64}, {afterTrace:String})
-       ORDER BY start, traceId
+       HAVING (first, traceId) > ({from:Int64}, {afterTrace:String})
+       ORDER BY first, traceId
        LIMIT {most:UInt32}`,
       { from: String(fromNs), to: String(windowEndNs), afterTrace: after.traceId, most },
     );
@@ -345,12 +344,12 @@ async function countForeign(
   if ((tenant ?? '') !== '') {
     return 0;
   }
-  const [row] = await database.rows<{ traces: string }>(
+  const [row] = await database.rows<{ traces: number }>(
     `SELECT uniq(origin.TraceId) AS traces FROM ${traces.name} AS origin
      WHERE origin.Timestamp >= fromUnixTimestamp64Nano({from:Int64})
        AND origin.Timestamp < fromUnixTimestamp64Nano({to:Int64}) AND ${COUNTS}
      SETTINGS timeout_overflow_mode = 'break'`,
     { from: toNanos(fromMs), to: toNanos(toMs) },
   );
-  return Number(row?.traces ?? 0);
+  return row?.traces ?? 0;
 }

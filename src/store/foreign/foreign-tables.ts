@@ -184,12 +184,12 @@ async function lookUp(
   keys: readonly TraceKey[],
 ): Promise<TimeBounds | null> {
   const traceIds = [...new Set(keys.map((key) => key.traceId))];
-  const [row] = await database.rows<{ from: number; to: number; traces: string }>(
+  const [row] = await database.rows<{ from: number; to: number; traces: number }>(
     `SELECT toUnixTimestamp(min(Start)) AS from, toUnixTimestamp(max(End)) AS to, uniqExact(TraceId) AS traces
      FROM ${lookup} WHERE TraceId IN {traceIds:Array(String)}`,
     { traceIds },
   );
-  return row === undefined || Number(row.traces) < traceIds.length
+  return row === undefined || row.traces < traceIds.length
     ? null
     : { from: BigInt(row.from) * SECOND, to: (BigInt(row.to) + 1n) * SECOND };
 }

@@ -12,7 +12,7 @@ export async function collectBuried(
   const params = { jobId, since: toDateTime(sinceMs), ...hashParams(key) };
   const buried = (kind: string) => `SELECT Hash FROM tombstones WHERE Kind = '${kind}'`;
   const [count] = await database.rows<{ tombstones: string }>('SELECT count() AS tombstones FROM tombstones');
-  if (count === undefined || count.tombstones === '0') {
+  if (count === undefined || Number(count.tombstones) === 0) {
     return;
   }
   for (const table of await listTraceTables(database)) {

@@ -33,7 +33,7 @@ export async function waitForMutations(
        WHERE database = {name:String} AND table IN {tables:Array(String)} AND NOT is_done`,
       { name, tables: [...tables] },
     );
-    if (row === undefined || row.open === '0' || signal?.aborted === true) {
+    if (row === undefined || Number(row.open) === 0 || signal?.aborted === true) {
       return;
     }
     if (row.fault !== '') {

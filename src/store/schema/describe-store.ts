@@ -12,18 +12,16 @@ const STAMPS = [
 ] as const;
 
 /** Finds the tables that have rows ahead of the store's clock. */
-export async function readAheadRows(database: Database): Promise<AheadRows[]> {
+export function readAheadRows(database: Database): Promise<AheadRows[]> {
   const queries = STAMPS.map(
     ([table, stamp]) =>
       `SELECT '${table}' AS table, toUInt32(count()) AS rows,
          toUnixTimestamp64Milli(toDateTime64(max(${stamp}), 3)) - toUnixTimestamp64Milli(now64(3)) AS aheadMs
        FROM ${table} WHERE ${stamp} > now64(3) + toIntervalMillisecond({ahead:UInt32})`,
   );
-  const rows = await database.rows<{ table: string; rows: number; aheadMs: string }>(
-    `SELECT * FROM (${queries.join(' UNION ALL ')}) WHERE rows > 0 ORDER BY table`,
-    { ahead: AHEAD_MS },
-  );
-  return rows.map((row) => ({ ...row, aheadMs: Number(row.aheadMs) }));
+  return database.rows(`SELECT * FROM (${queries.join(' UNION ALL ')}) WHERE rows > 0 ORDER BY table`, {
+    ahead: AHEAD_MS,
+  });
 }
 
 /** Time over which the pace is measured, milliseconds. */
@@ -32,7 +30,7 @@ const PACE_MS = MINUTE_MS;
 /** Reads what arrived in the last minute, by tables in the order of arrival. */
 export async function readStorePace(database: Database, tenant: string | undefined): Promise<StorePace> {
   const ofTenant = tenant === undefined ? '' : 'AND Tenant = {tenant:String}';
-  const [row] = await database.rows<{ version: string; spans: string; scores: string }>(
+  const [row] = await database.rows<{ version: string; spans: number; scores: number }>(
     `SELECT version() AS version,
        (SELECT sum(length(SpanIds)) FROM trace_arrivals
         WHERE ArrivedAt >= now64(9) - toIntervalMillisecond(${PACE_MS}) ${ofTenant}) AS spans,
@@ -40,7 +38,7 @@ export async function readStorePace(database: Database, tenant: string | undefin
         WHERE WrittenAt >= now64(3) - toIntervalMillisecond(${PACE_MS}) ${ofTenant}) AS scores`,
     { tenant: tenant ?? '' },
   );
-  const perSecond = (count: string | undefined) => Number(count ?? 0) / (PACE_MS / SECOND_MS);
+  const perSecond = (count = 0) => count / (PACE_MS / SECOND_MS);
   return {
     version: row?.version ?? '',
     spansPerSecond: perSecond(row?.spans),
@@ -53,14 +51,14 @@ export async function readStorePace(database: Database, tenant: string | undefin
  * of the one that answers.
  */
 export async function readStoreSize(database: Database): Promise<StoreSize> {
-  const parts = await database.rows<{ table: string; bytes: string; amount: string }>(
+  const parts = await database.rows<{ table: string; bytes: number; amount: number }>(
     `SELECT table, sum(bytes_on_disk) AS bytes, sum(rows) AS amount FROM system.parts
      WHERE database = {name:String} AND active GROUP BY table`,
     { name: database.name },
   );
-  const computeRows = (asked: string) => Number(parts.find(({ table }) => table === asked)?.amount ?? 0);
+  const computeRows = (asked: string) => parts.find(({ table }) => table === asked)?.amount ?? 0;
   return {
-    bytes: parts.reduce((sum, { bytes }) => sum + Number(bytes), 0),
+    bytes: parts.reduce((sum, { bytes }) => sum + bytes, 0),
     rows: {
       spans: computeRows('otel_traces'),
       scores: computeRows('scores'),

@@ -3,68 +3,40 @@ import type { Database } from '../database.ts';
 import { agentSeenSql, knownLateSql } from './agent-signal-sql.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
 
-interface ArrivalRow {
-  tenant: string;
-  traceId: string;
-  first: string;
-  last: string;
-  spanIds: string[];
-  parentIds: string[];
-  rootSeen: number;
-  agentSeen: number;
-}
-
 /** The store's clock, Unix milliseconds. */
 export async function readClock(database: Database): Promise<number> {
-  const [row] = await database.rows<{ now: string }>('SELECT toUnixTimestamp64Milli(now64(3)) AS now');
-  return Number(row?.now);
+  const [row] = await database.rows<{ now: number }>('SELECT toUnixTimestamp64Milli(now64(3)) AS now');
+  return row?.now ?? Number.NaN;
 }
 
 /**
  * Reads the arrivals in [fromMs, toMs), grouped by trace. An insert may become visible after one with a later stamp: read
  * ranges that overlap by more than the longest insert.
  */
-export async function readArrivals(database: Database, fromMs: number, toMs: number): Promise<Arrival[]> {
-  const rows = await database.rows<ArrivalRow>(
+export function readArrivals(database: Database, fromMs: number, toMs: number): Promise<Arrival[]> {
+  return database.rows(
     `SELECT
        Tenant AS tenant,
        TraceId AS traceId,
-       toUnixTimestamp64Milli(min(ArrivedAt)) AS first,
-       toUnixTimestamp64Milli(max(ArrivedAt)) AS last,
+       toUnixTimestamp64Milli(min(ArrivedAt)) AS firstArrivalMs,
+       toUnixTimestamp64Milli(max(ArrivedAt)) AS lastArrivalMs,
        groupUniqArrayArray(SpanIds) AS spanIds,
        groupUniqArrayArray(ParentIds) AS parentIds,
-       max(RootSeen) AS rootSeen,
-       ${agentSeenSql('groupUniqArrayArray(Signals)', database.agentSignals)} AS agentSeen
+       toBool(max(RootSeen)) AS rootSeen,
+       toBool(${agentSeenSql('groupUniqArrayArray(Signals)', database.agentSignals)}) AS agentSeen
      FROM trace_arrivals
      WHERE ArrivedAt >= fromUnixTimestamp64Milli({from:Int64})
        AND ArrivedAt < fromUnixTimestamp64Milli({to:Int64})
      GROUP BY Tenant, TraceId`,
     { from: Math.trunc(fromMs), to: Math.trunc(toMs) },
   );
-  return rows.map((row) => ({
-    tenant: row.tenant,
-    traceId: row.traceId,
-    firstArrivalMs: Number(row.first),
-    lastArrivalMs: Number(row.last),
-    spanIds: row.spanIds,
-    parentIds: row.parentIds,
-    rootSeen: row.rootSeen === 1,
-    agentSeen: row.agentSeen === 1,
-  }));
 }
 
-export interface ActivityRow {
-  tenant: string;
-  traceId: string;
-  firstArrival: string;
-  lastArrival: string;
-  firstStart: string;
-  lastEnd: string;
-  rootSeen: number;
-  agentSeen: number;
-  knownLate?: number;
-  errorSeen: number;
-}
+/** Activity as it is stored: nanoseconds are texts. */
+export type ActivityRow = Omit<TraceActivity, 'firstStartUnixNano' | 'lastEndUnixNano'> & {
+  readonly firstStart: string;
+  readonly lastEnd: string;
+};
 
 /** Columns of an `ActivityRow`, for `FROM trace_activity … GROUP BY Tenant, TraceId`. Its end is never before its start. */
 export function activityColumns({ agentSignals }: Pick<Database, 'agentSignals'>): string {
@@ -72,29 +44,19 @@ export function activityColumns({ agentSignals }: Pick<Database, 'agentSignals'>
   return `
   Tenant AS tenant,
   TraceId AS traceId,
-  toUnixTimestamp64Milli(min(FirstArrival)) AS firstArrival,
-  toUnixTimestamp64Milli(max(LastArrival)) AS lastArrival,
-  min(FirstStart) AS firstStart,
-  greatest(max(LastEnd), firstStart) AS lastEnd,
-  max(RootSeen) AS rootSeen,
-  ${agentSeenSql(names, agentSignals)} AS agentSeen,
-  ${knownLateSql(names, 'firstArrival', agentSignals)} AS knownLate,
-  max(ErrorSeen) AS errorSeen`;
+  toUnixTimestamp64Milli(min(FirstArrival)) AS firstArrivalMs,
+  toUnixTimestamp64Milli(max(LastArrival)) AS lastArrivalMs,
+  toString(min(FirstStart)) AS firstStart,
+  toString(greatest(max(LastEnd), min(FirstStart))) AS lastEnd,
+  toBool(max(RootSeen)) AS rootSeen,
+  toBool(${agentSeenSql(names, agentSignals)}) AS agentSeen,
+  toBool(${knownLateSql(names, 'firstArrivalMs', agentSignals)}) AS knownLate,
+  toBool(max(ErrorSeen)) AS errorSeen`;
 }
 
-export function toActivity(row: ActivityRow): TraceActivity {
-  return {
-    tenant: row.tenant,
-    traceId: row.traceId,
-    firstArrivalMs: Number(row.firstArrival),
-    lastArrivalMs: Number(row.lastArrival),
-    firstStartUnixNano: BigInt(row.firstStart),
-    lastEndUnixNano: BigInt(row.lastEnd),
-    rootSeen: row.rootSeen === 1,
-    agentSeen: row.agentSeen === 1,
-    ...(row.knownLate === 1 ? { knownLate: true } : {}),
-    errorSeen: row.errorSeen === 1,
-  };
+export function toActivity({ firstStart, lastEnd, knownLate = false, ...row }: ActivityRow): TraceActivity {
+  const times = { firstStartUnixNano: BigInt(firstStart), lastEndUnixNano: BigInt(lastEnd) };
+  return { ...row, ...times, ...(knownLate ? { knownLate } : {}) };
 }
 
 /** Keyed by `joinTraceKey`; traces without activity are absent. */

@@ -20,11 +20,11 @@ export async function readKnownSignals(
   if (table?.result !== 1) {
     return signalsFromTheStart(signals);
   }
-  const rows = await database.rows<{ signal: string; knownFrom: string }>(
+  const rows = await database.rows<{ signal: string; knownFrom: number }>(
     `SELECT Signal AS signal, toUnixTimestamp64Milli(min(KnownFrom)) AS knownFrom
      FROM agent_signals GROUP BY Signal`,
   );
-  const known = new Map(rows.map(({ signal, knownFrom }) => [signal, Number(knownFrom)]));
+  const known = new Map(rows.map(({ signal, knownFrom }) => [signal, knownFrom]));
   const knownFrom = (name: string) => (known.size === 0 ? 0 : (known.get(name) ?? nowMs));
   const times = [...new Set(nameSignals(signals).map(knownFrom))].toSorted((a, b) => a - b);
   const of = (kind: (typeof KINDS)[number], atMs: number) =>

@@ -31,10 +31,10 @@ export function createSpanSink(database: Database): SpanSink {
 
 /** Reads the free space of the disks; of replicas, the space of the one that answers. */
 async function readFreeBytes(database: Database): Promise<number | null> {
-  const [row] = await database.rows<{ free: string; disks: string }>(
-    'SELECT toString(sum(free_space)) AS free, toString(count()) AS disks FROM system.disks',
+  const [row] = await database.rows<{ free: number; disks: number }>(
+    'SELECT sum(free_space) AS free, count() AS disks FROM system.disks',
   );
-  return row === undefined || row.disks === '0' ? null : Number(row.free);
+  return row === undefined || row.disks === 0 ? null : row.free;
 }
 
 /** Checks that the columns exist with the types of the written rows, and that an empty insert succeeds. */

@@ -20,12 +20,11 @@ import {
   joinServices,
   readSummedUntil,
   selectRecentRuns,
-  type StoredCount,
   sumDecisionHours,
 } from './decision-hours.ts';
 import { CANDIDATES, DECIDED, readRanges } from '../tables/decisions.ts';
 import { IS_TURN, SESSION_ACTIVITY } from '../tables/sessions.ts';
-import { fromMillis, type QueryParams } from '../values.ts';
+import type { QueryParams } from '../values.ts';
 
 /** Creates the counts of decisions. */
 export function createCoverageStore(database: Database): CoverageStore {
@@ -65,7 +64,7 @@ async function countDecided(database: Database, query: CoverageQuery): Promise<C
  * Counts decisions in queries of limited size. A row with newer evidence is always current, so the rows since a time are enough, and
  * no FINAL over the table is needed.
  */
-async function countRows(database: Database, query: CoverageQuery): Promise<StoredCount[]> {
+async function countRows(database: Database, query: CoverageQuery): Promise<CoverageRow[]> {
   const { cells, sinceMs, tenant } = query;
   const params = {
     since: sinceMs,
@@ -74,12 +73,12 @@ async function countRows(database: Database, query: CoverageQuery): Promise<Stor
     ...cellParams(cells),
   };
   const source = await chooseSource(database, params.written);
-  const rows: StoredCount[] = [];
+  const rows: CoverageRow[] = [];
   for (const [from, to] of await readPieces(database, query, { params, source })) {
     const piece = `TraceId >= {from:String} ${to === null ? '' : 'AND TraceId < {to:String}'}
       ${tenant === undefined ? '' : OF_TENANT}`;
     rows.push(
-      ...(await database.rows<StoredCount>(countPiece(piece, source, query), {
+      ...(await database.rows<CoverageRow>(countPiece(piece, source, query), {
         ...params,
         from,
         to: to ?? '',
@@ -98,10 +97,10 @@ type Source = 'decisions' | 'decision_arrivals';
 
 /** Chooses the arrivals, which are in the order of time, if they reach back far enough. */
 async function chooseSource(database: Database, sinceMs: number): Promise<Source> {
-  const [row] = await database.rows<{ firstMs: string | null }>(
+  const [row] = await database.rows<{ firstMs: number | null }>(
     'SELECT toUnixTimestamp64Milli(minOrNull(WrittenAt)) AS firstMs FROM decision_arrivals',
   );
-  const firstMs = fromMillis(row?.firstMs ?? null);
+  const firstMs = row?.firstMs ?? null;
   return firstMs !== null && firstMs < sinceMs ? 'decision_arrivals' : 'decisions';
 }
 
@@ -111,11 +110,11 @@ async function readPieces(
   { tenant }: CoverageQuery,
   { params, source }: { readonly params: QueryParams; readonly source: Source },
 ): Promise<[from: string, to: string | null][]> {
-  const [row] = await database.rows<{ decisions: string }>(
+  const [row] = await database.rows<{ decisions: number }>(
     `SELECT count() AS decisions FROM ${source} WHERE ${SINCE} ${tenant === undefined ? '' : OF_TENANT}`,
     params,
   );
-  const pieces = Math.min(MAX_PIECES, Math.ceil(Number(row?.decisions ?? 0) / DECISIONS_PER_QUERY));
+  const pieces = Math.min(MAX_PIECES, Math.ceil((row?.decisions ?? 0) / DECISIONS_PER_QUERY));
   const bound = (piece: number) =>
     Math.round((piece * MAX_PIECES) / pieces)
       .toString(16)
@@ -145,20 +144,16 @@ function countPiece(piece: string, source: Source, query: CoverageQuery): string
 }
 
 /** Adds counts of the same kind, in the order of their names. */
-function addUp(counts: readonly StoredCount[]): CoverageRow[] {
+function addUp(counts: readonly CoverageRow[]): CoverageRow[] {
   const found = new Map<string, CoverageRow>();
-  for (const { rule, scorer, service, status, reason, ...numbers } of counts) {
-    const name = JSON.stringify([rule, scorer, service, status, reason]);
-    const before = found.get(name) ?? { decisions: 0, weight: 0, unweighted: 0 };
+  for (const { decisions, weight, unweighted, ...kind } of counts) {
+    const name = JSON.stringify([kind.rule, kind.scorer, kind.service, kind.status, kind.reason]);
+    const before = found.get(name);
     found.set(name, {
-      rule,
-      scorer,
-      service,
-      status,
-      reason,
-      decisions: before.decisions + Number(numbers.decisions),
-      weight: before.weight + numbers.weight,
-      unweighted: before.unweighted + Number(numbers.unweighted),
+      ...kind,
+      decisions: decisions + (before?.decisions ?? 0),
+      weight: weight + (before?.weight ?? 0),
+      unweighted: unweighted + (before?.unweighted ?? 0),
     });
   }
   return [...found].toSorted(([a], [b]) => compareValues(a, b)).map(([, row]) => row);
@@ -176,17 +171,11 @@ export async function countWaiting(database: Database, query: WaitingQuery): Pro
   for (const { rule, scorer, waiting } of found) {
     const name = JSON.stringify([rule, scorer]);
     const before = counts.get(name)?.waiting ?? 0;
-    counts.set(name, { rule, scorer, waiting: before + Number(waiting) });
+    counts.set(name, { rule, scorer, waiting: before + waiting });
   }
   return [...counts.values()].toSorted(
     (a, b) => compareValues(a.rule, b.rule) || compareValues(a.scorer, b.scorer),
   );
-}
-
-interface WaitingRow {
-  readonly rule: string;
-  readonly scorer: string;
-  readonly waiting: string;
 }
 
 /** A trace counts in the range of its first arrival, once. */
@@ -194,22 +183,22 @@ async function countWaitingTraces(
   database: Database,
   { sinceMs, nowMs, tenant }: WaitingQuery,
   cells: readonly CoveredCell[],
-): Promise<WaitingRow[]> {
+): Promise<WaitingCount[]> {
   if (cells.length === 0) {
     return [];
   }
-  const found: WaitingRow[] = [];
+  const found: WaitingCount[] = [];
   for (const [fromMs, toMs] of await readRanges(database, { sinceMs: Math.max(0, sinceMs), nowMs })) {
-    const rows = await database.rows<WaitingRow>(
+    const rows = await database.rows<WaitingCount>(
       `SELECT cell.1 AS rule, cell.2 AS scorer, count() AS waiting
        FROM (
          SELECT ${activityColumns(database)} FROM trace_activity
          WHERE (Tenant, TraceId) IN (${CANDIDATES}) ${tenant === undefined ? '' : OF_TENANT}
          GROUP BY Tenant, TraceId
-         HAVING agentSeen = 1 AND knownLate = 0 AND firstArrival >= {from:Int64} AND firstArrival < {to:Int64}) AS activity
+         HAVING agentSeen AND NOT knownLate AND firstArrivalMs >= {from:Int64} AND firstArrivalMs < {to:Int64}) AS activity
        LEFT JOIN (${DECIDED}) AS decided ON activity.tenant = decided.tenant AND activity.traceId = decided.traceId
        ARRAY JOIN ${CELLS} AS cell
-       WHERE cell.3 <= activity.firstArrival AND activity.firstArrival < cell.4
+       WHERE cell.3 <= activity.firstArrivalMs AND activity.firstArrivalMs < cell.4
          AND NOT arrayExists(target -> target.1 = cell.1 AND (target.2 >= 0 OR has(target.3, cell.2)), decided.targets)
        GROUP BY rule, scorer`,
       {
@@ -229,12 +218,12 @@ async function countWaitingSessions(
   database: Database,
   { sinceMs, tenant }: WaitingQuery,
   cells: readonly CoveredCell[],
-): Promise<WaitingRow[]> {
+): Promise<WaitingCount[]> {
   if (cells.length === 0) {
     return [];
   }
   const ofTenant = tenant === undefined ? '' : OF_TENANT;
-  return database.rows<WaitingRow>(
+  return database.rows<WaitingCount>(
     `SELECT cell.1 AS rule, cell.2 AS scorer, count() AS waiting
      FROM (
        SELECT ${SESSION_ACTIVITY} FROM runs
@@ -247,7 +236,7 @@ async function countWaitingSessions(
        GROUP BY Tenant, TargetId) AS decided
        ON session.tenant = decided.tenant AND session.targetId = decided.targetId
      ARRAY JOIN ${CELLS} AS cell
-     WHERE cell.3 <= session.last AND session.last < cell.4
+     WHERE cell.3 <= session.lastArrivalMs AND session.lastArrivalMs < cell.4
        AND NOT has(decided.rows, (cell.1, cell.2)) AND NOT has(decided.rows, (cell.1, '${WHOLE_RULE}'))
      GROUP BY rule, scorer`,
     { since: Math.max(0, Math.trunc(sinceMs)), tenant: tenant ?? '', ...cellParams(cells) },

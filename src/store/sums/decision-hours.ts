@@ -143,8 +143,8 @@ export function sumDecisionHours(
     fromMs,
     toMs,
   }: Pick<CoverageQuery, 'tenant' | 'byService'> & { readonly fromMs: number; readonly toMs: number },
-): Promise<StoredCount[]> {
-  return database.rows<StoredCount>(
+): Promise<CoverageRow[]> {
+  return database.rows<CoverageRow>(
     `SELECT Rule AS rule, Scorer AS scorer, ${byService ? 'ServiceName' : "''"} AS service, Status AS status, Reason AS reason,
        sum(Decisions) AS decisions, sum(Weight) AS weight, sum(Unweighted) AS unweighted
      FROM decision_hours FINAL
@@ -153,12 +153,6 @@ export function sumDecisionHours(
      GROUP BY rule, scorer, service, status, reason ${READ_SETTINGS}`,
     { from: fromMs, to: toMs, tenant },
   );
-}
-
-/** Count of decisions as the store gives it. */
-export interface StoredCount extends Omit<CoverageRow, 'decisions' | 'unweighted'> {
-  readonly decisions: string;
-  readonly unweighted: string;
 }
 
 /** SQL for the scorers of the rules over time, as tuples (rule, scorer, from, until), with the parameters of `cellParams`. */

@@ -42,20 +42,20 @@ export function createAggregateReads(database: Database): AggregateReads {
       return rows.map(({ scorer }) => scorer);
     },
     firstWrittenSince: async (sinceMs) => {
-      const [row] = await database.rows<{ atMs: string; n: string }>(
+      const [row] = await database.rows<{ atMs: number; n: number }>(
         `SELECT toUnixTimestamp64Milli(min(WrittenAt)) AS atMs, count() AS n FROM scores
          WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64})`,
         { since: Math.max(0, Math.trunc(sinceMs)) },
       );
-      return row === undefined || row.n === '0' ? null : Number(row.atMs);
+      return row === undefined || row.n === 0 ? null : row.atMs;
     },
     rowsByDay: async (tenant) => {
-      const rows = await database.rows<{ day: number; n: string }>(
+      const rows = await database.rows<{ day: number; n: number }>(
         `SELECT toUInt32(Day) AS day, count() AS n FROM scores
          WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'} GROUP BY Day`,
         { tenant },
       );
-      return new Map(rows.map(({ day, n }) => [day * DAY_MS, Number(n)]));
+      return new Map(rows.map(({ day, n }) => [day * DAY_MS, n]));
     },
     sum: (query) => sumGroups(database, query),
     summarise: (query) => summarise(database, query),
@@ -142,12 +142,12 @@ function groupOf({ by }: SummaryQuery): string {
 
 async function findTopGroups(database: Database, query: SummaryQuery, limit: number) {
   const { rows: from, params } = chooseRows(query);
-  const rows = await database.rows<{ group: string[]; found: string }>(
+  const rows = await database.rows<{ group: string[]; found: number }>(
     `SELECT ${groupOf(query)} AS group, count() OVER () AS found FROM ${from}
      GROUP BY group ORDER BY sum(Scores) DESC, group LIMIT {limit:UInt32} ${READ_SETTINGS}`,
     { ...params, limit },
   );
-  return { groups: rows.map(({ group }) => group), count: Number(rows[0]?.found ?? 0) };
+  return { groups: rows.map(({ group }) => group), count: rows[0]?.found ?? 0 };
 }
 
 /** SQL for the pass line of a row, as a score. */
@@ -182,10 +182,10 @@ function binsOf(rows: string): string {
 }
 
 interface StoredSums {
-  readonly bucketMs: string;
+  readonly bucketMs: number;
   readonly group: string[];
   readonly isWeighted: number;
-  readonly n: string;
+  readonly n: number;
   readonly w: number;
   readonly w2: number;
   readonly total: number;
@@ -270,11 +270,11 @@ function buildSums(rows: [StoredSums, ...StoredSums[]]): SumsRow {
   const [scorer = '', ...values] = group;
   const unweighted = rows.filter(({ isWeighted }) => isWeighted === 0);
   return {
-    bucketMs: Number(bucketMs),
+    bucketMs,
     scorer,
     values,
-    n: rows.reduce((sum, { n }) => sum + Number(n), 0),
-    unweighted: unweighted.reduce((sum, { n }) => sum + Number(n), 0),
+    n: rows.reduce((sum, { n }) => sum + n, 0),
+    unweighted: unweighted.reduce((sum, { n }) => sum + n, 0),
     weight: w,
     effectiveN: w2 > 0 ? (w * w) / w2 : 0,
     mean: w > 0 ? total / w : null,
@@ -295,7 +295,7 @@ async function readHistogram(database: Database, filter: AggregateFilter): Promi
   const { rows, params } = chooseRows(filter);
   const [row, other] = await database.rows<{
     isWeighted: number;
-    n: string;
+    n: number;
     w: number;
     total: number;
     places: number[];
@@ -320,7 +320,7 @@ async function readHistogram(database: Database, filter: AggregateFilter): Promi
     return null;
   }
   return {
-    n: Number(row.n) + Number(other?.n ?? 0),
+    n: row.n + (other?.n ?? 0),
     weight: row.w,
     mean: row.w > 0 ? row.total / row.w : null,
     values: row.places,

@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import { BIN_GROWTH, RANGE_STEPS } from '../../domain/score-bins.ts';
 import type { AggregateStore, TouchedHour } from '../contracts/aggregates/aggregates.ts';
 import type { Database } from '../database.ts';
-import { fromMillis, type QueryParams, toDateTime } from '../values.ts';
+import { type QueryParams, toDateTime } from '../values.ts';
 
 /** Column of each facet, in the tables of aggregates and in `scores`. */
 export const FACET_COLUMNS: Readonly<Record<AggregateFacet, string>> = {
@@ -68,35 +68,20 @@ export function createProgress(
 
 /** Returns the time up to which all written rows are in the aggregates, Unix milliseconds; null before the first pass. */
 export async function readDoneUntil(database: Database, name: string): Promise<number | null> {
-  const [row] = await database.rows<{ atMs: string }>(
+  const [row] = await database.rows<{ atMs: number }>(
     'SELECT toUnixTimestamp64Milli(DoneUntil) AS atMs FROM aggregate_progress FINAL WHERE Name = {name:String}',
     { name },
   );
-  return fromMillis(row?.atMs ?? null);
-}
-
-interface HourRow {
-  readonly tenant: string;
-  readonly hourMs: string;
-  readonly hourRows: string;
+  return row?.atMs ?? null;
 }
 
 /** Lists hours in the order of time. The query gives Tenant, Hour and HourRows. */
-export async function listHours(
-  database: Database,
-  sql: string,
-  params: QueryParams = {},
-): Promise<TouchedHour[]> {
-  const rows = await database.rows<HourRow>(
-    `SELECT Tenant AS tenant, toUnixTimestamp64Milli(Hour) AS hourMs, sum(HourRows) AS hourRows
+export function listHours(database: Database, sql: string, params: QueryParams = {}): Promise<TouchedHour[]> {
+  return database.rows(
+    `SELECT Tenant AS tenant, toUnixTimestamp64Milli(Hour) AS hourMs, sum(HourRows) AS rows
      FROM (${sql}) GROUP BY Tenant, Hour ORDER BY Hour, Tenant`,
     params,
   );
-  return rows.map(({ tenant, hourMs, hourRows }) => ({
-    tenant,
-    hourMs: Number(hourMs),
-    rows: Number(hourRows),
-  }));
 }
 
 /** Start of a bucket of a tenant, Unix milliseconds. */
@@ -210,11 +195,11 @@ const FORMER_HOURS = `
 
 async function listTouched(database: Database, sinceMs: number): Promise<TouchedHour[]> {
   const params = { since: Math.max(0, Math.trunc(sinceMs)) };
-  const [row] = await database.rows<{ replacing: string }>(
+  const [row] = await database.rows<{ replacing: number }>(
     `SELECT count() AS replacing ${REPLACING}`,
     params,
   );
-  const hasReplacing = row !== undefined && row.replacing !== '0';
+  const hasReplacing = (row?.replacing ?? 0) > 0;
   return listHours(database, hasReplacing ? WRITTEN_HOURS + FORMER_HOURS : WRITTEN_HOURS, params);
 }
 

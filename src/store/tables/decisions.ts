@@ -124,11 +124,11 @@ async function readToRepair(database: Database, query: RepairQuery, limit: numbe
 }
 
 async function countToRepair(database: Database, query: RepairQuery): Promise<number> {
-  const [row] = await database.rows<{ decisions: string }>(
+  const [row] = await database.rows<{ decisions: number }>(
     `SELECT count() AS decisions FROM decisions FINAL WHERE ${buildConditions(query)}`,
     buildParams(query),
   );
-  return Number(row?.decisions ?? 0);
+  return row?.decisions ?? 0;
 }
 
 function idColumn({ ofSessions }: Pick<RepairQuery, 'ofSessions'>): string {
@@ -191,13 +191,13 @@ export async function readRanges(
   database: Database,
   { sinceMs, nowMs }: Pick<UndecidedQuery, 'sinceMs' | 'nowMs'>,
 ): Promise<[number, number][]> {
-  const [row] = await database.rows<{ arrivals: string; last: string }>(
+  const [row] = await database.rows<{ arrivals: number; last: number }>(
     `SELECT count() AS arrivals, toUnixTimestamp64Milli(max(ArrivedAt)) AS last FROM trace_arrivals
      WHERE ArrivedAt >= fromUnixTimestamp64Milli({since:Int64})`,
     { since: Math.trunc(sinceMs) },
   );
-  const end = Math.max(nowMs, Number(row?.last ?? 0)) + 1;
-  const pieces = Math.max(1, Math.ceil(Number(row?.arrivals ?? 0) / ARRIVALS_PER_QUERY));
+  const end = Math.max(nowMs, row?.last ?? 0) + 1;
+  const pieces = Math.max(1, Math.ceil((row?.arrivals ?? 0) / ARRIVALS_PER_QUERY));
   const step = Math.max(1, Math.ceil((end - sinceMs) / pieces));
   const ranges: [number, number][] = [];
   for (let from = Math.trunc(sinceMs); from < end; from += step) {
@@ -249,20 +249,20 @@ async function undecidedIn(
        WHERE (Tenant, TraceId) IN (${CANDIDATES})
          ${shards === null ? '' : `AND ${IN_SHARDS}`}
        GROUP BY Tenant, TraceId
-       HAVING agentSeen = 1 AND knownLate = 0) AS activity
+       HAVING agentSeen AND NOT knownLate) AS activity
      LEFT JOIN (${DECIDED}) AS decided ON activity.tenant = decided.tenant AND activity.traceId = decided.traceId
      ${readsRuns ? `LEFT JOIN (${READ_UNTIL}) AS seen ON activity.tenant = seen.tenant AND activity.traceId = seen.traceId` : ''}
      WHERE arrayExists((rule, scorer, since, until, ofSessions) ->
-       since <= activity.firstArrival AND activity.firstArrival < until AND if(ofSessions,
-         ${readsRuns ? 'seen.until < activity.lastArrival' : '0'},
+       since <= activity.firstArrivalMs AND activity.firstArrivalMs < until AND if(ofSessions,
+         ${readsRuns ? 'seen.until < activity.lastArrivalMs' : '0'},
          NOT arrayExists(target -> target.1 = rule, decided.targets)
          OR arrayExists(target -> target.1 = rule AND if(target.2 >= 0,
-              target.2 < activity.lastArrival,
-              indexOf(target.3, scorer) = 0 OR target.4[indexOf(target.3, scorer)] < activity.lastArrival),
+              target.2 < activity.lastArrivalMs,
+              indexOf(target.3, scorer) = 0 OR target.4[indexOf(target.3, scorer)] < activity.lastArrivalMs),
             decided.targets)),
        {cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)}, {cellsUntil:Array(Int64)},
        {cellsOfSessions:Array(UInt8)})
-     ORDER BY activity.firstArrival, activity.tenant, activity.traceId
+     ORDER BY activity.firstArrivalMs, activity.tenant, activity.traceId
      LIMIT {limit:UInt32}`,
     {
       from: fromMs,

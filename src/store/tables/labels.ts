@@ -4,7 +4,6 @@ import { compareValues } from '../../domain/compare-values.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { ROUNDING } from '../../domain/limits.ts';
 import type { Score } from '../../domain/score.ts';
-import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import type {
   LabelledScorer,
   LabelledVersion,
@@ -41,22 +40,18 @@ const BANDS = 5;
 /** Most strata that are read, the largest first: labels may be free text. */
 const MAX_STRATA = 200;
 
-type StoredTarget = Omit<LabelTarget, 'startMs' | 'target' | 'draw'> & {
-  readonly scoreId: string;
-  readonly target: string;
-  readonly startMs: string;
-};
+type StoredTarget = Omit<LabelTarget, 'draw'> & { readonly scoreId: string };
 
 /** Creates the reads of labels. */
 export function createLabelStore(database: Database): LabelStore {
   return {
     unlabelled: async ({ seed, perStratum, ...query }) => {
-      const strata = await database.rows<{ drawn: Drawn[]; left: string }>(DRAW(query, perStratum), {
+      const strata = await database.rows<{ drawn: Drawn[]; left: number }>(DRAW(query, perStratum), {
         ...buildParams(query),
         seed,
       });
       return {
-        left: Number(strata[0]?.left ?? 0),
+        left: strata[0]?.left ?? 0,
         targets: await readDrawn(
           database,
           query,
@@ -65,18 +60,17 @@ export function createLabelStore(database: Database): LabelStore {
       };
     },
     countLabelled: async (query) => {
-      const [row] = await database.rows<{ n: string }>(
+      const [row] = await database.rows<{ n: number }>(
         `SELECT uniqExact(Tenant, TargetId) AS n FROM scores FINAL
          PREWHERE ${LABELLED(query)} WHERE TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})`,
         buildParams(query),
       );
-      return Number(row?.n ?? 0);
+      return row?.n ?? 0;
     },
     versions: async (query) => {
       const rows = await database.rows<StoredVersion>(READ_VERSIONS(query), rangeParams(query));
-      return rows.map(({ scores, live, backfilled, higherIsBetter, ...row }) => ({
+      return rows.map(({ live, backfilled, higherIsBetter, ...row }) => ({
         ...row,
-        scores: Number(scores),
         higherIsBetter: higherIsBetter ?? true,
         weights: spreadParts(live[0].length > 0 ? live : backfilled, query.passLine),
       }));
@@ -90,15 +84,13 @@ export function createLabelStore(database: Database): LabelStore {
     tenantsOf: (kind, ids) => readTenants(database, kind, ids),
     scales: (query) => readScales(database, query),
     unjoined: (query) => readUnjoined(database, query),
-    reviewers: async ({ limit, ...query }) => {
-      const rows = await database.rows<{ reviewer: string; fingerprint: string; labels: string }>(
+    reviewers: ({ limit, ...query }) =>
+      database.rows(
         `SELECT any(ScoredBy) AS reviewer, toString(Fingerprint) AS fingerprint, count() AS labels FROM scores FINAL
          PREWHERE Scorer = {scorer:String} AND Source = 'human' WHERE ${SINCE(query)}
          GROUP BY fingerprint ORDER BY labels DESC, reviewer LIMIT {limit:UInt32}`,
         { ...rangeParams(query), limit },
-      );
-      return rows.map(({ labels, ...row }) => ({ ...row, labels: Number(labels) }));
-    },
+      ),
   };
 }
 
@@ -142,7 +134,7 @@ interface StoredVersion {
   readonly scorerVersion: string;
   readonly judgeModel: string;
   readonly higherIsBetter: boolean | null;
-  readonly scores: string;
+  readonly scores: number;
   readonly live: StoredParts;
   readonly backfilled: StoredParts;
 }
@@ -191,7 +183,7 @@ const DRAW = (query: LabelQuery, perStratum: number) => `
   LIMIT ${MAX_STRATA}`;
 
 /** Score as it was drawn. */
-type Drawn = readonly [draw: string, tenant: string, day: string, scoreId: string];
+type Drawn = readonly [draw: number, tenant: string, day: string, scoreId: string];
 
 /** Reads the scores that were drawn, in the order of their draw. */
 async function readDrawn(
@@ -201,11 +193,11 @@ async function readDrawn(
 ): Promise<LabelTarget[]> {
   const targets: LabelTarget[] = [];
   for (const slice of splitIntoSlices(drawn)) {
-    const draws = new Map(slice.map(([draw, , , scoreId]) => [scoreId, Number(draw) / MAX_DRAW]));
+    const draws = new Map(slice.map(([draw, , , scoreId]) => [scoreId, draw / MAX_DRAW]));
     const rows = await database.rows<StoredTarget>(READ_DRAWN, {
       ids: slice.map(([, tenant, day, scoreId]) => new TupleParam([tenant, scorer, day, scoreId])),
     });
-    targets.push(...rows.map(({ scoreId, ...row }) => toTarget(row, draws.get(scoreId) ?? 0)));
+    targets.push(...rows.map(({ scoreId, ...row }) => ({ ...row, draw: draws.get(scoreId) ?? 0 })));
   }
   return targets.toSorted((a, b) => a.draw - b.draw || compareValues(a.targetId, b.targetId));
 }
@@ -253,10 +245,6 @@ const READ_LABELLED_VERSIONS = `
   GROUP BY scorer, fingerprint
   ORDER BY max(ScoredAt) DESC
   LIMIT {limit:UInt32}`;
-
-function toTarget({ startMs, target, ...row }: Omit<StoredTarget, 'scoreId'>, draw: number): LabelTarget {
-  return { ...row, target: target as TargetKind, startMs: Number(startMs), draw };
-}
 
 /** Reads the scales of the newest scores that scorers have given, by the names of their rows. */
 async function readScales(

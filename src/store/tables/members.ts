@@ -1,17 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { DutyMember, DutyStore } from '../contracts/duties.ts';
-import type { MemberStore } from '../contracts/stores.ts';
+import type { Member, MemberStore } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { hasEnded, markProcess } from '../embedded/processes.ts';
 import { toDateTime } from '../values.ts';
-
-interface MemberRow {
-  name: string;
-  cells: string[];
-  beatAt: string;
-  leaving: number;
-  now: string;
-}
 
 /** Duty of the processes that score. Every one of them has it; the other duties belong to one process at a time. */
 export const SCORING_DUTY = '';
@@ -28,18 +20,18 @@ export function createMemberStore(database: Database): MemberStore {
       await database.insertRows('members', [
         { Duty: SCORING_DUTY, Member: member, Leaving: leaving ? 1 : 0, Cells: cells },
       ]);
-      const rows = await database.rows<MemberRow>(
-        `SELECT Member AS name, argMax(Cells, BeatAt) AS cells, toUnixTimestamp64Milli(max(BeatAt)) AS beatAt,
-           argMax(Leaving, BeatAt) AS leaving, toUnixTimestamp64Milli(now64(3)) AS now
+      const rows = await database.rows<Member & { readonly nowMs: number }>(
+        `SELECT Member AS name, argMax(Cells, BeatAt) AS cells, toUnixTimestamp64Milli(max(BeatAt)) AS beatAtMs,
+           toBool(argMax(Leaving, BeatAt)) AS isLeaving, toUnixTimestamp64Milli(now64(3)) AS nowMs
          FROM members WHERE Duty = '${SCORING_DUTY}' GROUP BY Member ORDER BY Member`,
       );
       return {
-        nowMs: Number(rows[0]?.now ?? 0),
-        members: rows.map((row) => ({
-          name: row.name,
-          cells: row.cells,
-          beatAtMs: Number(row.beatAt),
-          isLeaving: row.leaving === 1,
+        nowMs: rows[0]?.nowMs ?? 0,
+        members: rows.map(({ name, cells: beaten, beatAtMs, isLeaving }) => ({
+          name,
+          cells: beaten,
+          beatAtMs,
+          isLeaving,
         })),
       };
     },
@@ -79,7 +71,7 @@ async function readMembers(
   duties: readonly string[],
   ttlMs: number,
 ): Promise<DutyMember[]> {
-  const rows = await database.rows<Record<keyof DutyMember, string>>(
+  const rows = await database.rows<DutyMember>(
     `SELECT Duty AS duty, Member AS member,
        toUnixTimestamp64Milli(min(JoinedAt)) AS joinedAtMs, toUnixTimestamp64Milli(max(BeatAt)) AS beatAtMs,
        toUnixTimestamp64Milli(now64(3)) AS nowMs
@@ -90,12 +82,5 @@ async function readMembers(
      ORDER BY joinedAtMs, member`,
     { duties, ttlMs, skewMs: CLOCK_SKEW_MS },
   );
-  const living = rows.filter(({ member }) => !hasEnded(member.slice(member.indexOf(' ') + 1)));
-  return living.map(({ duty, member, joinedAtMs, beatAtMs, nowMs }) => ({
-    duty,
-    member,
-    joinedAtMs: Number(joinedAtMs),
-    beatAtMs: Number(beatAtMs),
-    nowMs: Number(nowMs),
-  }));
+  return rows.filter(({ member }) => !hasEnded(member.slice(member.indexOf(' ') + 1)));
 }

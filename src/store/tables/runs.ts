@@ -43,12 +43,12 @@ export async function readMainRuns(
 async function readUntil(database: Database, keys: readonly TraceKey[]): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for (const slice of splitIntoSlices(keys)) {
-    const rows = await database.rows<TraceKey & { until: string }>(
+    const rows = await database.rows<TraceKey & { until: number }>(
       `SELECT Tenant AS tenant, TraceId AS traceId, toUnixTimestamp64Milli(max(EvidenceUntil)) AS until
        FROM runs WHERE ${IN_KEYS} AND Target = 'trace' AND ReadFrom = 'content' GROUP BY Tenant, TraceId`,
       keyParams(slice),
     );
-    rows.forEach((row) => found.set(joinTraceKey(row), Number(row.until)));
+    rows.forEach((row) => found.set(joinTraceKey(row), row.until));
   }
   return found;
 }

@@ -9,6 +9,7 @@ import {
   type SessionActivity,
   type SessionKey,
   type SessionStore,
+  type SessionTurn,
   type UndecidedSession,
   type UndecidedSessionsQuery,
 } from '../contracts/sessions.ts';
@@ -46,7 +47,7 @@ export function createSessionStore(database: Database): SessionStore {
       return rows.flat();
     },
     resultTimes: async ({ tenant, targetId, rules, sinceMs }) => {
-      const rows = await database.rows<{ at: string }>(
+      const rows = await database.rows<{ at: number }>(
         `SELECT toUnixTimestamp64Milli(min(WrittenAt)) AS at FROM decision_arrivals
          WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND TraceId = ''
            AND Tenant = {tenant:String} AND Target = 'session' AND TargetId = {targetId:String}
@@ -54,7 +55,7 @@ export function createSessionStore(database: Database): SessionStore {
          GROUP BY EvidenceUntil ORDER BY at`,
         { since: Math.trunc(sinceMs), tenant, targetId, rules: [...rules] },
       );
-      return rows.map(({ at }) => Number(at));
+      return rows.map(({ at }) => at);
     },
     scores: async ({ tenant, sessionId }) => {
       return scoreRows.read(
@@ -84,23 +85,13 @@ const TARGET_ID = `if(length(SessionId) > ${MAX_SESSION_ID_BYTES},
 const SESSION_IN_SHARDS = `reinterpretAsUInt32(reverse(substring(SHA256(concat(session.tenant, ' ', session.targetId)), 1, 4))) % ${SHARDS}
   IN {shards:Array(UInt16)}`;
 
-interface ActivityRow {
-  tenant: string;
-  sessionId: string;
-  first: string;
-  last: string;
-}
+/** Columns of a `SessionActivity`, for `FROM runs … GROUP BY Tenant, SessionId`. */
+const ACTIVITY = `
+  Tenant AS tenant, SessionId AS sessionId,
+  toUnixTimestamp64Milli(min(EvidenceUntil)) AS firstArrivalMs, toUnixTimestamp64Milli(max(EvidenceUntil)) AS lastArrivalMs`;
 
-interface UndecidedRow extends ActivityRow {
-  readonly written: string;
-  readonly turns: string;
-  readonly isLate: number;
-}
-
-/** Columns of an `ActivityRow` and the target id, for `FROM runs … GROUP BY Tenant, SessionId`. */
-export const SESSION_ACTIVITY = `
-  Tenant AS tenant, SessionId AS sessionId, ${TARGET_ID} AS targetId,
-  toUnixTimestamp64Milli(min(EvidenceUntil)) AS first, toUnixTimestamp64Milli(max(EvidenceUntil)) AS last`;
+/** The same columns and the target id. */
+export const SESSION_ACTIVITY = `${ACTIVITY}, ${TARGET_ID} AS targetId`;
 
 /** Condition on the rows of `runs` that are turns of a session. */
 export const IS_TURN = `Target = 'trace' AND SessionId != '' AND IsDeleted = 0`;
@@ -109,7 +100,7 @@ const RECENT = `SELECT Tenant, SessionId FROM runs
   WHERE ${IS_TURN} AND WrittenAt >= fromUnixTimestamp64Milli({since:Int64})`;
 
 /** SQL for whether a decision of a session is one of a rule and its scorer, in a lambda over the rows of the session. */
-const OF_CELL = `row.1 = rule AND (row.2 = scorer OR row.2 = '${WHOLE_RULE}') AND row.3 >= session.last`;
+const OF_CELL = `row.1 = rule AND (row.2 = scorer OR row.2 = '${WHOLE_RULE}') AND row.3 >= session.lastArrivalMs`;
 
 /** Time within which a row that was written becomes visible, milliseconds. */
 const VISIBLE_MS = 45_000;
@@ -118,20 +109,20 @@ const VISIBLE_MS = 45_000;
  * Earlier versions of a row only add candidates, so the query needs no FINAL over all runs. A turn may be read after the session was
  * decided although its evidence is older: while its trace waits for a judge. The time of its row in `runs` shows it.
  */
-async function readUndecidedSessions(
+function readUndecidedSessions(
   database: Database,
   { sinceMs, cells, shards, limit }: UndecidedSessionsQuery,
 ): Promise<UndecidedSession[]> {
   if (cells.length === 0) {
-    return [];
+    return Promise.resolve([]);
   }
-  const rows = await database.rows<UndecidedRow>(
+  return database.rows(
     `SELECT session.* EXCEPT (targetId),
-       NOT arrayExists((rule, scorer, since, until) -> since <= session.last AND session.last < until
+       toBool(NOT arrayExists((rule, scorer, since, until) -> since <= session.lastArrivalMs AND session.lastArrivalMs < until
          AND NOT arrayExists(row -> ${OF_CELL}, decided.rows),
-         {cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)}, {cellsUntil:Array(Int64)}) AS isLate
+         {cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)}, {cellsUntil:Array(Int64)})) AS isLate
      FROM (
-       SELECT ${SESSION_ACTIVITY}, toUnixTimestamp64Milli(max(WrittenAt)) AS written, uniqExact(TraceId) AS turns FROM runs
+       SELECT ${SESSION_ACTIVITY}, toUnixTimestamp64Milli(max(WrittenAt)) AS lastWrittenMs, uniqExact(TraceId) AS turns FROM runs
        WHERE ${IS_TURN} AND (Tenant, SessionId) IN (${RECENT})
        GROUP BY Tenant, SessionId) AS session
      LEFT JOIN (
@@ -144,10 +135,10 @@ async function readUndecidedSessions(
        ON session.tenant = decided.tenant AND session.targetId = decided.targetId
      WHERE ${shards === null ? '1' : SESSION_IN_SHARDS}
        AND arrayExists((rule, scorer, since, until) ->
-         since <= session.last AND session.last < until
-         AND NOT arrayExists(row -> ${OF_CELL} AND row.4 > session.written + ${VISIBLE_MS}, decided.rows),
+         since <= session.lastArrivalMs AND session.lastArrivalMs < until
+         AND NOT arrayExists(row -> ${OF_CELL} AND row.4 > session.lastWrittenMs + ${VISIBLE_MS}, decided.rows),
        {cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)}, {cellsUntil:Array(Int64)})
-     ORDER BY isLate, session.last, session.tenant, session.sessionId
+     ORDER BY isLate, session.lastArrivalMs, session.tenant, session.sessionId
      LIMIT {limit:UInt32}`,
     {
       since: Math.max(0, Math.trunc(sinceMs)),
@@ -157,22 +148,16 @@ async function readUndecidedSessions(
       ...(shards === null ? {} : { shards: [...shards] }),
     },
   );
-  return rows.map((row) => ({
-    ...toActivity(row),
-    lastWrittenMs: Number(row.written),
-    turns: Number(row.turns),
-    isLate: row.isLate === 1,
-  }));
 }
 
 async function readActivity(database: Database, key: SessionKey): Promise<SessionActivity | undefined> {
-  const [row] = await database.rows<ActivityRow>(
-    `SELECT ${SESSION_ACTIVITY} FROM runs
+  const [row] = await database.rows<SessionActivity>(
+    `SELECT ${ACTIVITY} FROM runs
      WHERE ${IS_TURN} AND Tenant = {tenant:String} AND SessionId = {sessionId:String}
      GROUP BY Tenant, SessionId`,
     { ...key },
   );
-  return row && toActivity(row);
+  return row;
 }
 
 async function readChanged(
@@ -198,22 +183,22 @@ function toTuple({ tenant, sessionId }: SessionKey): TupleParam {
 }
 
 /** The inner query finds candidates by the index on the start; a later turn then takes a session out of the range. */
-async function listEnded(
+function listEnded(
   database: Database,
   { tenant, fromMs, toMs, after, limit }: EndedSessionsQuery,
 ): Promise<EndedSession[]> {
-  const rows = await database.rows<ActivityRow & { lastTurn: string }>(
-    `SELECT * EXCEPT (targetId) FROM (
-       SELECT ${SESSION_ACTIVITY}, toUnixTimestamp64Milli(max(StartedAt)) AS lastTurn FROM runs
+  return database.rows(
+    `SELECT * FROM (
+       SELECT ${ACTIVITY}, toUnixTimestamp64Milli(max(StartedAt)) AS lastTurnMs FROM runs
        WHERE ${IS_TURN} AND (Tenant, SessionId) IN (
          SELECT Tenant, SessionId FROM runs
          WHERE ${IS_TURN} AND StartedAt >= fromUnixTimestamp64Milli({from:Int64})
            AND StartedAt < fromUnixTimestamp64Milli({to:Int64})
            ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'})
        GROUP BY Tenant, SessionId)
-     WHERE lastTurn >= {from:Int64} AND lastTurn < {to:Int64}
-       ${after === undefined ? '' : 'AND (lastTurn, tenant, sessionId) > ({lastTurn:Int64}, {afterTenant:String}, {afterId:String})'}
-     ORDER BY lastTurn, tenant, sessionId
+     WHERE lastTurnMs >= {from:Int64} AND lastTurnMs < {to:Int64}
+       ${after === undefined ? '' : 'AND (lastTurnMs, tenant, sessionId) > ({lastTurn:Int64}, {afterTenant:String}, {afterId:String})'}
+     ORDER BY lastTurnMs, tenant, sessionId
      LIMIT {limit:UInt32}`,
     {
       from: Math.max(0, Math.trunc(fromMs)),
@@ -225,30 +210,20 @@ async function listEnded(
       afterId: after?.sessionId ?? '',
     },
   );
-  return rows.map((row) => ({ ...toActivity(row), lastTurnMs: Number(row.lastTurn) }));
 }
 
-async function findSessions(database: Database, sessionId: string): Promise<SessionActivity[]> {
-  const rows = await database.rows<ActivityRow>(
-    `SELECT ${SESSION_ACTIVITY} FROM runs WHERE ${IS_TURN} AND SessionId = {sessionId:String}
+function findSessions(database: Database, sessionId: string): Promise<SessionActivity[]> {
+  return database.rows(
+    `SELECT ${ACTIVITY} FROM runs WHERE ${IS_TURN} AND SessionId = {sessionId:String}
      GROUP BY Tenant, SessionId ORDER BY Tenant`,
     { sessionId },
   );
-  return rows.map(toActivity);
-}
-
-function toActivity({ tenant, sessionId, first, last }: ActivityRow): SessionActivity {
-  return { tenant, sessionId, firstArrivalMs: Number(first), lastArrivalMs: Number(last) };
 }
 
 const NO_TURNS: ListedTurns = { turns: [], count: 0 };
 
-interface TurnRow extends SessionKey {
-  readonly traceId: string;
-  readonly startedAt: string;
-  /** Number of all turns of the session. */
-  readonly total: string;
-}
+/** Turn with the number of all turns of its session. */
+type TurnRow = SessionKey & SessionTurn & { readonly total: number };
 
 async function readTurns(
   database: Database,
@@ -260,11 +235,11 @@ async function readTurns(
     rows.push(
       ...(await database.rows<TurnRow>(
         `SELECT Tenant AS tenant, SessionId AS sessionId, TraceId AS traceId,
-           toUnixTimestamp64Milli(max(StartedAt)) AS startedAt, count() OVER (PARTITION BY tenant, sessionId) AS total
+           toUnixTimestamp64Milli(max(StartedAt)) AS startedAtMs, count() OVER (PARTITION BY tenant, sessionId) AS total
          FROM runs
          WHERE ${IS_TURN} AND (Tenant, SessionId) IN {keys:Array(Tuple(String, String))}
          GROUP BY Tenant, SessionId, TraceId
-         ORDER BY startedAt DESC, traceId DESC
+         ORDER BY startedAtMs DESC, traceId DESC
          LIMIT {limit:UInt32} BY tenant, sessionId`,
         { keys: slice.map(toTuple), limit },
       )),
@@ -274,12 +249,8 @@ async function readTurns(
   return keys.map((key) => {
     const found = bySession.get(joinSessionKey(key)) ?? [];
     return {
-      turns: found.map(({ tenant, traceId, startedAt }) => ({
-        tenant,
-        traceId,
-        startedAtMs: Number(startedAt),
-      })),
-      count: Number(found[0]?.total ?? 0),
+      turns: found.map(({ tenant, traceId, startedAtMs }) => ({ tenant, traceId, startedAtMs })),
+      count: found[0]?.total ?? 0,
     };
   });
 }

@@ -11,14 +11,6 @@ import type { Database } from '../database.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
 import { toDateTime } from '../values.ts';
 
-interface RuleVersionRow {
-  rule: string;
-  version: string;
-  activeFrom: string;
-  probability: number;
-  definition: string;
-}
-
 /** Creates the store of rule versions and their first moments. Writing a version again keeps its first moment. */
 export function createRuleVersionStore(database: Database): RuleVersionStore {
   return {
@@ -28,18 +20,12 @@ export function createRuleVersionStore(database: Database): RuleVersionStore {
 }
 
 async function listVersions(database: Database): Promise<RuleVersion[]> {
-  const rows = await database.rows<RuleVersionRow>(
-    `SELECT Rule AS rule, Version AS version, toUnixTimestamp64Milli(min(ActiveFrom)) AS activeFrom,
+  const rows = await database.rows<RuleVersion & { readonly definition: string }>(
+    `SELECT Rule AS rule, Version AS version, toUnixTimestamp64Milli(min(ActiveFrom)) AS activeFromMs,
        any(Probability) AS probability, any(Definition) AS definition
-     FROM rule_versions GROUP BY Rule, Version ORDER BY activeFrom, rule, version`,
+     FROM rule_versions GROUP BY Rule, Version ORDER BY activeFromMs, rule, version`,
   );
-  return rows.map((row) => ({
-    rule: row.rule,
-    version: row.version,
-    activeFromMs: Number(row.activeFrom),
-    probability: row.probability,
-    definition: JSON.parse(row.definition) as unknown,
-  }));
+  return rows.map((row) => ({ ...row, definition: JSON.parse(row.definition) as unknown }));
 }
 
 function toRow(version: RuleVersion): object {

@@ -34,8 +34,8 @@ class World {
   readonly database = {
     rows: async (sql: string) =>
       sql.includes('polled_tables')
-        ? [{ until: String(this.keptMs ?? 0), searches: this.keptMs === null ? '0' : '1' }]
-        : [{ now: String(this.clockMs) }],
+        ? [{ until: this.keptMs ?? 0, searches: this.keptMs === null ? 0 : 1 }]
+        : [{ now: this.clockMs }],
     insertRows: async (_table: string, [row]: readonly { PolledUntil: string }[]) => {
       this.keptMs = Date.parse(`${row?.PolledUntil.replace(' ', 'T')}Z`);
     },
