@@ -58,3 +58,25 @@ export interface StreamedRow {
   readonly size: number;
   readonly columns: readonly unknown[];
 }
+
+/** Functions without their first parameter. */
+export type Bound<Functions> = {
+  readonly [Name in keyof Functions]: Functions[Name] extends (
+    database: Database,
+    ...rest: infer Rest
+  ) => infer Result
+    ? (...rest: Rest) => Result
+    : never;
+};
+
+/** Binds functions to a database. */
+export function bind<Functions extends Record<string, (database: Database, ...rest: never[]) => unknown>>(
+  database: Database,
+  functions: Functions,
+): Bound<Functions> {
+  const bound = Object.entries(functions).map(([name, run]) => [
+    name,
+    (...rest: never[]) => run(database, ...rest),
+  ]);
+  return Object.fromEntries(bound) as Bound<Functions>;
+}

@@ -74,7 +74,7 @@ async function waitForInserts(database: Database): Promise<void> {
 }
 
 /** Tables of processes that run. They mean nothing in another store. */
-const OF_PROCESSES: ReadonlySet<string> = new Set(['members', 'write_probe']);
+const OF_PROCESSES: ReadonlySet<string> = new Set(['members']);
 
 /**
  * Tables that say that work was done, before the tables of that work: a decision before its score, progress before its results. What

@@ -1,6 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { chmod, mkdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, realpath, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigError, readErrorMessage } from '../../domain/errors.ts';
 
@@ -47,10 +46,8 @@ export async function readEngineFile(dataDir: string): Promise<EngineAddress | u
 }
 
 /** Publishes an address in one step: readers see the old or the new file. */
-export async function writeEngineFile(dataDir: string, address: EngineAddress): Promise<void> {
-  const draft = `${formatFile(dataDir)}.${randomUUID()}`;
-  await writeFile(draft, `${JSON.stringify(address, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
-  await rename(draft, formatFile(dataDir));
+export function writeEngineFile(dataDir: string, address: EngineAddress): void {
+  writeWhole(formatFile(dataDir), `${JSON.stringify(address, null, 2)}\n`);
 }
 
 /** Removes the file if it is still the one of this address. */

@@ -6,30 +6,12 @@ import { parseStatement, type SqlStatement } from './sql-statement.ts';
 import { decompressLz4 } from '../../wire/lz4-frame.ts';
 
 /** URL parameters that are no settings. */
-const RESERVED = new Set([
-  'query',
-  'query_id',
-  'database',
-  'user',
-  'password',
-  'default_format',
-  'session_id',
-  'session_timeout',
-  'session_check',
-  'role',
-  'compress',
-  'decompress',
-  'wait_end_of_query',
-  'buffer_size',
-  'quota_key',
-  'stacktrace',
-  'close_session',
-  'client_protocol_version',
-  'enable_http_compression',
-  'send_progress_in_http_headers',
-  'http_headers_progress_interval_ms',
-  'cancel_http_readonly_queries_on_client_close',
-]);
+const RESERVED = new Set(
+  `query query_id database user password default_format session_id session_timeout session_check role compress
+  decompress wait_end_of_query buffer_size quota_key stacktrace close_session client_protocol_version
+  enable_http_compression send_progress_in_http_headers http_headers_progress_interval_ms
+  cancel_http_readonly_queries_on_client_close`.split(/\s+/u),
+);
 
 /** One request, understood. */
 export interface EngineRequest {
@@ -58,22 +40,15 @@ export interface EngineRequest {
  */
 export const OWN_APPLICATION = 'spanscore';
 
-const COMPRESSIONS = new Map([
-  ['gzip', 'gzip'],
-  ['x-gzip', 'gzip'],
-  ['deflate', 'deflate'],
-  ['br', 'br'],
-  ['zstd', 'zstd'],
-  ['lz4', 'lz4'],
-]);
+const COMPRESSIONS = ['gzip', 'deflate', 'br', 'zstd', 'lz4'];
 
 function readCompression(request: IncomingMessage): string | undefined {
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') {
     return undefined;
   }
-  const name = COMPRESSIONS.get(encoding);
-  if (name === undefined) {
+  const name = encoding.replace(/^x-(?=gzip$)/u, '');
+  if (!COMPRESSIONS.includes(name)) {
     throw new EngineError('NOT_IMPLEMENTED', `Unknown Content-Encoding '${encoding}'; use gzip or none`);
   }
   return name;

@@ -107,7 +107,7 @@ async function ownDirectory(
   });
   const address = await buildAddress(first);
   try {
-    await writeEngineFile(dataDir, address);
+    writeEngineFile(dataDir, address);
   } catch (error) {
     await first.stop(0);
     throw error;

@@ -5,12 +5,11 @@ import type {
   CoverageQuery,
   CoverageReading,
   CoverageRow,
-  CoverageStore,
   WaitingCount,
   WaitingQuery,
 } from '../contracts/aggregates/coverage.ts';
 import type { CoveredCell } from '../contracts/stores.ts';
-import type { Database } from '../database.ts';
+import { bind, type Database } from '../database.ts';
 import { activityColumns } from '../spans/arrivals.ts';
 import { cellParams } from '../spans/trace-keys.ts';
 import {
@@ -27,12 +26,11 @@ import { IS_TURN, SESSION_ACTIVITY } from '../tables/sessions.ts';
 import type { QueryParams } from '../values.ts';
 
 /** Creates the counts of decisions. */
-export function createCoverageStore(database: Database): CoverageStore {
-  return {
-    decided: (query) => countDecided(database, query),
-    waiting: (query) => countWaiting(database, query),
-  };
+export function createCoverageStore(database: Database) {
+  return bind(database, { decided: countDecided, waiting: countWaiting });
 }
+
+export type CoverageStore = ReturnType<typeof createCoverageStore>;
 
 /** Time by which the clocks of replicas may differ, milliseconds. */
 const CLOCKS_MS = HOUR_MS;
@@ -45,7 +43,11 @@ const DECISIONS_PER_QUERY = 500_000;
 /** Most queries for one count. */
 const MAX_PIECES = 256;
 
-/** Counts past hours by their sums, and the rest by the decisions themselves. */
+/**
+ * Counts the current decisions by rule, scorer, status and reason, and by service if asked. Past hours are read from their sums: a
+ * range over them begins with a whole hour, and a target whose evidence moved to a later hour counts in both for up to an hour (a
+ * day, when its former hour was more than a day ago).
+ */
 async function countDecided(database: Database, query: CoverageQuery): Promise<CoverageReading> {
   const sinceMs = Math.max(0, Math.trunc(query.sinceMs));
   const summedUntilMs = (await readSummedUntil(database)) ?? 0;
@@ -159,8 +161,8 @@ function addUp(counts: readonly CoverageRow[]): CoverageRow[] {
   return [...found].toSorted(([a], [b]) => compareValues(a, b)).map(([, row]) => row);
 }
 
-/** Counts traces and sessions without any decision of a scorer that covers them. */
-export async function countWaiting(database: Database, query: WaitingQuery): Promise<WaitingCount[]> {
+/** Counts traces and sessions without any decision of a scorer that covers them. Scorers without such are absent. */
+async function countWaiting(database: Database, query: WaitingQuery): Promise<WaitingCount[]> {
   const ofSessions = query.cells.filter((cell) => cell.ofSessions === true);
   const ofTraces = query.cells.filter((cell) => cell.ofSessions !== true);
   const counts = new Map<string, WaitingCount>();

@@ -4,15 +4,14 @@ import { DAY_MS } from '../../domain/durations.ts';
 import { ROUNDING } from '../../domain/limits.ts';
 import type {
   AggregateFilter,
-  AggregateReads,
   ScoreHistogram,
   ScoreScale,
   SummaryQuery,
   SummaryRow,
   SumsRow,
 } from '../contracts/aggregates/aggregate-reads.ts';
-import type { ComparedScores, ComparedScoreStore } from '../contracts/aggregates/compared-scores.ts';
-import type { Database } from '../database.ts';
+import type { ComparedScores, ScorePair } from '../contracts/aggregates/compared-scores.ts';
+import { bind, type Database } from '../database.ts';
 import {
   askBuckets,
   BIN_VALUES,
@@ -26,9 +25,10 @@ import {
 import type { QueryParams } from '../values.ts';
 
 /** Creates the reads of the aggregates. */
-export function createAggregateReads(database: Database): AggregateReads {
+export function createAggregateReads(database: Database) {
   return {
-    scorerNames: async (tenant, writtenSinceMs) => {
+    /** Names of the scorers with scores, of a tenant or of all: those in the aggregates, and those of scores that were written since a time. */
+    scorerNames: async (tenant: string | undefined, writtenSinceMs: number) => {
       const ofTenant = tenant === undefined ? '1' : 'Tenant = {tenant:String}';
       const rows = await database.rows<{ scorer: string }>(
         `SELECT DISTINCT toString(Scorer) AS scorer FROM (
@@ -41,7 +41,8 @@ export function createAggregateReads(database: Database): AggregateReads {
       );
       return rows.map(({ scorer }) => scorer);
     },
-    firstWrittenSince: async (sinceMs) => {
+    /** Returns the time of the first write of a score at or after a time, Unix milliseconds; null without one. */
+    firstWrittenSince: async (sinceMs: number) => {
       const [row] = await database.rows<{ atMs: number; n: number }>(
         `SELECT toUnixTimestamp64Milli(min(WrittenAt)) AS atMs, count() AS n FROM scores
          WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64})`,
@@ -49,7 +50,8 @@ export function createAggregateReads(database: Database): AggregateReads {
       );
       return row === undefined || row.n === 0 ? null : row.atMs;
     },
-    rowsByDay: async (tenant) => {
+    /** Counts score rows by their UTC day (start, Unix milliseconds), of a tenant or of all; versions that are not merged count separately. */
+    rowsByDay: async (tenant?: string): Promise<ReadonlyMap<number, number>> => {
       const rows = await database.rows<{ day: number; n: number }>(
         `SELECT toUInt32(Day) AS day, count() AS n FROM scores
          WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'} GROUP BY Day`,
@@ -57,12 +59,11 @@ export function createAggregateReads(database: Database): AggregateReads {
       );
       return new Map(rows.map(({ day, n }) => [day * DAY_MS, n]));
     },
-    sum: (query) => sumGroups(database, query),
-    summarise: (query) => summarise(database, query),
-    topGroups: (query, limit) => findTopGroups(database, query, limit),
-    histogram: (filter) => readHistogram(database, filter),
+    ...bind(database, { sum: sumGroups, summarise, topGroups: findTopGroups, histogram: readHistogram }),
   };
 }
+
+export type AggregateReads = ReturnType<typeof createAggregateReads>;
 
 /** Chooses the table: days where the range and the buckets are whole days. */
 function tableOf({
@@ -140,7 +141,12 @@ function groupOf({ by }: SummaryQuery): string {
   );
 }
 
-async function findTopGroups(database: Database, query: SummaryQuery, limit: number) {
+/** Finds the groups with the most scores, and how many there are. */
+async function findTopGroups(
+  database: Database,
+  query: SummaryQuery,
+  limit: number,
+): Promise<{ readonly groups: readonly (readonly string[])[]; readonly count: number }> {
   const { rows: from, params } = chooseRows(query);
   const rows = await database.rows<{ group: string[]; found: number }>(
     `SELECT ${groupOf(query)} AS group, count() OVER () AS found FROM ${from}
@@ -225,6 +231,7 @@ function selectGroups(query: SummaryQuery) {
   };
 }
 
+/** Sums buckets and groups, in the order of time: much faster than `summarise`, which reads histograms. */
 async function sumGroups(database: Database, query: SummaryQuery): Promise<SumsRow[]> {
   const { select, groupBy, params } = selectGroups(query);
   const rows = await database.rows<StoredSums>(
@@ -235,6 +242,7 @@ async function sumGroups(database: Database, query: SummaryQuery): Promise<SumsR
   return joinGroups(rows).map(buildSums);
 }
 
+/** Summarises buckets and groups, in the order of time. */
 async function summarise(database: Database, query: SummaryQuery): Promise<SummaryRow[]> {
   const { select, groupBy, params } = selectGroups(query);
   const { passAt, passLines = new Map<string, number>() } = query;
@@ -291,6 +299,7 @@ function toScale([scoreMin, scoreMax, direction]: StoredScale): ScoreScale {
   };
 }
 
+/** Returns the histogram of the selected scores; null without scores. */
 async function readHistogram(database: Database, filter: AggregateFilter): Promise<ScoreHistogram | null> {
   const { rows, params } = chooseRows(filter);
   const [row, other] = await database.rows<{
@@ -330,42 +339,59 @@ async function readHistogram(database: Database, filter: AggregateFilter): Promi
   };
 }
 
-/** Creates the reads of scores that are compared. */
-export function createComparedScoreStore(database: Database): ComparedScoreStore {
-  return {
-    pairs: async ({ left, right, limit, fromMs, toMs, tenant, ...chosen }) => {
-      const facets = AGGREGATE_FACETS.filter((facet) => chosen[facet] !== undefined);
-      const within = `TraceTimestamp >= fromUnixTimestamp64Milli({from:Int64})
-        AND TraceTimestamp < fromUnixTimestamp64Milli({to:Int64}) ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}`;
-      const rowsOf = (side: 'left' | 'right', { isHuman, fingerprint }: ComparedScores) =>
-        `Scorer = {${side}:String} AND Source ${isHuman ? '=' : '!='} 'human' AND ${within}
-         ${fingerprint === undefined ? '' : `AND Fingerprint = {${side}Fingerprint:String}`}`;
-      const leftRows = rowsOf('left', left);
-      const rightRows = rowsOf('right', right);
-      // People's scores are few: all are read, they limit what is read of the others, and they name the traces.
-      const limitOf = (other: ComparedScores, rows: string) =>
-        other.isHuman ? `AND ${isOfOther(rows)}` : '';
-      const named = right.isHuman ? 'b' : 'a';
-      return database.rows(
-        `SELECT ${named}.TraceId AS traceId, a.Value AS left, b.Value AS right, a.Passes AS leftPasses, b.Passes AS rightPasses
-         FROM (${readTargets(`${leftRows} ${limitOf(right, rightRows)}`, left, { facets, isNaming: named === 'a' })}) AS a
-         INNER JOIN (${readTargets(`${rightRows} ${limitOf(left, leftRows)}`, right, { facets, isNaming: named === 'b' })}) AS b
-           ON a.Tenant = b.Tenant AND a.Target = b.Target AND a.TargetId = b.TargetId
-         ORDER BY abs(left - right) DESC, traceId LIMIT {limit:UInt32}`,
-        {
-          ...Object.fromEntries(facets.map((facet) => [facet, chosen[facet]])),
-          tenant,
-          from: Math.max(0, fromMs),
-          to: Math.max(0, toMs),
-          limit,
-          left: left.scorer,
-          right: right.scorer,
-          leftFingerprint: left.fingerprint,
-          rightFingerprint: right.fingerprint,
-        } satisfies QueryParams,
-      );
-    },
-  };
+/** Creates the reads of scores of the same targets. */
+export function createComparedScoreStore(database: Database) {
+  return bind(database, { pairs: readPairs });
+}
+
+export type ComparedScoreStore = ReturnType<typeof createComparedScoreStore>;
+
+/** Returns the pairs of targets whose run began in the range. Scores without a range count as from 0 to 1. */
+function readPairs(
+  database: Database,
+  {
+    left,
+    right,
+    limit,
+    fromMs,
+    toMs,
+    tenant,
+    ...chosen
+  }: Omit<AggregateFilter, 'source' | 'scorers'> & {
+    readonly left: ComparedScores;
+    readonly right: ComparedScores;
+    readonly limit: number;
+  },
+): Promise<ScorePair[]> {
+  const facets = AGGREGATE_FACETS.filter((facet) => chosen[facet] !== undefined);
+  const within = `TraceTimestamp >= fromUnixTimestamp64Milli({from:Int64})
+    AND TraceTimestamp < fromUnixTimestamp64Milli({to:Int64}) ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}`;
+  const rowsOf = (side: 'left' | 'right', { isHuman, fingerprint }: ComparedScores) =>
+    `Scorer = {${side}:String} AND Source ${isHuman ? '=' : '!='} 'human' AND ${within}
+     ${fingerprint === undefined ? '' : `AND Fingerprint = {${side}Fingerprint:String}`}`;
+  const leftRows = rowsOf('left', left);
+  const rightRows = rowsOf('right', right);
+  // People's scores are few: all are read, they limit what is read of the others, and they name the traces.
+  const limitOf = (other: ComparedScores, rows: string) => (other.isHuman ? `AND ${isOfOther(rows)}` : '');
+  const named = right.isHuman ? 'b' : 'a';
+  return database.rows(
+    `SELECT ${named}.TraceId AS traceId, a.Value AS left, b.Value AS right, a.Passes AS leftPasses, b.Passes AS rightPasses
+     FROM (${readTargets(`${leftRows} ${limitOf(right, rightRows)}`, left, { facets, isNaming: named === 'a' })}) AS a
+     INNER JOIN (${readTargets(`${rightRows} ${limitOf(left, leftRows)}`, right, { facets, isNaming: named === 'b' })}) AS b
+       ON a.Tenant = b.Tenant AND a.Target = b.Target AND a.TargetId = b.TargetId
+     ORDER BY abs(left - right) DESC, traceId LIMIT {limit:UInt32}`,
+    {
+      ...Object.fromEntries(facets.map((facet) => [facet, chosen[facet]])),
+      tenant,
+      from: Math.max(0, fromMs),
+      to: Math.max(0, toMs),
+      limit,
+      left: left.scorer,
+      right: right.scorer,
+      leftFingerprint: left.fingerprint,
+      rightFingerprint: right.fingerprint,
+    } satisfies QueryParams,
+  );
 }
 
 /** The first condition is only there to be fast: few rows are left for the second one, on two columns. */

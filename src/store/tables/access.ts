@@ -1,19 +1,20 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { StoreUnavailableError } from '../../domain/errors.ts';
-import type { AuditStore, CookieKeyStore } from '../contracts/access.ts';
+import type { AuditRecord } from '../contracts/access.ts';
 import type { Database } from '../database.ts';
 
 /** Creates the store of the writes through the API. */
-export function createAuditStore(database: Database): AuditStore {
+export function createAuditStore(database: Database) {
   return {
     // Two equal writes are two rows, so each insert has a token of its own.
-    write: ({ tenant, token, action, subjects }) =>
+    write: ({ tenant, token, action, subjects }: AuditRecord) =>
       database.insertRows(
         'audit',
         [{ Tenant: tenant, Token: token, Action: action, Subjects: [...subjects] }],
         randomUUID(),
       ),
-    async has(action, subject) {
+    /** True when a write of the last 24 hours has the action and the subject. */
+    async has(action: string, subject: string) {
       const rows = await database.rows(
         `SELECT 1 FROM audit WHERE WrittenAt > now64(3) - INTERVAL 1 DAY AND Action = {action:String}
           AND has(Subjects, {subject:String}) LIMIT 1`,
@@ -29,8 +30,10 @@ const KEY_BYTES = 32;
 /** Most inserts under tokens that the store has seen: a person may have deleted the keys, and the store remembers the tokens. */
 const MAX_ATTEMPTS = 10;
 
-/** Creates the store of the key of cookies. */
-export function createCookieKeyStore(database: Database): CookieKeyStore {
+export type AuditStore = ReturnType<typeof createAuditStore>;
+
+/** Creates the store of the key of cookies, the same for every process. The first read creates it. */
+export function createCookieKeyStore(database: Database) {
   let known: string | undefined;
   return { read: async () => (known ??= (await readKey(database)) ?? (await createKey(database))) };
 }

@@ -1,26 +1,29 @@
-import type { DeadLetter, DeadLetterStore, StoredDeadLetter } from '../contracts/dead-letters.ts';
-import type { Database } from '../database.ts';
+import type { DeadLetter, StoredDeadLetter } from '../contracts/dead-letters.ts';
+import { bind, type Database } from '../database.ts';
 
 /** Above the version of every attempt: a dropped letter stays dropped. */
 const DROPPED_VERSION = 2 ** 40;
 
 /** Records that could not be taken in. */
-export function createDeadLetterStore(database: Database): DeadLetterStore {
+export function createDeadLetterStore(database: Database) {
   return {
-    write: (letters) =>
+    /** Resolves once the letters are durable. Throws a `StoreUnavailableError` when the store cannot write them now. */
+    write: (letters: readonly DeadLetter[]) =>
       database.insertRows(
         'dead_letters',
         letters.map((letter) => ({ ...toRow(letter), Version: letter.attempts, IsDeleted: 0 })),
       ),
-    drop: (letters) =>
+    /** Deletes letters: they are never listed again, even when the same record comes again. */
+    drop: (letters: readonly DeadLetter[]) =>
       database.insertRows(
         'dead_letters',
         letters.map((letter) => ({ ...toRow(letter), Body: '', Version: DROPPED_VERSION, IsDeleted: 1 })),
       ),
-    list: (query) => readDeadLetters(database, query),
-    count: () => countDeadLetters(database),
+    ...bind(database, { list: readDeadLetters, count: countDeadLetters }),
   };
 }
+
+export type DeadLetterStore = ReturnType<typeof createDeadLetterStore>;
 
 interface DeadLetterRow {
   Id: string;
@@ -39,12 +42,13 @@ interface DeadLetterRow {
   FailedAtMs: string;
 }
 
+/** Lists letters, newest first: all, or those with these ids. */
 async function readDeadLetters(
   database: Database,
   { limit, ids }: { readonly limit: number; readonly ids?: readonly string[] },
 ): Promise<StoredDeadLetter[]> {
   const rows = await database.rows<DeadLetterRow>(
-    `SELECT * EXCEPT (WrittenAt, Version, IsDeleted), toUnixTimestamp64Milli(WrittenAt) AS FailedAtMs
+    `SELECT * EXCEPT (WrittenAt, Version, IsDeleted) REPLACE (toString(FirstOffset) AS FirstOffset, toString(LastOffset) AS LastOffset), toUnixTimestamp64Milli(WrittenAt) AS FailedAtMs
      FROM dead_letters FINAL
      WHERE ${ids === undefined ? '1' : 'toString(Id) IN {ids:Array(String)}'}
      ORDER BY WrittenAt DESC, Id
@@ -55,8 +59,8 @@ async function readDeadLetters(
 }
 
 async function countDeadLetters(database: Database): Promise<number> {
-  const [row] = await database.rows<{ letters: string }>('SELECT count() AS letters FROM dead_letters FINAL');
-  return Number(row?.letters ?? 0);
+  const [row] = await database.rows<{ letters: number }>('SELECT count() AS letters FROM dead_letters FINAL');
+  return row?.letters ?? 0;
 }
 
 function fromRow(row: DeadLetterRow): StoredDeadLetter {

@@ -1,15 +1,15 @@
 import { TupleParam } from '@clickhouse/client';
 import { BACKFILL_RULES, COMMAND_RULE, type Decision, HELD_BACK, WHOLE_RULE } from '../../domain/decision.ts';
-import type { RepairPage, RepairQuery, RepairStore } from '../contracts/repairs.ts';
+import type { RepairPage, RepairQuery } from '../contracts/repairs.ts';
 import {
-  type DecisionStore,
   type DueQuery,
   type HeldBackQuery,
   joinTraceKey,
   type TraceActivity,
+  type TraceKey,
   type UndecidedQuery,
 } from '../contracts/stores.ts';
-import type { Database } from '../database.ts';
+import { bind, type Database } from '../database.ts';
 import { activityColumns, type ActivityRow, toActivity } from '../spans/arrivals.ts';
 import { cellParams, IN_KEYS, IN_SHARDS } from '../spans/trace-keys.ts';
 import { decisionRows } from '../table-rows.ts';
@@ -19,19 +19,22 @@ import type { QueryParams } from '../values.ts';
  * Creates the store of current decisions: one row for each (tenant, trace, target, rule, scorer), the one with the newest
  * evidence.
  */
-export function createDecisionStore(database: Database): DecisionStore {
-  return {
-    ofTraces: (keys) =>
-      decisionRows.readByTrace(
-        database,
-        `FROM decisions FINAL WHERE ${IN_KEYS} ORDER BY Tenant, TraceId, Target, TargetId, Rule, Scorer`,
-        keys,
-      ),
-    write: (decisions) => decisionRows.write(database, decisions),
-    undecided: (query) => readUndecided(database, query),
-    due: (query) => readDue(database, query),
-    heldBack: (query) => readHeldBack(database, query),
-  };
+export function createDecisionStore(database: Database) {
+  return bind(database, {
+    ofTraces,
+    undecided: readUndecided,
+    due: readDue,
+    heldBack: readHeldBack,
+    write: decisionRows.write,
+  });
+}
+
+export type DecisionStore = ReturnType<typeof createDecisionStore>;
+
+/** Reads the current rows of these traces, keyed by `joinTraceKey`. */
+function ofTraces(database: Database, keys: readonly TraceKey[]): Promise<Map<string, Decision[]>> {
+  const from = `FROM decisions FINAL WHERE ${IN_KEYS} ORDER BY Tenant, TraceId, Target, TargetId, Rule, Scorer`;
+  return decisionRows.readByTrace(database, from, keys);
 }
 
 /** Condition on the shards of decisions on sessions: their target id stands in the place of the trace id. */
@@ -46,8 +49,12 @@ function isOfKind(ofSessions: boolean): string {
   return ofSessions ? "TraceId = ''" : "TraceId != ''";
 }
 
-/** The inner query finds candidates by the index on the status; FINAL then leaves out rows that a later one replaced. */
-async function readDue(database: Database, query: DueQuery): Promise<Decision[]> {
+/**
+ * Finds deferred rows of live rules by the time of their next attempt alone, earliest first, without those that a budget holds
+ * back. A backfill retries its own rows. The inner query finds candidates by the index on the status; FINAL then leaves out rows that a
+ * later one replaced.
+ */
+function readDue(database: Database, query: DueQuery): Promise<Decision[]> {
   const { untilMs, shards, limit, ofSessions = false } = query;
   const isAsked = `${isOfKind(ofSessions)} AND NOT startsWith(Reason, '${HELD_BACK}') AND ${IS_DUE}`;
   return decisionRows.read(
@@ -63,8 +70,8 @@ async function readDue(database: Database, query: DueQuery): Promise<Decision[]>
   );
 }
 
-/** The inner query finds candidates as above. */
-async function readHeldBack(
+/** Finds deferred rows of live rules that a budget holds back. The inner query finds candidates as above. */
+function readHeldBack(
   database: Database,
   { untilMs, evidenceBeforeMs, order, shards, limit, ofSessions = false }: HeldBackQuery,
 ): Promise<Decision[]> {
@@ -92,14 +99,13 @@ async function readHeldBack(
 }
 
 /** Creates the store of the work of repairs. */
-export function createRepairStore(database: Database): RepairStore {
-  return {
-    read: (query, limit) => readToRepair(database, query, limit),
-    count: (query) => countToRepair(database, query),
-  };
+export function createRepairStore(database: Database) {
+  return bind(database, { read: readToRepair, count: countToRepair });
 }
 
-/** Reads the decisions of the next traces or sessions of a repair. The inner query may name some whose decisions were replaced. */
+export type RepairStore = ReturnType<typeof createRepairStore>;
+
+/** Reads the decisions of the next traces or sessions of a repair, at most `limit` traces or sessions. The inner query may name some whose decisions were replaced. */
 async function readToRepair(database: Database, query: RepairQuery, limit: number): Promise<RepairPage> {
   const id = idColumn(query);
   const keys = await database.rows<{ tenant: string; id: string; mark: string }>(
@@ -123,6 +129,7 @@ async function readToRepair(database: Database, query: RepairQuery, limit: numbe
   return { decisions, after: keys.length < limit ? null : (keys.at(-1)?.mark ?? null) };
 }
 
+/** Counts the decisions after the place of the query. */
 async function countToRepair(database: Database, query: RepairQuery): Promise<number> {
   const [row] = await database.rows<{ decisions: number }>(
     `SELECT count() AS decisions FROM decisions FINAL WHERE ${buildConditions(query)}`,

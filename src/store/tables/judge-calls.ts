@@ -1,17 +1,16 @@
 import type { BudgetScope } from '../../domain/money/budget.ts';
-import type { CallSize, CallSizeQuery, JudgeUse, JudgeUseStore } from '../contracts/judge-use.ts';
-import type { JudgeCallStore, Spending, SpendingPart, SpendingRange } from '../contracts/stores.ts';
-import type { Database } from '../database.ts';
+import type { CallSize, CallSizeQuery, JudgeUse } from '../contracts/judge-use.ts';
+import type { SpendEntry, Spending, SpendingPart, SpendingRange, TraceKey } from '../contracts/stores.ts';
+import { bind, type Database } from '../database.ts';
 import { judgeCallRows } from '../table-rows.ts';
 import { toDateTime } from '../values.ts';
 
 /** Creates the store of judge calls for audit, and of the money of budgets. */
-export function createJudgeCallStore(database: Database): JudgeCallStore {
+export function createJudgeCallStore(database: Database) {
   return {
-    write: (calls) => judgeCallRows.write(database, calls),
-    readSpending: (scope, range) => readSpending(database, scope, range),
-    listSpending: (range) => listSpending(database, range),
-    spend: (entries) =>
+    ...bind(database, { write: judgeCallRows.write, readSpending, listSpending }),
+    /** Appends entries. An entry that was written before is ignored, also in another order or with others. */
+    spend: (entries: readonly SpendEntry[]) =>
       database.insertRows(
         'spend',
         entries.map((entry) => ({
@@ -29,6 +28,8 @@ export function createJudgeCallStore(database: Database): JudgeCallStore {
   };
 }
 
+export type JudgeCallStore = ReturnType<typeof createJudgeCallStore>;
+
 /** Conditions for the rows of a budget. */
 const OF_BUDGET: Readonly<Record<BudgetScope['kind'], string>> = {
   rule: "Rule = {name:String} AND Scope = ''",
@@ -36,7 +37,7 @@ const OF_BUDGET: Readonly<Record<BudgetScope['kind'], string>> = {
   total: "(Kind != 'lease' OR Scope = 'total')",
 };
 
-/** Reads spending. A repeated entry counts once: an insert may happen after its client stopped waiting and repeated it. */
+/** Reads the money of a budget in a range of time. A repeated entry counts once: an insert may happen after its client stopped waiting and repeated it. */
 async function readSpending(
   database: Database,
   { kind, name }: BudgetScope,
@@ -88,9 +89,10 @@ const MAX_CALLS = 200;
 const MAX_REASON = 80;
 
 /** Creates the store of what judges did. */
-export function createJudgeUseStore(database: Database): JudgeUseStore {
+export function createJudgeUseStore(database: Database) {
   return {
-    callsOf: ({ tenant, traceId }, scoreIds) =>
+    /** Reads the calls for some scores of one trace, the oldest first. */
+    callsOf: ({ tenant, traceId }: TraceKey, scoreIds: readonly string[]) =>
       judgeCallRows.read(
         database,
         `FROM judge_calls
@@ -98,8 +100,15 @@ export function createJudgeUseStore(database: Database): JudgeUseStore {
          ORDER BY CalledAt, Step LIMIT ${MAX_CALLS}`,
         { tenant, traceId, scoreIds },
       ),
-    sizes: (query) => readSizes(database, query),
-    since: async ({ tenant, sinceMs }) => {
+    ...bind(database, { sizes: readSizes }),
+    /** Reads the use of each judge since a time (Unix milliseconds), as a whole and by hours, the oldest hour first. */
+    since: async ({
+      tenant,
+      sinceMs,
+    }: {
+      readonly tenant?: string | undefined;
+      readonly sinceMs: number;
+    }): Promise<readonly JudgeUse[]> => {
       const rows = await database.rows<JudgeUse>(
         `SELECT Model AS judge, if(grouping(Hour) = 1, NULL, toUnixTimestamp(Hour) * 1000) AS hourMs, count() AS calls,
            countIf(Status != 'success') AS failed, sum(ifNull(InputTokens, 0)) AS inputTokens,
@@ -124,6 +133,9 @@ export function createJudgeUseStore(database: Database): JudgeUseStore {
   };
 }
 
+export type JudgeUseStore = ReturnType<typeof createJudgeUseStore>;
+
+/** Reads the sizes of answered calls whose tokens are known, for each scorer, judge and score the oldest first. */
 function readSizes(
   database: Database,
   { tenant, scorers, repeatMark, limit }: CallSizeQuery,

@@ -8,10 +8,11 @@ import type {
   LabelledScorer,
   LabelledVersion,
   LabelQuery,
-  LabelStore,
   LabelTarget,
+  Reviewer,
+  ScorerVersion,
 } from '../contracts/labels/label-store.ts';
-import type { Database } from '../database.ts';
+import { bind, type Database } from '../database.ts';
 import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { scoreRows } from '../table-rows.ts';
 import type { QueryParams } from '../values.ts';
@@ -43,9 +44,14 @@ const MAX_STRATA = 200;
 type StoredTarget = Omit<LabelTarget, 'draw'> & { readonly scoreId: string };
 
 /** Creates the reads of labels. */
-export function createLabelStore(database: Database): LabelStore {
+export function createLabelStore(database: Database) {
   return {
-    unlabelled: async ({ seed, perStratum, ...query }) => {
+    /** Reads the first targets of each label and band by their draw, among those without a score of the reviewer, and their number. */
+    unlabelled: async ({
+      seed,
+      perStratum,
+      ...query
+    }: LabelQuery & { readonly seed: string; readonly perStratum: number }) => {
       const strata = await database.rows<{ drawn: Drawn[]; left: number }>(DRAW(query, perStratum), {
         ...buildParams(query),
         seed,
@@ -59,7 +65,8 @@ export function createLabelStore(database: Database): LabelStore {
         ),
       };
     },
-    countLabelled: async (query) => {
+    /** Counts the targets that have a score of the reviewer. */
+    countLabelled: async (query: LabelQuery) => {
       const [row] = await database.rows<{ n: number }>(
         `SELECT uniqExact(Tenant, TargetId) AS n FROM scores FINAL
          PREWHERE ${LABELLED(query)} WHERE TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})`,
@@ -67,7 +74,10 @@ export function createLabelStore(database: Database): LabelStore {
       );
       return row?.n ?? 0;
     },
-    versions: async (query) => {
+    /** Reads the versions of a scorer, the last used first. */
+    versions: async (
+      query: LabelledScorer & { readonly passLine: number },
+    ): Promise<readonly ScorerVersion[]> => {
       const rows = await database.rows<StoredVersion>(READ_VERSIONS(query), rangeParams(query));
       return rows.map(({ live, backfilled, higherIsBetter, ...row }) => ({
         ...row,
@@ -75,16 +85,25 @@ export function createLabelStore(database: Database): LabelStore {
         weights: spreadParts(live[0].length > 0 ? live : backfilled, query.passLine),
       }));
     },
-    labelledVersions: async ({ sinceMs, limit }) => {
+    /** Reads the versions of all scorers with a labelled target, the last used first. */
+    labelledVersions: async ({
+      sinceMs,
+      limit,
+    }: {
+      readonly sinceMs: number;
+      readonly limit: number;
+    }): Promise<readonly LabelledVersion[]> => {
       const rows = await database.rows<
         Omit<LabelledVersion, 'higherIsBetter'> & { readonly higherIsBetter: boolean | null }
       >(READ_LABELLED_VERSIONS, { ...sinceParams(sinceMs), limit });
       return rows.map((row) => ({ ...row, higherIsBetter: row.higherIsBetter ?? true }));
     },
-    tenantsOf: (kind, ids) => readTenants(database, kind, ids),
-    scales: (query) => readScales(database, query),
-    unjoined: (query) => readUnjoined(database, query),
-    reviewers: ({ limit, ...query }) =>
+    ...bind(database, { tenantsOf: readTenants, scales: readScales, unjoined: readUnjoined }),
+    /** Reads the reviewers with the most labels. */
+    reviewers: ({
+      limit,
+      ...query
+    }: LabelledScorer & { readonly limit: number }): Promise<readonly Reviewer[]> =>
       database.rows(
         `SELECT any(ScoredBy) AS reviewer, toString(Fingerprint) AS fingerprint, count() AS labels FROM scores FINAL
          PREWHERE Scorer = {scorer:String} AND Source = 'human' WHERE ${SINCE(query)}
@@ -94,7 +113,10 @@ export function createLabelStore(database: Database): LabelStore {
   };
 }
 
-async function readUnjoined(
+export type LabelStore = ReturnType<typeof createLabelStore>;
+
+/** Reads scores that were posted before their run was known, and written since a time (Unix milliseconds): the newest ones. */
+function readUnjoined(
   database: Database,
   { writtenSinceMs, limit }: { readonly writtenSinceMs: number; readonly limit: number },
 ): Promise<Score[]> {
@@ -246,7 +268,7 @@ const READ_LABELLED_VERSIONS = `
   ORDER BY max(ScoredAt) DESC
   LIMIT {limit:UInt32}`;
 
-/** Reads the scales of the newest scores that scorers have given, by the names of their rows. */
+/** Reads the scales of the newest scores of scorers of the last 30 days, by the names of their rows. A name without such a score is absent. */
 async function readScales(
   database: Database,
   { scorers, tenants }: { readonly scorers: readonly string[]; readonly tenants: readonly string[] },
@@ -270,7 +292,7 @@ async function readScales(
   );
 }
 
-/** Reads the tenants that have these traces or sessions, in order, by id. */
+/** Reads the tenants that have these traces or sessions, in order, by id. An unknown id is absent. */
 async function readTenants(
   database: Database,
   kind: keyof typeof QUERIES,

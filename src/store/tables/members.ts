@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import type { DutyMember, DutyStore } from '../contracts/duties.ts';
-import type { Member, MemberStore } from '../contracts/stores.ts';
-import type { Database } from '../database.ts';
+import type { DutyBeat, DutyMember } from '../contracts/duties.ts';
+import type { Member } from '../contracts/stores.ts';
+import { bind, type Database } from '../database.ts';
 import { hasEnded, markProcess } from '../embedded/processes.ts';
 import { toDateTime } from '../values.ts';
 
@@ -13,10 +13,21 @@ const SCORER_DISMISSAL = `INSERT INTO members (Duty, Member, Leaving, Cells)
   GROUP BY Member HAVING argMax(Leaving, BeatAt) = 0`;
 
 /** Creates the store of the scorer processes: the last beat of each, by the store's clock. */
-export function createMemberStore(database: Database): MemberStore {
+export function createMemberStore(database: Database) {
   return {
+    /**
+     * Marks all members as leaving, so that nobody waits for their beats to grow old. For a process that has started the engine of the
+     * store: all members of before used an engine that has ended. A member that still runs comes back with its next beat.
+     */
     dismissAll: () => database.insertSelected(SCORER_DISMISSAL, {}),
-    async beat(member, { cells, leaving = false }) {
+    /**
+     * Records that a member runs (or leaves). Returns the members of the last day and the store's clock, Unix milliseconds. A
+     * stamp may lie ahead of that clock, when the clock went back.
+     */
+    async beat(
+      member: string,
+      { cells, leaving = false }: { readonly cells: readonly string[]; readonly leaving?: boolean },
+    ): Promise<{ readonly nowMs: number; readonly members: readonly Member[] }> {
       await database.insertRows('members', [
         { Duty: SCORING_DUTY, Member: member, Leaving: leaving ? 1 : 0, Cells: cells },
       ]);
@@ -38,6 +49,8 @@ export function createMemberStore(database: Database): MemberStore {
   };
 }
 
+export type MemberStore = ReturnType<typeof createMemberStore>;
+
 /** Longest time that a stamp may be ahead of the store's clock, milliseconds: replicas have clocks of their own. */
 export const CLOCK_SKEW_MS = 5_000;
 
@@ -47,11 +60,13 @@ const DISMISSAL = `INSERT INTO members (Duty, Member, JoinedAt, Leaving, BeatAt)
   GROUP BY Duty, Member HAVING max(Leaving) = 0`;
 
 /** Creates the store of the processes that share duties. */
-export function createDutyStore(database: Database): DutyStore {
+export function createDutyStore(database: Database) {
   const mark = markProcess();
   return {
+    /** Returns a new name for a member of this process. */
     nameMember: () => `${randomUUID()} ${mark}`,
-    beat: (beats) =>
+    /** Stores beats, stamped by the store. */
+    beat: (beats: readonly DutyBeat[]) =>
       database.insertRows(
         'members',
         beats.map(({ duty, member, joinedAtMs, isLeaving }) => ({
@@ -61,11 +76,21 @@ export function createDutyStore(database: Database): DutyStore {
           ...(joinedAtMs === undefined ? {} : { JoinedAt: toDateTime(joinedAtMs) }),
         })),
       ),
-    readMembers: (duties, ttlMs) => readMembers(database, duties, ttlMs),
+    ...bind(database, { readMembers }),
+    /**
+     * Marks all members as gone, so that nobody waits for their beats to grow old. For a process that has started the engine of the store:
+     * all members of before used an engine that has ended, and cannot reach this one.
+     */
     dismissAll: () => database.insertSelected(DISMISSAL, {}),
   };
 }
 
+export type DutyStore = ReturnType<typeof createDutyStore>;
+
+/**
+ * Reads the members of these duties whose last beat is at most `ttlMs` old, the earliest joined first. A beat with a stamp
+ * in the store's future (after a step of its clock) does not count. Nor does a member whose process this machine knows to have ended.
+ */
 async function readMembers(
   database: Database,
   duties: readonly string[],

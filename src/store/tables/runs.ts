@@ -1,23 +1,21 @@
 import type { RunRecord } from '../../domain/run-record.ts';
-import type { RunStore } from '../contracts/runs.ts';
 import { joinTraceKey, type TraceKey } from '../contracts/stores.ts';
-import type { Database } from '../database.ts';
+import { bind, type Database } from '../database.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
 import { runRows } from '../table-rows.ts';
 import type { QueryParams } from '../values.ts';
 
 /** Creates the store of runs: one row for each (tenant, trace, target), the one with the newest evidence. */
-export function createRunStore(database: Database): RunStore {
-  return {
-    ofTraces: (keys) =>
-      runRows.readByTrace(
-        database,
-        `FROM runs FINAL WHERE ${IN_KEYS} ORDER BY Tenant, TraceId, Target, TargetId`,
-        keys,
-      ),
-    readUntil: (keys) => readUntil(database, keys),
-    write: (records) => runRows.write(database, records),
-  };
+export function createRunStore(database: Database) {
+  return bind(database, { ofTraces, readUntil, write: runRows.write });
+}
+
+export type RunStore = ReturnType<typeof createRunStore>;
+
+/** Reads the current rows of these traces, keyed by `joinTraceKey`. */
+function ofTraces(database: Database, keys: readonly TraceKey[]): Promise<Map<string, RunRecord[]>> {
+  const from = `FROM runs FINAL WHERE ${IN_KEYS} ORDER BY Tenant, TraceId, Target, TargetId`;
+  return runRows.readByTrace(database, from, keys);
 }
 
 /**
@@ -40,6 +38,7 @@ export async function readMainRuns(
   return new Map(records.map((record) => [joinTraceKey(record), record]));
 }
 
+/** Reads the last arrival up to which each trace was read from its content, Unix milliseconds, also without a run; keyed by `joinTraceKey`. */
 async function readUntil(database: Database, keys: readonly TraceKey[]): Promise<Map<string, number>> {
   const found = new Map<string, number>();
   for (const slice of splitIntoSlices(keys)) {

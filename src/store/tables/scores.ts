@@ -1,40 +1,34 @@
 import { type AgentPast, type Measure, MEASURES, nameMeasure } from '../../domain/behaviour/measures.ts';
 import { countTransitions } from '../../domain/behaviour/step-path.ts';
 import type { Score } from '../../domain/score.ts';
-import {
-  type AgentKey,
-  type AgentPastStore,
-  joinAgentKey,
-  MAX_AGENTS,
-  MAX_PATHS,
-} from '../contracts/agent-pasts.ts';
-import type { ScoreFilter, ScoreStore } from '../contracts/stores.ts';
-import type { Database } from '../database.ts';
+import { type AgentKey, joinAgentKey, MAX_AGENTS, MAX_PATHS } from '../contracts/agent-pasts.ts';
+import type { ScoreFilter, TraceKey } from '../contracts/stores.ts';
+import { bind, type Database } from '../database.ts';
 import { IN_KEYS, splitIntoSlices } from '../spans/trace-keys.ts';
 import { scoreRows } from '../table-rows.ts';
 import type { QueryParams } from '../values.ts';
 
 /** Creates the store of current scores: one row for each id, the one with the newest evidence, without tombstones. */
-export function createScoreStore(database: Database): ScoreStore {
-  return {
-    byIds: (ids) => scoresById(database, ids),
-    // All rows of an id have the same trace: so PREWHERE leaves out whole ids, and FINAL reads a few rows.
-    ofTraces: (keys) =>
-      scoreRows.readByTrace(
-        database,
-        `FROM scores FINAL PREWHERE ${IN_KEYS} ORDER BY Scorer, TargetId, ScoreId`,
-        keys,
-      ),
-    write: (scores) => scoreRows.write(database, scores),
-    list: (filter) => listScores(database, filter),
-  };
+export function createScoreStore(database: Database) {
+  return bind(database, { byIds, ofTraces, list, write: scoreRows.write });
+}
+
+export type ScoreStore = ReturnType<typeof createScoreStore>;
+
+/**
+ * Reads the current scores of these traces, keyed by `joinTraceKey`. All rows of an id have the same trace: so PREWHERE leaves out whole
+ * ids, and FINAL reads a few rows.
+ */
+function ofTraces(database: Database, keys: readonly TraceKey[]): Promise<Map<string, Score[]>> {
+  const from = `FROM scores FINAL PREWHERE ${IN_KEYS} ORDER BY Scorer, TargetId, ScoreId`;
+  return scoreRows.readByTrace(database, from, keys);
 }
 
 /**
  * Reads scores by id. Two owners that score an id before and after midnight write it under two days: the row with the newer
  * evidence counts.
  */
-async function scoresById(database: Database, ids: readonly string[]): Promise<Map<string, Score>> {
+async function byIds(database: Database, ids: readonly string[]): Promise<Map<string, Score>> {
   const found = new Map<string, Score>();
   for (const slice of splitIntoSlices(ids)) {
     const rows = await scoreRows.read(
@@ -59,7 +53,7 @@ export async function readScorerNames(database: Database, tenant: string | undef
   return rows.map(({ scorer }) => scorer);
 }
 
-async function listScores(database: Database, filter: ScoreFilter): Promise<Score[]> {
+function list(database: Database, filter: ScoreFilter): Promise<Score[]> {
   const { conditions, params } = buildConditions(filter);
   return scoreRows.read(
     database,
@@ -107,27 +101,36 @@ const AGENT = `toString(Tenant) AS tenant, toString(Target) AS target,
 /** Rows of the week. Versions of a row that are not merged yet count twice, which changes no quantile by much. */
 const RECENT = `Day >= today() - ${DAYS} AND ScoredAt >= now() - INTERVAL ${DAYS} DAY AND ScoredBy = '' AND IsDeleted = 0`;
 
-/** Creates the store of the pasts of agents. */
-export function createAgentPastStore(database: Database): AgentPastStore {
-  return {
-    async read(nameRow) {
-      const names = new Map(MEASURES.map((measure) => [nameRow(nameMeasure(measure)), measure] as const));
-      const [measures, paths] = await Promise.all([
-        readMeasures(database, [...names.keys()]),
-        readPaths(database, nameRow(nameMeasure('steps'))),
-      ]);
-      const pathsOf = Map.groupBy(paths, joinAgentKey);
-      return new Map(
-        [...Map.groupBy(measures, joinAgentKey)].map(([key, rows]): [string, AgentPast] => [
-          key,
-          {
-            measures: new Map(rows.map((row) => [names.get(row.scorer) as Measure, row] as const)),
-            transitions: countTransitions(pathsOf.get(key) ?? []),
-          },
-        ]),
-      );
-    },
-  };
+/** Creates the store of the past of each agent, from the scores of `behaviour` of the last week. */
+export function createAgentPastStore(database: Database) {
+  return bind(database, { read: readPasts });
+}
+
+export type AgentPastStore = ReturnType<typeof createAgentPastStore>;
+
+/**
+ * Reads the pasts, keyed by `joinAgentKey`. Reads the rows of a week: a caller keeps the result.
+ * @param nameRow returns the name of a score row of a measure
+ */
+async function readPasts(
+  database: Database,
+  nameRow: (measure: string) => string,
+): Promise<Map<string, AgentPast>> {
+  const names = new Map(MEASURES.map((measure) => [nameRow(nameMeasure(measure)), measure] as const));
+  const [measures, paths] = await Promise.all([
+    readMeasures(database, [...names.keys()]),
+    readPaths(database, nameRow(nameMeasure('steps'))),
+  ]);
+  const pathsOf = Map.groupBy(paths, joinAgentKey);
+  return new Map(
+    [...Map.groupBy(measures, joinAgentKey)].map(([key, rows]): [string, AgentPast] => [
+      key,
+      {
+        measures: new Map(rows.map((row) => [names.get(row.scorer) as Measure, row] as const)),
+        transitions: countTransitions(pathsOf.get(key) ?? []),
+      },
+    ]),
+  );
 }
 
 interface MeasureRow extends AgentKey {

@@ -8,13 +8,13 @@ import {
   type ListedTurns,
   type SessionActivity,
   type SessionKey,
-  type SessionStore,
+  type SessionResultsQuery,
   type SessionTurn,
   type UndecidedSession,
   type UndecidedSessionsQuery,
 } from '../contracts/sessions.ts';
 import { SHARDS } from '../contracts/trace-shards.ts';
-import type { Database } from '../database.ts';
+import { bind, type Database } from '../database.ts';
 import { cellParams, splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { decisionRows, scoreRows } from '../table-rows.ts';
 
@@ -22,16 +22,20 @@ import { decisionRows, scoreRows } from '../table-rows.ts';
 const READ_LATE_MS = 7 * 24 * 3_600_000;
 
 /** Creates the store of sessions. A session is the turns in `runs` that name it. */
-export function createSessionStore(database: Database): SessionStore {
+export function createSessionStore(database: Database) {
   return {
-    undecided: (query) => readUndecidedSessions(database, query),
-    activity: (key) => readActivity(database, key),
-    changed: (keys, sinceMs) => readChanged(database, keys, sinceMs),
-    list: (query) => listEnded(database, query),
-    find: (sessionId) => findSessions(database, sessionId),
-    turns: async (key, limit) => (await readTurns(database, [key], limit))[0] ?? NO_TURNS,
-    turnsOf: (keys, limit) => readTurns(database, keys, limit),
-    decisions: async (tenant, targetIds) => {
+    ...bind(database, {
+      undecided: readUndecidedSessions,
+      activity: readActivity,
+      changed: readChanged,
+      list: listEnded,
+      find: findSessions,
+      turnsOf: readTurns,
+    }),
+    /** Lists the newest turns, at most `limit`, and counts all. */
+    turns: async (key: SessionKey, limit: number) => (await readTurns(database, [key], limit))[0] ?? NO_TURNS,
+    /** Reads the current decisions of the sessions with these target ids. */
+    decisions: async (tenant: string, targetIds: readonly string[]) => {
       const slices = [...splitIntoSlices(targetIds)];
       const rows = await Promise.all(
         slices.map((targets) =>
@@ -46,7 +50,8 @@ export function createSessionStore(database: Database): SessionStore {
       );
       return rows.flat();
     },
-    resultTimes: async ({ tenant, targetId, rules, sinceMs }) => {
+    /** Lists the times since when a session was scored or failed, in order, one for each state of its turns. */
+    resultTimes: async ({ tenant, targetId, rules, sinceMs }: SessionResultsQuery) => {
       const rows = await database.rows<{ at: number }>(
         `SELECT toUnixTimestamp64Milli(min(WrittenAt)) AS at FROM decision_arrivals
          WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND TraceId = ''
@@ -57,16 +62,17 @@ export function createSessionStore(database: Database): SessionStore {
       );
       return rows.map(({ at }) => at);
     },
-    scores: async ({ tenant, sessionId }) => {
-      return scoreRows.read(
+    /** Reads the current scores of a session. */
+    scores: ({ tenant, sessionId }: SessionKey) =>
+      scoreRows.read(
         database,
         `FROM scores FINAL
          PREWHERE ${WITHOUT_TRACE} AND Tenant = {tenant:String} AND SessionId = {sessionId:String}
          ORDER BY Scorer, ScoreId`,
         { tenant, sessionId },
-      );
-    },
-    findIds: async (targets) =>
+      ),
+    /** Finds the session ids of targets whose id is a hash. */
+    findIds: async (targets: readonly { readonly tenant: string; readonly targetId: string }[]) =>
       targets.length === 0
         ? []
         : database.rows<SessionKey>(
@@ -76,6 +82,8 @@ export function createSessionStore(database: Database): SessionStore {
           ),
   };
 }
+
+export type SessionStore = ReturnType<typeof createSessionStore>;
 
 /** SQL for the target id of a session (`buildSessionTargetId`). */
 const TARGET_ID = `if(length(SessionId) > ${MAX_SESSION_ID_BYTES},
@@ -106,6 +114,7 @@ const OF_CELL = `row.1 = rule AND (row.2 = scorer OR row.2 = '${WHOLE_RULE}') AN
 const VISIBLE_MS = 45_000;
 
 /**
+ * Finds sessions that have, for a cell that covers their last arrival, no row as new as it. The one idle for longest comes first.
  * Earlier versions of a row only add candidates, so the query needs no FINAL over all runs. A turn may be read after the session was
  * decided although its evidence is older: while its trace waits for a judge. The time of its row in `runs` shows it.
  */
@@ -150,6 +159,7 @@ function readUndecidedSessions(
   );
 }
 
+/** Reads the arrivals of a session; undefined for one without a turn. */
 async function readActivity(database: Database, key: SessionKey): Promise<SessionActivity | undefined> {
   const [row] = await database.rows<SessionActivity>(
     `SELECT ${ACTIVITY} FROM runs
@@ -160,6 +170,7 @@ async function readActivity(database: Database, key: SessionKey): Promise<Sessio
   return row;
 }
 
+/** Finds those of these sessions with a turn that was read at or after a time, Unix milliseconds. */
 async function readChanged(
   database: Database,
   keys: readonly SessionKey[],
@@ -182,7 +193,7 @@ function toTuple({ tenant, sessionId }: SessionKey): TupleParam {
   return new TupleParam([tenant, sessionId]);
 }
 
-/** The inner query finds candidates by the index on the start; a later turn then takes a session out of the range. */
+/** Lists sessions by their last turn, in the order of its start. The inner query finds candidates by the index on the start; a later turn then takes a session out of the range. */
 function listEnded(
   database: Database,
   { tenant, fromMs, toMs, after, limit }: EndedSessionsQuery,
@@ -212,6 +223,7 @@ function listEnded(
   );
 }
 
+/** Finds the sessions of this id, of any tenant. */
 function findSessions(database: Database, sessionId: string): Promise<SessionActivity[]> {
   return database.rows(
     `SELECT ${ACTIVITY} FROM runs WHERE ${IS_TURN} AND SessionId = {sessionId:String}
@@ -225,6 +237,7 @@ const NO_TURNS: ListedTurns = { turns: [], count: 0 };
 /** Turn with the number of all turns of its session. */
 type TurnRow = SessionKey & SessionTurn & { readonly total: number };
 
+/** Lists the newest turns of sessions, in their order. */
 async function readTurns(
   database: Database,
   keys: readonly SessionKey[],

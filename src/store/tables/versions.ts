@@ -1,23 +1,17 @@
 import { createHash } from 'node:crypto';
 import { TupleParam } from '@clickhouse/client';
-import type { RuleVersion, RuleVersionStore } from '../contracts/stores.ts';
-import {
-  joinVersionKey,
-  type VersionKey,
-  type VersionSample,
-  type VersionSampleStore,
-} from '../contracts/version-samples.ts';
-import type { Database } from '../database.ts';
+import type { RuleVersion } from '../contracts/stores.ts';
+import { joinVersionKey, type VersionKey, type VersionSample } from '../contracts/version-samples.ts';
+import { bind, type Database } from '../database.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
 import { toDateTime } from '../values.ts';
 
 /** Creates the store of rule versions and their first moments. Writing a version again keeps its first moment. */
-export function createRuleVersionStore(database: Database): RuleVersionStore {
-  return {
-    list: () => listVersions(database),
-    record: (version) => database.insertRows('rule_versions', [toRow(version)]),
-  };
+export function createRuleVersionStore(database: Database) {
+  return bind(database, { list: listVersions, record: recordVersion });
 }
+
+export type RuleVersionStore = ReturnType<typeof createRuleVersionStore>;
 
 async function listVersions(database: Database): Promise<RuleVersion[]> {
   const rows = await database.rows<RuleVersion & { readonly definition: string }>(
@@ -28,24 +22,26 @@ async function listVersions(database: Database): Promise<RuleVersion[]> {
   return rows.map((row) => ({ ...row, definition: JSON.parse(row.definition) as unknown }));
 }
 
-function toRow(version: RuleVersion): object {
-  return {
-    Rule: version.rule,
-    Version: version.version,
-    ActiveFrom: toDateTime(version.activeFromMs),
-    Probability: version.probability,
-    Definition: JSON.stringify(version.definition ?? null),
+/** Records a version. A known version keeps its first `activeFromMs`. */
+function recordVersion(
+  database: Database,
+  { rule, version, activeFromMs, probability, definition }: RuleVersion,
+): Promise<void> {
+  const row = {
+    Rule: rule,
+    Version: version,
+    ActiveFrom: toDateTime(activeFromMs),
+    Probability: probability,
   };
+  return database.insertRows('rule_versions', [{ ...row, Definition: JSON.stringify(definition ?? null) }]);
 }
 
 /** Creates the store of the first targets of each version. */
-export function createVersionSampleStore(database: Database): VersionSampleStore {
-  return {
-    read: (keys) => readSamples(database, keys),
-    append: (key, known, added) => appendTargets(database, key, known, added),
-    findInUse: (asks) => findInUse(database, asks),
-  };
+export function createVersionSampleStore(database: Database) {
+  return bind(database, { read: readSamples, append: appendTargets, findInUse });
 }
+
+export type VersionSampleStore = ReturnType<typeof createVersionSampleStore>;
 
 const KEY_COLUMNS = `Tenant AS tenant, Rule AS rule, ServiceName AS service, Agent AS agent,
   ServiceVersion AS serviceVersion, AgentVersion AS agentVersion`;
@@ -54,7 +50,7 @@ const KEYS = '{keys:Array(Tuple(String, String, String, String, String, String))
 
 type SampleRow = VersionKey & { readonly slots: number; readonly targets: string[] };
 
-/** Reads the choices. Two rows of one slot are possible after a pause of a process; the first one counts. */
+/** Reads the choices, keyed by `joinVersionKey`; a version without a choice is absent. Two rows of one slot are possible after a pause of a process; the first one counts. */
 async function readSamples(
   database: Database,
   keys: readonly VersionKey[],
@@ -82,7 +78,9 @@ async function readSamples(
 }
 
 /**
- * Inserts under a token that only one insert can have: it names the version and the number of rows before. The store ignores the
+ * Adds targets to the choice of a version, after the `known` ones. Adds nothing when another process has added some since these
+ * were read: read the choice again to see which targets it has. The `slots` count only for the first targets of the version; with 0, the
+ * version is no new one. Inserts under a token that only one insert can have: it names the version and the number of rows before. The store ignores the
  * inserts of all others.
  */
 async function appendTargets(
@@ -110,6 +108,7 @@ async function appendTargets(
   await database.insertRows('version_samples', rows, token);
 }
 
+/** Returns the versions, by `joinVersionKey`, of which a run came before a time (Unix milliseconds, by the store's clock). */
 async function findInUse(
   database: Database,
   asks: readonly { readonly key: VersionKey; readonly beforeMs: number }[],
