@@ -78,9 +78,9 @@ describe('the schema of a store', () => {
     const stores = await Promise.all([openStore(options), openStore(options)]);
     await stores[0].sink.insert(spanBlock([buildSpan()]), 'one');
     const rows = await withDatabase(options, (database) =>
-      database.rows<{ rows: string }>('SELECT count() AS rows FROM trace_arrivals'),
+      database.rows<{ rows: number }>('SELECT count() AS rows FROM trace_arrivals'),
     );
-    expect(rows).toEqual([{ rows: '1' }]);
+    expect(rows).toEqual([{ rows: 1 }]);
     await Promise.all(stores.map((store) => store.close()));
   });
 
