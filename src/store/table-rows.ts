@@ -11,29 +11,11 @@ import { keyParams, splitIntoSlices } from './spans/trace-keys.ts';
 /** Values of a row, by the names of the columns or of the properties. */
 type Values = Record<string, unknown>;
 
-/** Reads and writes of the rows of a table. */
-export interface TableRows<Row> {
-  /** @param from the statement from `FROM` on */
-  read(database: Database, from: string, params?: QueryParams): Promise<Row[]>;
-  /**
-   * Reads rows of any number of traces, keyed by `joinTraceKey`.
-   * @param from as above, with the condition `IN_KEYS`
-   */
-  readByTrace(database: Database, from: string, keys: readonly TraceKey[]): Promise<Map<string, Row[]>>;
-  /** Inserts in one block, deduplicated by content on a retry. */
-  write(database: Database, rows: readonly Row[]): Promise<void>;
-  /** Converts a row for an insert. */
-  encode(row: Row): Values;
-}
-
 /**
  * Creates the reads and writes of a table from its definition.
  * @param computeVersion computes the version of a row; absent where the store does
  */
-function createTableRows<T extends Table>(
-  table: T,
-  computeVersion?: (row: RowOf<T>) => bigint,
-): TableRows<RowOf<T>> {
+function createTableRows<T extends Table>(table: T, computeVersion?: (row: RowOf<T>) => bigint) {
   const columns = Object.entries<Column>(table.columns).map(([property, column]) => {
     const name = columnName(property, column);
     return { property, name, ...codecOf(column, name) };
@@ -50,6 +32,7 @@ function createTableRows<T extends Table>(
     }
     return row as RowOf<T>;
   };
+  /** Converts a row for an insert. */
   const encode = (row: RowOf<T>) => {
     const values = { ...empty };
     for (const { property, name, encode: encodeValue } of columns) {
@@ -61,11 +44,16 @@ function createTableRows<T extends Table>(
     }
     return values;
   };
+  /** @param from the statement from `FROM` on */
   const read = async (database: Database, from: string, params?: QueryParams) =>
     (await database.rows<Values>(`SELECT ${selection} ${from}`, params)).map(decodeRow);
   return {
     read,
-    readByTrace: async (database, from, keys) => {
+    /**
+     * Reads rows of any number of traces, keyed by `joinTraceKey`.
+     * @param from as above, with the condition `IN_KEYS`
+     */
+    readByTrace: async (database: Database, from: string, keys: readonly TraceKey[]) => {
       const found = new Map<string, RowOf<T>[]>();
       for (const slice of splitIntoSlices(keys)) {
         const rows = await read(database, from, keyParams(slice));
@@ -75,7 +63,9 @@ function createTableRows<T extends Table>(
       }
       return found;
     },
-    write: (database, rows) => database.insertRows(table.name, rows.map(encode)),
+    /** Inserts in one block, deduplicated by content on a retry. */
+    write: (database: Database, rows: readonly RowOf<T>[]) =>
+      database.insertRows(table.name, rows.map(encode)),
     encode,
   };
 }

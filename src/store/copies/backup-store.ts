@@ -104,9 +104,7 @@ const LAST = [
 
 /** Lists the tables that hold data of the installation, in no order. */
 export function listDataTables(): string[] {
-  return listOwnTables()
-    .map(({ name }) => name)
-    .filter((name) => !OF_PROCESSES.has(name));
+  return listOwnTables().filter((name) => !OF_PROCESSES.has(name));
 }
 
 /** Orders the tables of a backup. Before each group, inserts into the one before have to end: views fill its tables from those. */

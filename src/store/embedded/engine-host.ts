@@ -26,13 +26,7 @@ export class EngineStartError extends Error {
   }
 }
 
-export interface EngineHost {
-  readonly port: number;
-  /**
-   * Accepts no more requests, waits up to `limits.DRAIN_MS` for running ones, and closes the engine when all have ended.
-   */
-  stop(): Promise<void>;
-}
+export type EngineHost = Awaited<ReturnType<typeof startEngineHost>>;
 
 async function loadChdb(moduleName: string): Promise<ChdbModule> {
   try {
@@ -108,7 +102,7 @@ function refuseWritesIfMoved(dataDir: string, run: StatementRunner): StatementRu
  * Opens chdb on a directory and serves it. Calls `onFatal` when only a new process helps: the engine is broken, or a statement cannot be
  * ended.
  */
-export async function startEngineHost(options: OpenMessage, onFatal: () => void): Promise<EngineHost> {
+export async function startEngineHost(options: OpenMessage, onFatal: () => void) {
   const chdb = await loadChdb(options.chdbModule);
   const configFile = await writeEngineConfig(options.dataDir);
   const connectionArgs = engineArguments(options.memoryLimitBytes, configFile);
@@ -142,6 +136,7 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
   });
   const port = await listening(server, options.port);
 
+  /** Accepts no more requests, waits up to `limits.DRAIN_MS` for running ones, and closes the engine when all have ended. */
   async function stop(): Promise<void> {
     const closed = new Promise<true>((resolve) => server.close(() => resolve(true)));
     server.closeIdleConnections();

@@ -24,25 +24,6 @@ const KEEP_EVERY_MS = 60_000;
 const CATCH_UP_MS = HOUR_MS;
 const SMALLEST_STEP_MS = 60_000;
 
-/** Finds new rows in tables without an arrival time. */
-export interface Discovery {
-  /** Searches once; calls at the same time share one search. Throws when a table cannot be read. */
-  poll(): Promise<void>;
-}
-
-/**
- * Creates the search. It finds a row that arrives at most `lookbackMs` after the end of its span. Its position is stored:
- * after a pause it continues from there, in steps. Rows from before the first search count as arrived at their end, before
- * any rule was active: a table with months of history is not scored without a request.
- */
-export function createDiscovery(
-  database: Database,
-  tables: ForeignTables,
-  schema: () => Promise<ForeignSchema>,
-): Discovery {
-  return new TableSearch(database, tables, schema);
-}
-
 /** Position of the search, by the store's clock. */
 interface Position {
   readonly doneMs: number;
@@ -54,7 +35,12 @@ interface Position {
   readonly searched: boolean;
 }
 
-class TableSearch implements Discovery {
+/**
+ * Finds new rows in tables without an arrival time: a row that arrives at most `lookbackMs` after the end of its span. Its position is
+ * stored: after a pause it continues from there, in steps. Rows from before the first search count as arrived at their end, before any
+ * rule was active: a table with months of history is not scored without a request.
+ */
+export class Discovery {
   readonly #database: Database;
   readonly #tables: ForeignTables;
   readonly #schema: () => Promise<ForeignSchema>;
@@ -70,6 +56,7 @@ class TableSearch implements Discovery {
     this.#schema = schema;
   }
 
+  /** Searches once; calls at the same time share one search. Throws when a table cannot be read. */
   poll(): Promise<void> {
     this.#running ??= this.#search().finally(() => {
       this.#running = null;

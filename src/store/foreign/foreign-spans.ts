@@ -25,7 +25,7 @@ import {
   type StartRange,
 } from '../spans/trace-starts.ts';
 import type { TraceListing } from '../spans/traces-list.ts';
-import { createDiscovery } from './discovery.ts';
+import { Discovery } from './discovery.ts';
 import {
   type ForeignSchema,
   type ForeignTable,
@@ -59,26 +59,14 @@ const MAX_ROWS = 100_000_000;
 
 const MAX_WORDS = 5;
 
-/** Foreign tables as a source of spans. */
-export interface ForeignSource {
-  readonly spans: SpanSource;
-  readonly listing: TraceListing;
-  /** Searches once: rows present now are past, later rows are new. Throws like `describe`. */
-  watch(): Promise<void>;
-  /** Describes the source in one line. Throws like `readForeignSchema`. */
-  describe(): Promise<string>;
-  /** Finds unknown words for status and kind in the table of spans. */
-  unknownWords(): Promise<UnknownWord[]>;
-}
-
 /**
  * Creates a source of spans in tables of the OpenTelemetry Collector's exporter, which are only read. `arrivals` writes new
  * rows to the arrivals of spanscore, and all work by arrival uses those. Traces that were never seen to arrive (history)
  * are looked up in the tables.
  */
-export function createForeignSpans(database: Database, tables: ForeignTables): ForeignSource {
+export function createForeignSpans(database: Database, tables: ForeignTables) {
   const { schema, forget } = rememberedSchema(database, tables);
-  const discovery = createDiscovery(database, tables, schema);
+  const discovery = new Discovery(database, tables, schema);
   const activity = createTableActivity(database, schema);
 
   /** Reads the schema again after a failure: the tables may be gone, which the error then says, or created again. */
@@ -95,34 +83,37 @@ export function createForeignSpans(database: Database, tables: ForeignTables): F
   const tablesNow = async () => foreignTables(database, await schema(), activity.remembered);
   const starts = foreignStarts(database, schema, activity.inTable);
 
+  const spans: SpanSource = {
+    nowMs: () => readClock(database),
+    arrivals: async (fromMs, toMs) => {
+      await poll();
+      return readArrivals(database, fromMs, toMs);
+    },
+    activity: activity.of,
+    facts: async (keys, attributeKeys, options) =>
+      readFacts(database, keys, attributeKeys, { ...options, tables: await tablesNow() }),
+    read: async (keys, options) =>
+      readTraces(database, keys, limitsFor(READ_LIMITS, options), await tablesNow()),
+    list: async (range) => activity.asArrived(await listByStart(starts, range)),
+    count: async (range) => countForeign(database, await schema(), range),
+    findTrace: async (traceId) => {
+      const arrived = await findTrace(database, traceId);
+      return arrived.length > 0 ? arrived : [...(await activity.inTable([{ tenant: '', traceId }])).values()];
+    },
+  };
+  const listing: TraceListing = {
+    tables: tablesNow,
+    newest: async (filter) => newestForeign(database, (await schema()).traces, filter),
+    activity: (keys) => activity.of(keys),
+  };
   return {
-    spans: {
-      nowMs: () => readClock(database),
-      arrivals: async (fromMs, toMs) => {
-        await poll();
-        return readArrivals(database, fromMs, toMs);
-      },
-      activity: activity.of,
-      facts: async (keys, attributeKeys, options) =>
-        readFacts(database, keys, attributeKeys, { ...options, tables: await tablesNow() }),
-      read: async (keys, options) =>
-        readTraces(database, keys, limitsFor(READ_LIMITS, options), await tablesNow()),
-      list: async (range) => activity.asArrived(await listByStart(starts, range)),
-      count: async (range) => countForeign(database, await schema(), range),
-      findTrace: async (traceId) => {
-        const arrived = await findTrace(database, traceId);
-        return arrived.length > 0
-          ? arrived
-          : [...(await activity.inTable([{ tenant: '', traceId }])).values()];
-      },
-    },
-    listing: {
-      tables: tablesNow,
-      newest: async (filter) => newestForeign(database, (await schema()).traces, filter),
-      activity: (keys) => activity.of(keys),
-    },
+    spans,
+    listing,
+    /** Searches once: rows present now are past, later rows are new. Throws like `describe`. */
     watch: poll,
+    /** Describes the source in one line. Throws like `readForeignSchema`. */
     describe: async () => describeSchema(tables, await schema()),
+    /** Finds unknown words for status and kind in the table of spans. */
     unknownWords: async () => readUnknownWords(database, (await schema()).traces),
   };
 }
@@ -199,25 +190,15 @@ async function newestForeign(
   return [];
 }
 
-/** Activity of traces that arrived, and of those that were never seen to. */
-interface TableActivity {
-  /** By arrivals where there are any, else by the table. Keyed by `joinTraceKey`. */
-  readonly of: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>;
-  /** By the table alone. */
-  readonly inTable: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>;
-  /** The same, with the arrivals of those that arrived. */
-  readonly asArrived: (activities: readonly TraceActivity[]) => Promise<TraceActivity[]>;
-  /** Activity from an earlier look-up in the table. */
-  readonly remembered: (key: TraceKey) => Remembered | undefined;
-}
-
+/** Activity of traces that arrived, and of those that were never seen to. Keyed by `joinTraceKey`. */
 function createTableActivity(
   database: Database,
   schema: () => Promise<ForeignSchema>,
   monotonicMs: () => number = () => performance.now(),
-): TableActivity {
+) {
   const known = new Map<string, { activity: TraceActivity; foundMs: number }>();
 
+  /** Reads activity by the table alone. */
   async function inTable(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>> {
     const foundMs = monotonicMs();
     const found = await readForeignActivity(database, await schema(), keys);
@@ -234,12 +215,14 @@ function createTableActivity(
     return found;
   }
 
+  /** Reads activity by arrivals where there are any, else by the table. */
   async function of(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>> {
     const arrived = await readActivity(database, keys);
     const others = keys.filter((key) => !arrived.has(joinTraceKey(key)));
     return others.length === 0 ? arrived : new Map([...arrived, ...(await inTable(others))]);
   }
 
+  /** Sets the arrivals of traces that arrived. */
   async function asArrived(activities: readonly TraceActivity[]): Promise<TraceActivity[]> {
     const arrived = await readActivity(database, activities);
     return activities.map((activity) => {
@@ -248,6 +231,7 @@ function createTableActivity(
     });
   }
 
+  /** Returns activity from an earlier look-up in the table. */
   function remembered(key: TraceKey): Remembered | undefined {
     const found = known.get(joinTraceKey(key));
     return found && { activity: found.activity, isRecent: monotonicMs() - found.foundMs < RECENT_MS };

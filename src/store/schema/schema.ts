@@ -72,10 +72,7 @@ async function compareSchema(
   );
   const tables = new Map(rows.map(({ table, query }) => [table, query]));
   const schema = /'([^']+)'/u.exec(tables.get(VERSION) ?? '')?.[1];
-  const own = new Set([
-    MIGRATED,
-    ...listOwnTables({ version: known, statements }).map((table) => table.name),
-  ]);
+  const own = new Set([MIGRATED, ...listOwnTables({ version: known, statements })]);
   const pending = listStatements(database, known, statements).filter(
     (statement) => !tables.has(CREATED.exec(statement)?.[1] ?? ''),
   );
@@ -145,11 +142,6 @@ export interface Schema {
   readonly statements: readonly string[];
 }
 
-/** Table that the schema creates. */
-export interface OwnTable {
-  readonly name: string;
-}
-
 /** Returns the path of the schema: next to the sources in a checkout, next to `dist` in an installed package. */
 export function schemaFile(from: string = import.meta.dirname): string {
   for (let folder = from; ; folder = dirname(folder)) {
@@ -192,14 +184,9 @@ export function splitStatements(text: string): string[] {
 
 const CREATE_TABLE = /^CREATE TABLE IF NOT EXISTS (\w+)\s*\(/u;
 
-/** Lists the tables that the schema creates, by name. */
-export function listOwnTables({ statements }: Schema = readSchema()): OwnTable[] {
-  return statements
-    .flatMap((statement): OwnTable[] => {
-      const name = CREATE_TABLE.exec(statement)?.[1];
-      return name === undefined ? [] : [{ name }];
-    })
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
+/** Lists the names of the tables that the schema creates, in order. */
+export function listOwnTables({ statements }: Schema = readSchema()): string[] {
+  return statements.flatMap((statement) => CREATE_TABLE.exec(statement)?.[1] ?? []).sort();
 }
 
 const quote = (keys: readonly string[]) => keys.map((key) => `'${key}'`).join(', ');

@@ -27,17 +27,11 @@ export async function readKnownSignals(
   const known = new Map(rows.map(({ signal, knownFrom }) => [signal, knownFrom]));
   const knownFrom = (name: string) => (known.size === 0 ? 0 : (known.get(name) ?? nowMs));
   const times = [...new Set(nameSignals(signals).map(knownFrom))].toSorted((a, b) => a - b);
-  const of = (kind: (typeof KINDS)[number], atMs: number) =>
-    signals[kind].filter((signal) => knownFrom(`${kind} ${signal}`) === atMs);
+  const of = (atMs: number) =>
+    KINDS.map((kind) => [kind, signals[kind].filter((signal) => knownFrom(`${kind} ${signal}`) === atMs)]);
   return times.map((atMs) => ({
     knownFromMs: atMs,
-    signals: {
-      scopes: of('scopes', atMs),
-      scopePrefixes: of('scopePrefixes', atMs),
-      keyPrefixes: of('keyPrefixes', atMs),
-      eventPrefixes: of('eventPrefixes', atMs),
-      words: of('words', atMs),
-    },
+    signals: Object.fromEntries(of(atMs)) as AgentSignals,
   }));
 }
 

@@ -3,12 +3,12 @@ import type { Database } from '../database.ts';
 import { findTrace, readActivity, readArrivals, readClock } from './arrivals.ts';
 import { readFacts } from './facts.ts';
 import { limitsFor, READ_LIMITS, type ReadLimits, readTraces } from './read-traces.ts';
-import { createSeenMemory, ownTables } from './span-tables.ts';
+import { SeenMemory, ownTables } from './span-tables.ts';
 import { countByStart, listByStart, ownStarts } from './trace-starts.ts';
 
 /** Our own tables as a source of spans. */
 export function createOwnSpans(database: Database, limits: ReadLimits = READ_LIMITS): SpanSource {
-  const memory = createSeenMemory();
+  const memory = new SeenMemory();
   const tables = ownTables(database, memory);
   const readAndRemember = async (keys: readonly TraceKey[]) => {
     const found = await readActivity(database, keys);

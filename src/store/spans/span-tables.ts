@@ -87,46 +87,47 @@ interface Seen {
   readonly untilMs: number;
 }
 
-/** Memory of when traces arrived. Their activity is read before their spans, so the times are not asked for again. */
-export interface SeenMemory {
-  remember(activities: Iterable<TraceActivity>): void;
-  /** Returns the first and the last arrival of some traces, Unix milliseconds; undefined unless all are remembered. */
-  find(keys: readonly TraceKey[]): { firstMs: number; lastMs: number } | undefined;
-}
+/**
+ * Memory of when traces arrived, which drops its oldest traces when it is full. Their activity is read before their spans, so the times
+ * are not asked for again.
+ */
+export class SeenMemory {
+  readonly #entries = new Map<string, Seen>();
+  readonly #monotonicMs: () => number;
 
-/** Creates a memory that drops its oldest traces when it is full. */
-export function createSeenMemory(monotonicMs: () => number = () => performance.now()): SeenMemory {
-  const entries = new Map<string, Seen>();
-  return {
-    remember(activities) {
-      const untilMs = monotonicMs() + REMEMBER_MS;
-      for (const activity of activities) {
-        const name = joinTraceKey(activity);
-        entries.delete(name);
-        entries.set(name, { firstMs: activity.firstArrivalMs, lastMs: activity.lastArrivalMs, untilMs });
+  constructor(monotonicMs: () => number = () => performance.now()) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  remember(activities: Iterable<TraceActivity>): void {
+    const untilMs = this.#monotonicMs() + REMEMBER_MS;
+    for (const activity of activities) {
+      const name = joinTraceKey(activity);
+      this.#entries.delete(name);
+      this.#entries.set(name, { firstMs: activity.firstArrivalMs, lastMs: activity.lastArrivalMs, untilMs });
+    }
+    for (const oldest of this.#entries.keys()) {
+      if (this.#entries.size <= MAX_REMEMBERED) {
+        break;
       }
-      for (const oldest of entries.keys()) {
-        if (entries.size <= MAX_REMEMBERED) {
-          break;
-        }
-        entries.delete(oldest);
-      }
-    },
-    find(keys) {
-      const nowMs = monotonicMs();
-      let firstMs = Infinity;
-      let lastMs = 0;
-      for (const key of keys) {
-        const seen = entries.get(joinTraceKey(key));
-        if (seen === undefined || seen.untilMs <= nowMs) {
-          return undefined;
-        }
-        firstMs = Math.min(firstMs, seen.firstMs);
-        lastMs = Math.max(lastMs, seen.lastMs);
-      }
-      return keys.length === 0 ? undefined : { firstMs, lastMs };
-    },
-  };
+      this.#entries.delete(oldest);
+    }
+  }
+
+  /** Returns the first and the last arrival of some traces, Unix milliseconds; undefined unless all are remembered. */
+  find(keys: readonly TraceKey[]): { firstMs: number; lastMs: number } | undefined {
+    const nowMs = this.#monotonicMs();
+    const known = keys.flatMap((key) => {
+      const seen = this.#entries.get(joinTraceKey(key));
+      return seen !== undefined && seen.untilMs > nowMs ? [seen] : [];
+    });
+    return keys.length === 0 || known.length < keys.length
+      ? undefined
+      : {
+          firstMs: Math.min(...known.map((each) => each.firstMs)),
+          lastMs: Math.max(...known.map((each) => each.lastMs)),
+        };
+  }
 }
 
 /** The parameters of `IN_KEYS` and `WITHIN_SEEN`. */

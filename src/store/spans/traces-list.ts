@@ -70,7 +70,7 @@ export async function listTraces(
         lastArrivalMs,
         rootSeen,
         agentSeen,
-        errorSeen: halted.get(name)?.hasError !== 0 && errorSeen,
+        errorSeen: halted.get(name)?.hasError !== false && errorSeen,
       },
     ];
   });

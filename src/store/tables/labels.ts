@@ -98,22 +98,29 @@ export function createLabelStore(database: Database) {
       >(READ_LABELLED_VERSIONS, { ...sinceParams(sinceMs), limit });
       return rows.map((row) => ({ ...row, higherIsBetter: row.higherIsBetter ?? true }));
     },
-    ...bind(database, { tenantsOf: readTenants, scales: readScales, unjoined: readUnjoined }),
-    /** Reads the reviewers with the most labels. */
-    reviewers: ({
-      limit,
-      ...query
-    }: LabelledScorer & { readonly limit: number }): Promise<readonly Reviewer[]> =>
-      database.rows(
-        `SELECT any(ScoredBy) AS reviewer, toString(Fingerprint) AS fingerprint, count() AS labels FROM scores FINAL
-         PREWHERE Scorer = {scorer:String} AND Source = 'human' WHERE ${SINCE(query)}
-         GROUP BY fingerprint ORDER BY labels DESC, reviewer LIMIT {limit:UInt32}`,
-        { ...rangeParams(query), limit },
-      ),
+    ...bind(database, {
+      tenantsOf: readTenants,
+      scales: readScales,
+      unjoined: readUnjoined,
+      reviewers: readReviewers,
+    }),
   };
 }
 
 export type LabelStore = ReturnType<typeof createLabelStore>;
+
+/** Reads the reviewers with the most labels. */
+function readReviewers(
+  database: Database,
+  { limit, ...query }: LabelledScorer & { readonly limit: number },
+): Promise<readonly Reviewer[]> {
+  return database.rows(
+    `SELECT any(ScoredBy) AS reviewer, toString(Fingerprint) AS fingerprint, count() AS labels FROM scores FINAL
+     PREWHERE Scorer = {scorer:String} AND Source = 'human' WHERE ${SINCE(query)}
+     GROUP BY fingerprint ORDER BY labels DESC, reviewer LIMIT {limit:UInt32}`,
+    { ...rangeParams(query), limit },
+  );
+}
 
 /** Reads scores that were posted before their run was known, and written since a time (Unix milliseconds): the newest ones. */
 function readUnjoined(

@@ -3,7 +3,7 @@ import type { TraceActivity } from '../../../src/store/contracts/stores.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { rememberClock } from '../../../src/store/spans/own-spans.ts';
 import { toLog } from '../../../src/store/spans/read-traces.ts';
-import { createSeenMemory, seenParams } from '../../../src/store/spans/span-tables.ts';
+import { SeenMemory, seenParams } from '../../../src/store/spans/span-tables.ts';
 
 const SECOND_MS = 1_000;
 
@@ -23,7 +23,7 @@ function anActivity(traceId: string, firstArrivalMs: number, lastArrivalMs: numb
 
 function buildMemory() {
   const clock = { ms: 0 };
-  return { clock, memory: createSeenMemory(() => clock.ms) };
+  return { clock, memory: new SeenMemory(() => clock.ms) };
 }
 
 const buildKeys = (...ids: string[]) => ids.map((traceId) => ({ tenant: '', traceId }));
