@@ -61,10 +61,7 @@ export interface StreamedRow {
 
 /** Functions without their first parameter. */
 export type Bound<Functions> = {
-  readonly [Name in keyof Functions]: Functions[Name] extends (
-    database: Database,
-    ...rest: infer Rest
-  ) => infer Result
+  [Name in keyof Functions]: Functions[Name] extends (database: Database, ...rest: infer Rest) => infer Result
     ? (...rest: Rest) => Result
     : never;
 };

@@ -139,7 +139,7 @@ export type JudgeUseStore = ReturnType<typeof createJudgeUseStore>;
 function readSizes(
   database: Database,
   { tenant, scorers, repeatMark, limit }: CallSizeQuery,
-): Promise<CallSize[]> {
+): Promise<readonly CallSize[]> {
   const sized = `Scorer IN {scorers:Array(String)} AND Status != 'failed' AND InputTokens IS NOT NULL
     AND OutputTokens IS NOT NULL ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}`;
   // The newest calls are found without their prompts, which are most of the table.
