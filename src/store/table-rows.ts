@@ -25,7 +25,13 @@ function createTableRows<T extends Table>(table: T, computeVersion?: (row: RowOf
   const empty = JSON.parse(
     JSON.stringify(Object.fromEntries(columns.map(({ name }) => [name, null]))),
   ) as Values;
-  const selection = columns.map(({ property, select }) => `${select} AS ${property}`).join(', ');
+  /** Returns SQL for columns by their properties. */
+  const select = (properties: readonly string[]) =>
+    columns
+      .filter(({ property }) => properties.includes(property))
+      .map(({ property, select: sql }) => `${sql} AS ${property}`)
+      .join(', ');
+  const selection = select(columns.map(({ property }) => property));
   const decodeRow = (row: Values) => {
     for (const { property, decode } of decoded) {
       row[property] = decode?.(row[property]);
@@ -48,6 +54,7 @@ function createTableRows<T extends Table>(table: T, computeVersion?: (row: RowOf
   const read = async (database: Database, from: string, params?: QueryParams) =>
     (await database.rows<Values>(`SELECT ${selection} ${from}`, params)).map(decodeRow);
   return {
+    select,
     read,
     /**
      * Reads rows of any number of traces, keyed by `joinTraceKey`.

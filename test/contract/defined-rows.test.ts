@@ -1,12 +1,13 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { DECISIONS } from '../../src/domain/decision.ts';
+import { JUDGE_CALLS } from '../../src/domain/judge-call.ts';
 import { RUNS } from '../../src/domain/run-record.ts';
 import { SCORES } from '../../src/domain/score.ts';
 import type { Column, Table } from '../../src/domain/table.ts';
 
 const root = new URL('../../', import.meta.url);
-const TABLES: readonly Table[] = [SCORES, DECISIONS, RUNS];
+const TABLES: readonly Table[] = [SCORES, DECISIONS, RUNS, JUDGE_CALLS];
 
 /** Part of the columns of a table that a file may name with a type, a schema or an alias of SQL. */
 const SOME = 0.6;
@@ -25,6 +26,11 @@ function listed(text: string): Set<string> {
       return `${found.charAt(0).toLowerCase()}${found.slice(1)}`;
     }),
   );
+}
+
+/** A time has a column without its `Ms`. */
+function isTimeName(name: string, type: string): boolean {
+  return type.includes('DateTime64') && name.endsWith('Ms');
 }
 
 function isDefinition(text: string): boolean {
@@ -54,7 +60,8 @@ describe('A row is defined once', () => {
     );
     const defined = [
       ...Object.entries<Column>(table.columns).map(
-        ([name, { type }]) => `${name.charAt(0).toUpperCase()}${name.slice(1)} ${type}`,
+        ([name, { type }]) =>
+          `${name.charAt(0).toUpperCase()}${isTimeName(name, type) ? name.slice(1, -2) : name.slice(1)} ${type}`,
       ),
       ...Object.entries(table.ofStore).map(([name, type]) => `${name} ${type}`),
     ];

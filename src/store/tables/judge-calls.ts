@@ -135,6 +135,13 @@ export function createJudgeUseStore(database: Database) {
 
 export type JudgeUseStore = ReturnType<typeof createJudgeUseStore>;
 
+/** Columns of a call without its texts. */
+const SIZE_COLUMNS = judgeCallRows.select(
+  'tenant traceId scoreId scorer step model inputTokens outputTokens costUsd durationMs calledAtMs'.split(
+    ' ',
+  ),
+);
+
 /** Reads the sizes of answered calls whose tokens are known, for each scorer, judge and score the oldest first. */
 function readSizes(
   database: Database,
@@ -144,10 +151,7 @@ function readSizes(
     AND OutputTokens IS NOT NULL ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}`;
   // The newest calls are found without their prompts, which are most of the table.
   return database.rows(
-    `SELECT Tenant AS tenant, TraceId AS traceId, ScoreId AS scoreId, Scorer AS scorer, Step AS step, Model AS model, length(Prompt) AS promptBytes,
-       toBool(position(Prompt, {repeatMark:String}) > 0) AS isRepeat, InputTokens AS inputTokens,
-       OutputTokens AS outputTokens, CostUsd AS costUsd, DurationMs AS durationMs,
-       toUnixTimestamp64Milli(CalledAt) AS calledAtMs
+    `SELECT ${SIZE_COLUMNS}, length(Prompt) AS promptBytes, toBool(position(Prompt, {repeatMark:String}) > 0) AS isRepeat
      FROM judge_calls
      WHERE ${sized} AND (Tenant, TraceId, CalledAt) IN (
        SELECT Tenant, TraceId, CalledAt FROM judge_calls WHERE ${sized}
