@@ -34,8 +34,6 @@ export function createSpanSink(database: Database) {
   };
 }
 
-export type SpanSink = ReturnType<typeof createSpanSink>;
-
 /** Duty of the member that a probe writes. No process has it. */
 const PROBE_DUTY = 'probe';
 

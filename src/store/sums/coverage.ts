@@ -30,8 +30,6 @@ export function createCoverageStore(database: Database) {
   return bind(database, { decided: countDecided, waiting: countWaiting });
 }
 
-export type CoverageStore = ReturnType<typeof createCoverageStore>;
-
 /** Time by which the clocks of replicas may differ, milliseconds. */
 const CLOCKS_MS = HOUR_MS;
 

@@ -63,8 +63,6 @@ export function createAggregateReads(database: Database) {
   };
 }
 
-export type AggregateReads = ReturnType<typeof createAggregateReads>;
-
 /** Chooses the table: days where the range and the buckets are whole days. */
 function tableOf({
   fromMs,
@@ -343,8 +341,6 @@ async function readHistogram(database: Database, filter: AggregateFilter): Promi
 export function createComparedScoreStore(database: Database) {
   return bind(database, { pairs: readPairs });
 }
-
-export type ComparedScoreStore = ReturnType<typeof createComparedScoreStore>;
 
 /** Returns the pairs of targets whose run began in the range. Scores without a range count as from 0 to 1. */
 function readPairs(

@@ -30,8 +30,6 @@ const KEY_BYTES = 32;
 /** Most inserts under tokens that the store has seen: a person may have deleted the keys, and the store remembers the tokens. */
 const MAX_ATTEMPTS = 10;
 
-export type AuditStore = ReturnType<typeof createAuditStore>;
-
 /** Creates the store of the key of cookies, the same for every process. The first read creates it. */
 export function createCookieKeyStore(database: Database) {
   let known: string | undefined;

@@ -23,8 +23,6 @@ export function createDeadLetterStore(database: Database) {
   };
 }
 
-export type DeadLetterStore = ReturnType<typeof createDeadLetterStore>;
-
 interface DeadLetterRow {
   Id: string;
   Source: string;

@@ -29,8 +29,6 @@ export function createDecisionStore(database: Database) {
   });
 }
 
-export type DecisionStore = ReturnType<typeof createDecisionStore>;
-
 /** Reads the current rows of these traces, keyed by `joinTraceKey`. */
 function ofTraces(database: Database, keys: readonly TraceKey[]): Promise<Map<string, Decision[]>> {
   const from = `FROM decisions FINAL WHERE ${IN_KEYS} ORDER BY Tenant, TraceId, Target, TargetId, Rule, Scorer`;
@@ -102,8 +100,6 @@ function readHeldBack(
 export function createRepairStore(database: Database) {
   return bind(database, { read: readToRepair, count: countToRepair });
 }
-
-export type RepairStore = ReturnType<typeof createRepairStore>;
 
 /** Reads the decisions of the next traces or sessions of a repair, at most `limit` traces or sessions. The inner query may name some whose decisions were replaced. */
 async function readToRepair(database: Database, query: RepairQuery, limit: number): Promise<RepairPage> {

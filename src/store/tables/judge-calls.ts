@@ -28,8 +28,6 @@ export function createJudgeCallStore(database: Database) {
   };
 }
 
-export type JudgeCallStore = ReturnType<typeof createJudgeCallStore>;
-
 /** Conditions for the rows of a budget. */
 const OF_BUDGET: Readonly<Record<BudgetScope['kind'], string>> = {
   rule: "Rule = {name:String} AND Scope = ''",
@@ -132,8 +130,6 @@ export function createJudgeUseStore(database: Database) {
     },
   };
 }
-
-export type JudgeUseStore = ReturnType<typeof createJudgeUseStore>;
 
 /** Columns of a call without its texts. */
 const SIZE_COLUMNS = judgeCallRows.select(

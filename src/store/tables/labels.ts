@@ -107,8 +107,6 @@ export function createLabelStore(database: Database) {
   };
 }
 
-export type LabelStore = ReturnType<typeof createLabelStore>;
-
 /** Reads the reviewers with the most labels. */
 function readReviewers(
   database: Database,

@@ -49,8 +49,6 @@ export function createMemberStore(database: Database) {
   };
 }
 
-export type MemberStore = ReturnType<typeof createMemberStore>;
-
 /** Longest time that a stamp may be ahead of the store's clock, milliseconds: replicas have clocks of their own. */
 export const CLOCK_SKEW_MS = 5_000;
 
@@ -84,8 +82,6 @@ export function createDutyStore(database: Database) {
     dismissAll: () => database.insertSelected(DISMISSAL, {}),
   };
 }
-
-export type DutyStore = ReturnType<typeof createDutyStore>;
 
 /**
  * Reads the members of these duties whose last beat is at most `ttlMs` old, the earliest joined first. A beat with a stamp

@@ -13,8 +13,6 @@ export function createScoreStore(database: Database) {
   return bind(database, { byIds, ofTraces, list, write: scoreRows.write });
 }
 
-export type ScoreStore = ReturnType<typeof createScoreStore>;
-
 /**
  * Reads the current scores of these traces, keyed by `joinTraceKey`. All rows of an id have the same trace: so PREWHERE leaves out whole
  * ids, and FINAL reads a few rows.
@@ -105,8 +103,6 @@ const RECENT = `Day >= today() - ${DAYS} AND ScoredAt >= now() - INTERVAL ${DAYS
 export function createAgentPastStore(database: Database) {
   return bind(database, { read: readPasts });
 }
-
-export type AgentPastStore = ReturnType<typeof createAgentPastStore>;
 
 /**
  * Reads the pasts, keyed by `joinAgentKey`. Reads the rows of a week: a caller keeps the result.

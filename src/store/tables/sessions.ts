@@ -83,8 +83,6 @@ export function createSessionStore(database: Database) {
   };
 }
 
-export type SessionStore = ReturnType<typeof createSessionStore>;
-
 /** SQL for the target id of a session (`buildSessionTargetId`). */
 const TARGET_ID = `if(length(SessionId) > ${MAX_SESSION_ID_BYTES},
   concat('${HASHED_SESSION}', lower(hex(SHA256(SessionId)))), SessionId)`;

@@ -11,8 +11,6 @@ export function createRuleVersionStore(database: Database) {
   return bind(database, { list: listVersions, record: recordVersion });
 }
 
-export type RuleVersionStore = ReturnType<typeof createRuleVersionStore>;
-
 async function listVersions(database: Database): Promise<RuleVersion[]> {
   const rows = await database.rows<RuleVersion & { readonly definition: string }>(
     `SELECT Rule AS rule, Version AS version, toUnixTimestamp64Milli(min(ActiveFrom)) AS activeFromMs,
@@ -40,8 +38,6 @@ function recordVersion(
 export function createVersionSampleStore(database: Database) {
   return bind(database, { read: readSamples, append: appendTargets, findInUse });
 }
-
-export type VersionSampleStore = ReturnType<typeof createVersionSampleStore>;
 
 const KEY_COLUMNS = `Tenant AS tenant, Rule AS rule, ServiceName AS service, Agent AS agent,
   ServiceVersion AS serviceVersion, AgentVersion AS agentVersion`;
