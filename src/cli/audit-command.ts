@@ -12,7 +12,7 @@ export async function auditCommand(
   { tenant = '', ...write }: AuditedWrite & { readonly tenant?: string | undefined },
 ): Promise<void> {
   const { createWriteRecorder } = await import('../api/writes/audit.ts');
-  const { loadPurgeKey } = await import('../app/jobs/purges.ts');
+  const { loadPurgeKey } = await import('../purge/configured-purge.ts');
   const { config, store } = await context.openApp();
   const record = createWriteRecorder(store.audit, loadPurgeKey(config.store));
   await record({ name: `spanscore ${command}`, tenant }, write);

@@ -5,7 +5,7 @@ import { COMMANDS } from './commands.ts';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
 import { collectConditions } from './input/backfill-options.ts';
 import { collectBars } from './input/score-bars.ts';
-import { packageVersion } from '../app/package-version.ts';
+import { packageVersion } from '../process/package.ts';
 
 /** Builds the whole command tree. `bind` connects an action to a commander command. */
 export function buildProgram(

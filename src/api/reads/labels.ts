@@ -6,11 +6,10 @@ import { readQueue, type QueueRequest } from '../../labels/read-queue.ts';
 import { listTargets, MAX_MODEL_CALLS } from '../../scoring/select/targets.ts';
 import type { LabelTarget } from '../../store/contracts/labels/label-store.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { Config } from '../../app/config/index.ts';
+import type { Config } from '../../configuration.ts';
 import { nameAuthor } from '../writes/posted-scores.ts';
 import { readRowNames } from './row-names.ts';
-import { readJoinedTraces } from '../../app/scoring/joined-traces.ts';
-import { createTurnReader } from '../../app/read-in-turns.ts';
+import { readJoinedTraces, createTurnReader } from '../../scoring/setup/read-traces.ts';
 
 /** Most content of a queue, characters of JSON: the queue ends with the item that exceeds it. */
 const MAX_CONTENT = 8 * MIB;

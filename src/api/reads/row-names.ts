@@ -1,8 +1,8 @@
 import { PREBUILT_SCORERS } from '../../components.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { Config } from '../../app/config/index.ts';
-import { listConfiguredScorers } from '../../app/scoring/scorer-names.ts';
+import type { Config } from '../../configuration.ts';
+import { listConfiguredScorers } from '../../scoring/setup/scorer-names.ts';
 
 /** Names of score rows: the known ones, and those of one scorer. */
 export interface RowNames {

@@ -7,8 +7,7 @@ import { createPieceCache } from '../../scoring/read/piece-cache.ts';
 import { readSlices } from '../../scoring/read/read-slices.ts';
 import { findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
 import type { SpanSource, TraceActivity } from '../../store/contracts/stores.ts';
-import { JOINER } from '../../app/scoring/joined-traces.ts';
-import { createTurnReader } from '../../app/read-in-turns.ts';
+import { JOINER, createTurnReader } from '../../scoring/setup/read-traces.ts';
 
 /** Stored trace as it is scored: with the other traces of its run. */
 export interface StoredTrace {

@@ -4,7 +4,7 @@ import { streamSSE } from 'hono/streaming';
 import { parseRatePerSecond } from '../../config/index.ts';
 import { MINUTE_MS } from '../../domain/durations.ts';
 import type { JobOrder } from '../../store/contracts/jobs.ts';
-import type { AskedBackfill } from '../../app/jobs/backfills.ts';
+import type { AskedBackfill } from '../../backfill/configured-backfill.ts';
 import type { ApiEnv } from '../api-env.ts';
 import { backfillJson } from '../json/backfill-json.ts';
 import { createList, describeList } from '../lists/cursors.ts';

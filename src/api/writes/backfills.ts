@@ -4,11 +4,15 @@ import { ConfigError, InvalidInputError } from '../../domain/errors.ts';
 import { followJob, openJob } from '../../jobs/follow-job.ts';
 import type { ListPage } from '../../store/contracts/lists.ts';
 import type { Job, JobOrder, JobStore } from '../../store/contracts/jobs.ts';
-import { findBackfill, orderBackfill } from '../../app/jobs/backfill-jobs.ts';
-import { dryRunConfigured, planBackfill, type AskedBackfill } from '../../app/jobs/backfills.ts';
-import { loadPurgeKey } from '../../app/jobs/purges.ts';
+import {
+  findBackfill,
+  orderBackfill,
+  planBackfill,
+  type AskedBackfill,
+} from '../../backfill/configured-backfill.ts';
+import { loadPurgeKey } from '../../purge/configured-purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { Config } from '../../app/config/index.ts';
+import type { Config } from '../../configuration.ts';
 import type { ScoringOnDemand } from './scoring-on-demand.ts';
 
 /** Time for which a dry run lists targets, milliseconds: within the time of a request, it also renders prompts. */
@@ -71,6 +75,7 @@ export function createBackfillWrites(
     /** Says what it would do and cost, and stores nothing. */
     async dryRun(asked: AskedBackfill) {
       const { kit, scoring, spec } = await plan(asked);
+      const { dryRunConfigured } = await import('./backfill-dry-run.ts');
       const signal = AbortSignal.timeout(LISTING_LIMIT_MS);
       return dryRunConfigured(
         { config, kit, scoring, judgeUse, isBesideLive: onDemand.isBesideLive },

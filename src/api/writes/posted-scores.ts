@@ -7,14 +7,14 @@ import type { FindPassLine } from '../../labels/read-agreement.ts';
 import { isUnjoined, joinPostedScore, joinPostedScores } from '../../scoring/record/posted-scores.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { Config } from '../../app/config/index.ts';
-import { configureCatchUp } from '../../app/scoring/configured-scoring.ts';
+import type { Config } from '../../configuration.ts';
+import { configureCatchUp } from '../../scoring/setup/configured-scoring.ts';
 import {
   createPassLineFinder,
   createScaleReader,
   fillScale,
   type ReadScales,
-} from '../../app/scoring/scorer-scales.ts';
+} from '../../scoring/setup/scorer-names.ts';
 import { pathsOf, rejectFaults, type PathOf, type PostedFault } from './posted-faults.ts';
 import { readPostedRuns } from './posted-runs.ts';
 import { findTenants } from './posted-tenants.ts';

@@ -5,8 +5,8 @@ import { findOpenPurge, preparePurge } from '../../purge/start-purge.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import type { PurgeKind, PurgeSubject } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { Config } from '../../app/config/index.ts';
-import { loadPurgeKey, requireSharedKey } from '../../app/jobs/purges.ts';
+import type { Config } from '../../configuration.ts';
+import { loadPurgeKey, requireSharedKey } from '../../purge/configured-purge.ts';
 import { narrowTenant } from '../reads/scope.ts';
 
 /** Thing to purge. */

@@ -1,9 +1,11 @@
 import type { Caller } from '../access/request-access.ts';
 import { ConfigError, InvalidInputError, NotFoundError } from '../../domain/errors.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { Config } from '../../app/config/index.ts';
-import { listRulesNow, scoreTracesNow } from '../../app/scoring/score-now.ts';
-import { describeUnknownScorer, listConfiguredScorers } from '../../app/scoring/scorer-names.ts';
+import type { Config } from '../../configuration.ts';
+import { scoreTraces } from '../../scoring/score-traces.ts';
+import { apiMode } from '../../scoring/scoring-mode.ts';
+import { listRulesNow } from '../../scoring/setup/scorer-kit.ts';
+import { describeUnknownScorer, listConfiguredScorers } from '../../scoring/setup/scorer-names.ts';
 import type { ScoringOnDemand } from './scoring-on-demand.ts';
 
 /** Scoring that somebody asks for. */
@@ -44,7 +46,7 @@ export async function scoreNow(
   try {
     const { kit, scoring } = await onDemand.load();
     const rules = await listRulesNow(kit, scorers, false);
-    const outcomes = await scoreTracesNow({ ...scoring, signal }, keys, rules, { write });
+    const outcomes = await scoreTraces({ ...scoring, signal }, keys, apiMode(rules, { write }));
     const broken = outcomes.find(({ error }) => error !== null);
     if (broken?.error) {
       throw broken.error;

@@ -2,10 +2,10 @@ import type { WatchedTraces } from '../../purge/purged-traces.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Config } from '../../app/config/index.ts';
-import { createConfiguredScoring } from '../../app/scoring/configured-scoring.ts';
-import { createTurnReader } from '../../app/read-in-turns.ts';
-import { loadScorerKit, type ScorerKit } from '../../app/scoring/scorer-kit.ts';
+import type { Config } from '../../configuration.ts';
+import { createConfiguredScoring } from '../../scoring/setup/configured-scoring.ts';
+import { createTurnReader } from '../../scoring/setup/read-traces.ts';
+import { loadScorerKit, type ScorerKit } from '../../scoring/setup/scorer-kit.ts';
 
 export interface ScoringOnDemandDeps {
   readonly config: Config;

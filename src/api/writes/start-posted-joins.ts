@@ -4,8 +4,7 @@ import { joinSessionKey } from '../../store/contracts/sessions.ts';
 import { joinPostedScore, joinPostedScores } from '../../scoring/record/posted-scores.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import { listSessions, readPostedRuns } from './posted-runs.ts';
-import { type DutyDeps, startRepeatedDuty } from '../../app/repeat-duty.ts';
-import type { StartedPart } from '../../app/stop-parts.ts';
+import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../../process/parts.ts';
 
 /** Time between two looks, milliseconds. */
 const LOOK_EVERY_MS = 5_000;

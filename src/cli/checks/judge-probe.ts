@@ -1,4 +1,4 @@
-import type { Config } from '../../app/config/index.ts';
+import type { Config } from '../../configuration.ts';
 import { judgesInUse } from '../../config/checks/judge-checks.ts';
 import type { JudgeExecution } from '../../judge/judge.ts';
 import { showUsd } from '../../domain/money/usd.ts';
@@ -42,7 +42,7 @@ export async function probeJudges(config: Config): Promise<CheckResult[]> {
 
 async function probe(name: string, config: Config): Promise<CheckResult> {
   const { askForObject } = await import('../../judge/judge.ts');
-  const { createConfiguredJudges } = await import('../../app/scoring/configured-judges.ts');
+  const { createConfiguredJudges } = await import('../../scoring/setup/scorer-kit.ts');
   const { withJudgeScope } = await import('../../judge/judge-scope.ts');
   const check = `judge ${name}`;
   const settings = { maxRetries: 0, timeoutMs: LIMIT_MS, redaction: false };

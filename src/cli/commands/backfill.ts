@@ -4,7 +4,7 @@ import { examples, type Bind, type RegisterCommand, type CommandContext } from '
 import { collectConditions, parseRate, parseShare, parseUsd } from '../input/backfill-options.ts';
 import { startBackfill, attachBackfill } from '../jobs/start-backfill.ts';
 import type { backfillJson } from '../../api/json/backfill-json.ts';
-import { hasLiveScorer } from '../../app/scoring/live-scorers.ts';
+import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
 import { readBackfillReport } from '../../backfill/backfill-report.ts';
 import { readBackfillSpec } from '../../backfill/backfill-spec.ts';
 import type { JobOrder } from '../../store/contracts/jobs.ts';

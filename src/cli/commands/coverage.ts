@@ -43,7 +43,7 @@ export const registerCoverage: RegisterCommand = (program, bind) => {
 
 async function coverage(context: CommandContext, options: CoverageOptions): Promise<ExitCode> {
   const { config } = await context.loadConfig();
-  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
+  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
   const { rules } = await loadScorerKit(config, context);
   const api = await openApi(context, 'coverage', { runRules: rules });
   const sinceMs = options.since ?? Date.now() - DEFAULT_RANGE_MS;

@@ -49,8 +49,8 @@ async function explain(context: CommandContext, traceId: string | undefined, opt
 
 async function explainSessions(context: CommandContext, sessionId: string) {
   const { config } = await context.loadConfig();
-  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
-  const { sessionSettings } = await import('../../app/scoring/configured-scoring.ts');
+  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
+  const { sessionSettings } = await import('../../scoring/setup/configured-scoring.ts');
   const { explainSession } = await import('../../scoring/sessions/explain-session.ts');
   const { rules } = await loadScorerKit(config, context);
   const { store } = await context.openApp();
@@ -86,15 +86,15 @@ async function printDecisions(context: CommandContext, { decisions, scores, nowM
 
 async function explainOneTrace(context: CommandContext, traceId: string) {
   const { config } = await context.loadConfig();
-  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
-  const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
+  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
+  const { createConfiguredScoring } = await import('../../scoring/setup/configured-scoring.ts');
   const { explainTrace } = await import('../../scoring/explain.ts');
   const kit = await loadScorerKit(config, context);
   const { store, purged, readTrace } = await context.openApp();
   const { log, signal } = context;
   const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, signal, purged });
   const found = await store.spans.findTrace(traceId);
-  const { readJoinedTraces } = await import('../../app/scoring/joined-traces.ts');
+  const { readJoinedTraces } = await import('../../scoring/setup/read-traces.ts');
   const keys = found.length > 0 ? found : [{ tenant: '', traceId }];
   let lines = 0;
   for (const key of keys) {

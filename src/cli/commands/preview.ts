@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { resolve } from 'node:path';
-import { loadRuleFile, type Config } from '../../app/config/index.ts';
+import { loadRuleFile, type Config } from '../../configuration.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { previewJson } from '../../api/json/preview-json.ts';
 import { MOST_SAMPLED } from '../../api/schemas/preview-schema.ts';
@@ -56,10 +56,10 @@ async function runPreview(context: CommandContext, options: PreviewOptions): Pro
     options.rules === undefined ? loaded : await addRules(loaded, resolve(context.cwd, options.rules));
   const name = options.rule ?? findOnlyName(config);
   requireRules([name], config);
-  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
-  const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
-  const { previewConfigured } = await import('../../app/preview/preview-configured.ts');
-  const { findRule } = await import('../../app/scoring/rule-names.ts');
+  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
+  const { createConfiguredScoring } = await import('../../scoring/setup/configured-scoring.ts');
+  const { previewConfigured } = await import('../../preview/preview-configured.ts');
+  const { findRule } = await import('../../scoring/setup/scorer-names.ts');
   const { log, signal, out } = context;
   const kit = await loadScorerKit(config, context);
   const rule = findRule(kit.rules, name);

@@ -52,13 +52,13 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   }
   const { config } = await context.loadConfig();
   requireScorers(scorer === undefined ? [] : [scorer], config);
-  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
-  const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
-  const { configureRescoreKind } = await import('../../app/jobs/rescores.ts');
-  const { RESCORE } = await import('../../rescore/rescore-job.ts');
+  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
+  const { createConfiguredScoring, sessionSettings } =
+    await import('../../scoring/setup/configured-scoring.ts');
+  const { RESCORE, rescoreKind } = await import('../../rescore/rescore-job.ts');
   const { buildRescoreSpec } = await import('../../rescore/rescore-spec.ts');
   const { openJob } = await import('../../jobs/follow-job.ts');
-  const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
+  const { loadPurgeKey } = await import('../../purge/configured-purge.ts');
   const kit = await loadScorerKit(config, context);
   const { rules } = kit;
   if (!rules.some(({ scorers }) => scorer === undefined || scorers.some(({ name }) => name === scorer))) {
@@ -83,17 +83,12 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
     context.out.talk(`a running serve does it; to do it here: ${commandLine(options)}`);
     return EXIT.done;
   }
-  const scoring = createConfiguredScoring({
-    config,
-    kit,
-    stores: store,
-    readTrace,
-    log: context.log,
-    purged,
-  });
-  const { hasLiveScorer } = await import('../../app/scoring/live-scorers.ts');
+  const { log } = context;
+  const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, purged });
+  const { hasLiveScorer } = await import('../../aggregates/refresh-aggregates.ts');
   const isLeft = await hasLiveScorer(store.duties);
-  const kind = configureRescoreKind(config, { kit, scoring, repairs: store.repairs });
+  const { repairs } = store;
+  const kind = rescoreKind({ scoring, repairs, rules, sessions: sessionSettings(config), hide });
   return finish(
     context,
     options,

@@ -1,6 +1,6 @@
 import { RequestError } from '../../domain/errors.ts';
-import type { Config } from '../../app/config/index.ts';
-import { describeUnknownRule } from '../../app/scoring/rule-names.ts';
+import type { Config } from '../../configuration.ts';
+import { describeUnknownRule } from '../../scoring/setup/scorer-names.ts';
 
 /** Throws a `RequestError` for rules that the configuration does not have. The error suggests the nearest name. */
 export function requireRules(names: readonly string[], { rules }: Pick<Config, 'rules'>): void {

@@ -1,7 +1,7 @@
 import { RequestError } from '../../domain/errors.ts';
-import type { Config } from '../../app/config/index.ts';
+import type { Config } from '../../configuration.ts';
 import { readRowNames } from '../../api/reads/row-names.ts';
-import { describeUnknownScorer, listConfiguredScorers } from '../../app/scoring/scorer-names.ts';
+import { describeUnknownScorer, listConfiguredScorers } from '../../scoring/setup/scorer-names.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
 /** Throws a `RequestError` for scorers that cannot run under this configuration. The error suggests the nearest name. */

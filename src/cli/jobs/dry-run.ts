@@ -1,7 +1,7 @@
-import { dryRunConfigured } from '../../app/jobs/backfills.ts';
-import { createConfiguredScoring } from '../../app/scoring/configured-scoring.ts';
-import { hasLiveScorer } from '../../app/scoring/live-scorers.ts';
-import type { ScorerKit } from '../../app/scoring/scorer-kit.ts';
+import { dryRunConfigured } from '../../api/writes/backfill-dry-run.ts';
+import { createConfiguredScoring } from '../../scoring/setup/configured-scoring.ts';
+import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
+import type { ScorerKit } from '../../scoring/setup/scorer-kit.ts';
 import type { BackfillSpec } from '../../backfill/backfill-spec.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';

@@ -1,4 +1,4 @@
-import { hasLiveScorer } from '../../app/scoring/live-scorers.ts';
+import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
 import { StoreUnavailableError } from '../../domain/errors.ts';
 import { followJob } from '../../jobs/follow-job.ts';
 import type { DutyStore } from '../../store/contracts/duties.ts';

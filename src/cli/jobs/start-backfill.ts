@@ -37,8 +37,8 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
   const { config } = await context.loadConfig();
   requireScorers(scorer ?? [], config);
   requireRules(rule ?? [], config);
-  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
-  const { planBackfill } = await import('../../app/jobs/backfills.ts');
+  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
+  const { planBackfill } = await import('../../backfill/configured-backfill.ts');
   const kit = await loadScorerKit(config, context);
   const spec = await planBackfill(
     { config, kit },
@@ -66,7 +66,7 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
   const { store } = await context.openApp();
   const { BACKFILL } = await import('../../backfill/backfill-job.ts');
   const { openJob } = await import('../../jobs/follow-job.ts');
-  const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
+  const { loadPurgeKey } = await import('../../purge/configured-purge.ts');
   if (detach === true) {
     const { requireLiveScorer } = await import('./leave-job.ts');
     await requireLiveScorer(store.duties);
@@ -75,7 +75,7 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
   const { hide } = loadPurgeKey(config.store);
   const id = await openJob(store.jobs, { kind: BACKFILL, tenant: '', spec: { ...spec } }, hide);
   if (detach === true) {
-    const { findBackfill } = await import('../../app/jobs/backfill-jobs.ts');
+    const { findBackfill } = await import('../../backfill/configured-backfill.ts');
     const job = await findBackfill(store.jobs, id);
     await context.out.document(backfillJson(job), () => `backfill ${id}`);
     const { requireTaker } = await import('./leave-job.ts');
@@ -90,10 +90,10 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
 export async function attachBackfill(context: CommandContext, id: string): Promise<ExitCode> {
   const { config } = await context.loadConfig();
   const { store, purged, readTrace } = await context.openApp();
-  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
-  const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
-  const { configureBackfillKind } = await import('../../app/jobs/backfills.ts');
-  const { hasLiveScorer } = await import('../../app/scoring/live-scorers.ts');
+  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
+  const { createConfiguredScoring } = await import('../../scoring/setup/configured-scoring.ts');
+  const { configureBackfillKind } = await import('../../backfill/configured-backfill.ts');
+  const { hasLiveScorer } = await import('../../aggregates/refresh-aggregates.ts');
   const { readBackfillReport, SKIPPED } = await import('../../backfill/backfill-report.ts');
   const { log } = context;
   const kit = await loadScorerKit(config, context);

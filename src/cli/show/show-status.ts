@@ -1,6 +1,6 @@
 import { isoTime } from '../../api/json/time-json.ts';
 import type { JobJson } from '../../api/json/job-json.ts';
-import type { ScorerStatus, ServeStatus } from '../../app/serve-status.ts';
+import type { ScorerStatus, ServeStatus } from '../../api/serve-status.ts';
 import type { ServeFile } from '../../config/serve-file.ts';
 import { showBytes } from '../../domain/byte-sizes.ts';
 import { showUsd } from '../../domain/money/usd.ts';

@@ -8,7 +8,7 @@ import type { Score } from '../../../src/domain/score.ts';
 import {
   type BehaviourRunInput,
   createBehaviourScorer,
-} from '../../../src/scorers/prebuilt/behaviour/behaviour-scorer.ts';
+} from '../../../src/scorers/prebuilt/behaviour.ts';
 import { createAgentPasts } from '../../../src/scoring/attempt/agent-pasts.ts';
 import { type AgentKey, joinAgentKey } from '../../../src/store/contracts/agent-pasts.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
