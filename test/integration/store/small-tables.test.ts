@@ -5,10 +5,7 @@ import { DAY_MS } from '../../../src/domain/durations.ts';
 import { QueryStoppedError } from '../../../src/domain/errors.ts';
 import type { RunRecord } from '../../../src/domain/run-record.ts';
 import type { Score } from '../../../src/domain/score.ts';
-import {
-  type BehaviourRunInput,
-  createBehaviourScorer,
-} from '../../../src/scorers/prebuilt/behaviour.ts';
+import { type BehaviourRunInput, createBehaviourScorer } from '../../../src/scorers/prebuilt/behaviour.ts';
 import { createAgentPasts } from '../../../src/scoring/attempt/agent-pasts.ts';
 import { type AgentKey, joinAgentKey } from '../../../src/store/contracts/agent-pasts.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
