@@ -66,7 +66,7 @@ const ROOMS = {
     'src/purge',
     'src/scoring',
     'src/store/contracts',
-    'src/store/schema/retention.ts',
+    'src/store/schema/table-settings.ts',
   ],
   'src/jobs': [
     'src/domain',
@@ -154,11 +154,10 @@ const ROOMS = {
     'src/configuration.ts',
     'src/process',
     'src/purge',
-    'src/store/backup',
     'src/store/connection',
     'src/store/contracts',
-    'src/store/embedded/moved-file.ts',
-    'src/store/move-store.ts',
+    'src/store/embedded/data-folder.ts',
+    'src/store/copies',
     'src/store/store.ts',
   ],
   'src/serve.ts': [
@@ -205,7 +204,7 @@ const ROOMS = {
     'src/backup',
     'src/process',
     'src/store/connection',
-    'src/store/embedded/ownership/load-sqlite.ts',
+    'src/store/embedded/file-lock.ts',
   ],
   'src/cli/demo': ['src/domain', 'src/serve.ts'],
 };

@@ -1,6 +1,6 @@
 -- Tables of a store, in the order of a span's way: received, decided, judged, scored, exported, monitored, told. The store keeps the hash
 -- of these statements in its view `schema_version`: another text is another schema. Times to live are those of the default retention;
--- `src/store/schema/retention.ts` changes them.
+-- `src/store/schema/table-settings.ts` changes them.
 
 -- Spans, with the column names and types of the OpenTelemetry Collector's ClickHouse exporter, then columns of ours. Partitioned and
 -- expired by arrival only: a span's own time is data of the sender, any value is kept. `Facts`: the few short attributes that rules
@@ -243,7 +243,8 @@ ORDER BY Signal
 SETTINGS non_replicated_deduplication_window = 1000;
 
 -- Running processes, one row a beat, stamped by the store's own clock. Duty: '' for a process that scores; else work that one process at
--- a time does, for example the delivery of one exporter: the member that joined first has it. Without a window of deduplication, because
+-- a time does, for example the delivery of one exporter: the member that joined first has it. A row of the duty 'probe' shows that the store
+-- takes inserts again, after it refused one. Without a window of deduplication, because
 -- the beats of a member differ only in their time.
 CREATE TABLE IF NOT EXISTS members
 (
@@ -1093,12 +1094,3 @@ CREATE TABLE IF NOT EXISTS cookie_keys
 ENGINE = MergeTree
 ORDER BY WrittenAt
 SETTINGS non_replicated_deduplication_window = 100;
-
--- Rows that show that the store takes inserts again, after it refused one.
-CREATE TABLE IF NOT EXISTS write_probe
-(
-    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
-)
-ENGINE = MergeTree
-ORDER BY WrittenAt
-TTL toDateTime(WrittenAt) + INTERVAL 1 DAY;

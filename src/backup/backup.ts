@@ -12,7 +12,7 @@ import {
 import { packageVersion } from '../process/package.ts';
 import { readPurgeSecret } from '../config/data-folder.ts';
 import { createPurgeKey } from '../purge/purge-key.ts';
-import { readMoved, writeMoved } from '../store/embedded/moved-file.ts';
+import { readMoved, writeMoved } from '../store/embedded/data-folder.ts';
 import { applyTombstones } from '../purge/purge.ts';
 import { loadPurgeKey } from '../purge/configured-purge.ts';
 import { watchPurgedTraces } from '../purge/purged-traces.ts';
@@ -112,7 +112,7 @@ async function fill(
   to: string,
   { signal, onProgress }: CopyOptions,
 ): Promise<Manifest> {
-  const { openBackupStore } = await import('../store/backup/backup-store.ts');
+  const { openBackupStore } = await import('../store/copies/backup-store.ts');
   const store = openBackupStore(connection.options);
   try {
     const { database, schema, nowMs, bytes: needed } = await store.survey();
@@ -196,7 +196,7 @@ export async function restoreBackup(
   const manifest = await readManifest(from);
   const connection = await connectAlone(config, log, { command: 'restore', signal });
   try {
-    const { openRestoreStore } = await import('../store/backup/restore-store.ts');
+    const { openRestoreStore } = await import('../store/copies/restore-store.ts');
     const target = openRestoreStore(connection.options);
     try {
       await target.refuseUsed(manifest);
@@ -364,7 +364,7 @@ export async function moveStore(
   }
   const connection = await connectAlone(config, log, { command: 'move', signal, existing: true });
   try {
-    const { moveTables } = await import('../store/move-store.ts');
+    const { moveTables } = await import('../store/copies/move-store.ts');
     const copied = await moveTables(
       connection.options,
       { ...connection.options, ...to, database },

@@ -14,7 +14,7 @@ import type { ScoringStores, Scoring } from '../scoring/scoring.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-import { loadSqlite } from '../store/embedded/ownership/load-sqlite.ts';
+import { loadSqlite } from '../store/embedded/file-lock.ts';
 
 /** Memory for pages of the spool; what is beyond lies on disk, bytes. */
 const CACHE_BYTES = 32 * MIB;

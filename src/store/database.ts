@@ -2,7 +2,7 @@ import type { ClickHouseSettings } from '@clickhouse/client';
 import type { AgentSignals } from '../domain/trace/agent-signals.ts';
 import type { ReadingTerms } from '../domain/trace/span.ts';
 import type { ReadLimits } from './contracts/store.ts';
-import type { QueryParams } from './query-params.ts';
+import type { QueryParams } from './values.ts';
 import type { KnownSignals } from './spans/agent-signal-sql.ts';
 
 /** ClickHouse database over HTTP. Values reach a statement as parameters only. Every error is an `AppError`. */
@@ -16,9 +16,9 @@ export interface Database {
   readonly signals: AgentSignals;
   /** Signals that mark arrivals of agents; replaced once the stored signals have been read. */
   agentSignals: KnownSignals;
-  /** Returns rows as objects; 64-bit integers are strings. */
+  /** Returns rows as objects. A statement writes integers beyond 2^53 as texts (`toString`). */
   rows<Row>(sql: string, params?: QueryParams): Promise<Row[]>;
-  /** Streams rows as arrays of columns, in batches as they arrive. */
+  /** Streams rows as arrays of columns, in batches as they arrive; 64-bit integers are texts. */
   stream(sql: string, params?: QueryParams): AsyncIterable<StreamedRow[]>;
   /** Streams the result of a statement that names its own format. Fails before the first byte, or not at all. */
   bytes(sql: string, params: QueryParams): AsyncIterable<Uint8Array>;
@@ -57,4 +57,23 @@ export interface StreamedRow {
   /** Length of the row's text in UTF-16 units, close to its size in memory. */
   readonly size: number;
   readonly columns: readonly unknown[];
+}
+
+/** Functions without their first parameter. */
+export type Bound<Functions> = {
+  [Name in keyof Functions]: Functions[Name] extends (database: Database, ...rest: infer Rest) => infer Result
+    ? (...rest: Rest) => Result
+    : never;
+};
+
+/** Binds functions to a database. */
+export function bind<Functions extends Record<string, (database: Database, ...rest: never[]) => unknown>>(
+  database: Database,
+  functions: Functions,
+): Bound<Functions> {
+  const bound = Object.entries(functions).map(([name, run]) => [
+    name,
+    (...rest: never[]) => run(database, ...rest),
+  ]);
+  return Object.fromEntries(bound) as Bound<Functions>;
 }

@@ -2,56 +2,48 @@ import type { AgentSignals } from '../domain/trace/agent-signals.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { SchemaStatus } from './contracts/schema-status.ts';
 import type { Store } from './contracts/store.ts';
-import { readAheadRows } from './schema/ahead-rows.ts';
-import { readStorePace } from './schema/store-pace.ts';
-import { readStoreSize } from './schema/store-size.ts';
+import { readAheadRows, readStorePace, readStoreSize } from './schema/describe-store.ts';
 import type { Database } from './database.ts';
-import { openDatabase, type DatabaseOptions } from './open-database.ts';
-import { createAuditStore } from './access/audit.ts';
-import { createCookieKeyStore } from './access/cookie-keys.ts';
-import { createComparedScoreStore } from './aggregates/compared-scores.ts';
-import { createAggregateReads } from './aggregates/read-aggregates.ts';
-import { createDecisionHours } from './aggregates/decision-hours.ts';
-import { createAggregateStore } from './aggregates/compute-aggregates.ts';
+import { type DatabaseOptions, openDatabase } from './open-database.ts';
+import { createAuditStore, createCookieKeyStore } from './tables/access.ts';
+import { createAggregateReads, createComparedScoreStore } from './sums/read-sums.ts';
+import { createDecisionHours } from './sums/decision-hours.ts';
+import { createAggregateStore } from './sums/score-sums.ts';
 import { createAlertFeed } from './monitors/alert-deliveries.ts';
 import { createAlertStore } from './monitors/alert-events.ts';
-import { createDeadLetterStore } from './spans/dead-letters.ts';
-import { createCoverageStore } from './scores/coverage.ts';
-import { createLabelStore } from './scores/labels.ts';
-import { createDecisionStore } from './scores/decisions.ts';
+import { createDeadLetterStore } from './tables/dead-letters.ts';
+import { createCoverageStore } from './sums/coverage.ts';
+import { createLabelStore } from './tables/labels.ts';
+import { createDecisionStore, createRepairStore } from './tables/decisions.ts';
 import { createMarkerStore } from './monitors/deploy-markers.ts';
-import { createJudgeCallStore } from './scores/judge-calls.ts';
-import { createJudgeUseStore } from './scores/judge-use.ts';
-import { createDutyStore } from './scores/duties.ts';
+import { createJudgeCallStore, createJudgeUseStore } from './tables/judge-calls.ts';
+import { createDutyStore, createMemberStore } from './tables/members.ts';
 import { createScoreFeed } from './scores/exports.ts';
 import { createJobStore } from './jobs/jobs.ts';
 import { createPurgeStore, createTombstoneStore } from './purge/purge-store.ts';
-import { createMemberStore } from './scores/members.ts';
-import { applyFactKeys } from './schema/facts-column.ts';
-import { applyMergeSettings } from './schema/merge-settings.ts';
-import { createSchema, readSchemaStatus, refuseForeign } from './schema/create-schema.ts';
-import { readDefinitions } from './schema/table-definitions.ts';
-import { refuseUnfinished } from './schema/unfinished-copy.ts';
+import {
+  applyFactKeys,
+  createSchema,
+  readDefinitions,
+  readSchemaStatus,
+  refuseForeign,
+  refuseUnfinished,
+} from './schema/schema.ts';
+import { applyMergeSettings, applyRetention, type Retention } from './schema/table-settings.ts';
 import { createMonitorView } from './monitors/monitor-view.ts';
 import { createMonitorStore } from './monitors/monitors.ts';
 import { createForeignSpans } from './foreign/foreign-spans.ts';
 import type { ForeignTables } from './foreign/foreign-schema.ts';
-import { readClock } from './spans/arrivals.ts';
+import { readClock, reopenTraces } from './spans/arrivals.ts';
 import { readKnownSignals, recordSignals } from './spans/known-signals.ts';
-import { createOwnSpans } from './spans/own-spans.ts';
-import { rememberClock } from './spans/remembered-clock.ts';
-import { applyRetention, type Retention } from './schema/retention.ts';
+import { createOwnSpans, rememberClock } from './spans/own-spans.ts';
 import { createListStore } from './lists/list-store.ts';
-import { createRepairStore } from './scores/repairs.ts';
-import { createRuleVersionStore } from './scores/rule-versions.ts';
-import { createRunStore } from './scores/runs.ts';
-import { createSessionStore } from './scores/sessions.ts';
-import { createSqlStatements } from './sql/run-statement.ts';
+import { createRuleVersionStore, createVersionSampleStore } from './tables/versions.ts';
+import { createRunStore } from './tables/runs.ts';
+import { createSessionStore } from './tables/sessions.ts';
+import { createSqlStatements } from './sql-statements.ts';
 import { createScoreExport } from './scores/score-export.ts';
-import { createScoreStore, readScorerNames } from './scores/scores.ts';
-import { createAgentPastStore } from './scores/agent-pasts.ts';
-import { createVersionSampleStore } from './scores/version-samples.ts';
-import { reopenTraces } from './spans/reopen-traces.ts';
+import { createAgentPastStore, createScoreStore, readScorerNames } from './tables/scores.ts';
 import { createSpanSink } from './spans/span-sink.ts';
 import { listTraces, ownListing } from './spans/traces-list.ts';
 

@@ -1,40 +1,22 @@
 import { ALERT_DELIVERIES, alertDeliveryVersion } from '../domain/alert-delivery.ts';
 import { decisionVersion, DECISIONS } from '../domain/decision.ts';
+import { JUDGE_CALLS } from '../domain/judge-call.ts';
 import { runVersion, RUNS } from '../domain/run-record.ts';
 import { SCORES } from '../domain/score.ts';
 import { isTime, type Column, type RowOf, type Table } from '../domain/table.ts';
 import { joinTraceKey, type TraceKey } from './contracts/stores.ts';
 import type { Database } from './database.ts';
-import type { QueryParams } from './query-params.ts';
+import { type QueryParams, toDateTime } from './values.ts';
 import { keyParams, splitIntoSlices } from './spans/trace-keys.ts';
-import { toDateTime } from './values.ts';
 
 /** Values of a row, by the names of the columns or of the properties. */
 type Values = Record<string, unknown>;
-
-/** Reads and writes of the rows of a table. */
-export interface TableRows<Row> {
-  /** @param from the statement from `FROM` on */
-  read(database: Database, from: string, params?: QueryParams): Promise<Row[]>;
-  /**
-   * Reads rows of any number of traces, keyed by `joinTraceKey`.
-   * @param from as above, with the condition `IN_KEYS`
-   */
-  readByTrace(database: Database, from: string, keys: readonly TraceKey[]): Promise<Map<string, Row[]>>;
-  /** Inserts in one block, deduplicated by content on a retry. */
-  write(database: Database, rows: readonly Row[]): Promise<void>;
-  /** Converts a row for an insert. */
-  encode(row: Row): Values;
-}
 
 /**
  * Creates the reads and writes of a table from its definition.
  * @param computeVersion computes the version of a row; absent where the store does
  */
-function createTableRows<T extends Table>(
-  table: T,
-  computeVersion?: (row: RowOf<T>) => bigint,
-): TableRows<RowOf<T>> {
+function createTableRows<T extends Table>(table: T, computeVersion?: (row: RowOf<T>) => bigint) {
   const columns = Object.entries<Column>(table.columns).map(([property, column]) => {
     const name = columnName(property, column);
     return { property, name, ...codecOf(column, name) };
@@ -44,13 +26,20 @@ function createTableRows<T extends Table>(
   const empty = JSON.parse(
     JSON.stringify(Object.fromEntries(columns.map(({ name }) => [name, null]))),
   ) as Values;
-  const selection = columns.map(({ property, select }) => `${select} AS ${property}`).join(', ');
+  /** Returns SQL for columns by their properties. */
+  const select = (properties: readonly string[]) =>
+    columns
+      .filter(({ property }) => properties.includes(property))
+      .map(({ property, select: sql }) => `${sql} AS ${property}`)
+      .join(', ');
+  const selection = select(columns.map(({ property }) => property));
   const decodeRow = (row: Values) => {
     for (const { property, decode } of decoded) {
       row[property] = decode?.(row[property]);
     }
     return row as RowOf<T>;
   };
+  /** Converts a row for an insert. */
   const encode = (row: RowOf<T>) => {
     const values = { ...empty };
     for (const { property, name, encode: encodeValue } of columns) {
@@ -62,11 +51,17 @@ function createTableRows<T extends Table>(
     }
     return values;
   };
+  /** @param from the statement from `FROM` on */
   const read = async (database: Database, from: string, params?: QueryParams) =>
     (await database.rows<Values>(`SELECT ${selection} ${from}`, params)).map(decodeRow);
   return {
+    select,
     read,
-    readByTrace: async (database, from, keys) => {
+    /**
+     * Reads rows of any number of traces, keyed by `joinTraceKey`.
+     * @param from as above, with the condition `IN_KEYS`
+     */
+    readByTrace: async (database: Database, from: string, keys: readonly TraceKey[]) => {
       const found = new Map<string, RowOf<T>[]>();
       for (const slice of splitIntoSlices(keys)) {
         const rows = await read(database, from, keyParams(slice));
@@ -76,7 +71,9 @@ function createTableRows<T extends Table>(
       }
       return found;
     },
-    write: (database, rows) => database.insertRows(table.name, rows.map(encode)),
+    /** Inserts in one block, deduplicated by content on a retry. */
+    write: (database: Database, rows: readonly RowOf<T>[]) =>
+      database.insertRows(table.name, rows.map(encode)),
     encode,
   };
 }
@@ -98,7 +95,7 @@ function codecOf(column: Column, name: string): Codec {
   const { type, isList = false, isOptional = false } = column;
   if (isTime(column)) {
     return {
-      select: asNumber(`toUnixTimestamp64Milli(${name})`),
+      select: `toUnixTimestamp64Milli(${name})`,
       encode: (ms) => (ms === null ? null : toDateTime(ms as number)),
     };
   }
@@ -108,9 +105,6 @@ function codecOf(column: Column, name: string): Codec {
       decode: (json) => (json === '' ? [] : (JSON.parse(json as string) as unknown)),
       encode: (list) => ((list as unknown[]).length === 0 ? '' : JSON.stringify(list)),
     };
-  }
-  if (type.includes('UInt64')) {
-    return { select: asNumber(name) };
   }
   if (type === 'UInt8') {
     return { select: `toBool(${name})`, encode: (flag) => (flag === true ? 1 : 0) };
@@ -124,11 +118,6 @@ function codecOf(column: Column, name: string): Codec {
     : { select: name };
 }
 
-/** Returns SQL for a 64-bit integer as a number: JSON would have it as a text. */
-function asNumber(integer: string): string {
-  return `toFloat64(${integer})`;
-}
-
 /** Rows of `scores`; the store computes their version. */
 export const scoreRows = createTableRows(SCORES);
 
@@ -140,3 +129,5 @@ export const runRows = createTableRows(RUNS, runVersion);
 
 /** Rows of `alert_deliveries`. */
 export const alertDeliveryRows = createTableRows(ALERT_DELIVERIES, alertDeliveryVersion);
+/** Rows of `judge_calls`. */
+export const judgeCallRows = createTableRows(JUDGE_CALLS);

@@ -26,3 +26,11 @@ export function toRowJson(row: unknown): string {
     ? json.replaceAll(LONE_SURROGATE, (escape) => (escape === '\\\\' ? escape : '\uFFFD'))
     : json;
 }
+
+/** Values of the parameters of a statement, by name. */
+export type QueryParams = Record<string, unknown>;
+
+/** Quotes the name of a database, table or column for a statement. */
+export function quoteName(name: string): string {
+  return `\`${name.replaceAll(/[\\`]/g, String.raw`\$&`)}\``;
+}

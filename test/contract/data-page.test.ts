@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { listExpiries } from '../../src/store/schema/retention.ts';
+import { listExpiries } from '../../src/store/schema/table-settings.ts';
 import { buildPurgeTables, isKept } from '../../src/store/purge/purge-tables.ts';
 
 const root = new URL('../../', import.meta.url);

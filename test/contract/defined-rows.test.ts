@@ -2,12 +2,13 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { ALERT_DELIVERIES } from '../../src/domain/alert-delivery.ts';
 import { DECISIONS } from '../../src/domain/decision.ts';
+import { JUDGE_CALLS } from '../../src/domain/judge-call.ts';
 import { RUNS } from '../../src/domain/run-record.ts';
 import { SCORES } from '../../src/domain/score.ts';
 import type { Column, Table } from '../../src/domain/table.ts';
 
 const root = new URL('../../', import.meta.url);
-const TABLES: readonly Table[] = [SCORES, DECISIONS, RUNS, ALERT_DELIVERIES];
+const TABLES: readonly Table[] = [SCORES, DECISIONS, RUNS, JUDGE_CALLS, ALERT_DELIVERIES];
 
 /** Part of the columns of a table that a file may name with a type, a schema or an alias of SQL. */
 const SOME = 0.6;

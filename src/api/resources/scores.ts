@@ -6,7 +6,7 @@ import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '
 import { ScoreDetail, ScoreItem } from '../schemas/score-schema.ts';
 import { ScoreParams } from '../schemas/target-fields.ts';
 import { scoreJson } from '../json/score-json.ts';
-import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
+import type { JudgeCallRecord } from '../../domain/judge-call.ts';
 import type { ScoreView } from '../reads/scores.ts';
 import { isoTime } from '../json/time-json.ts';
 

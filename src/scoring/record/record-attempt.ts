@@ -1,6 +1,6 @@
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
-import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
+import type { JudgeCallRecord } from '../../domain/judge-call.ts';
 import type { RecordedAttempt } from '../attempt/attempt-failure.ts';
 import type { Cell, CellResults, RulePass } from '../attempt/cell.ts';
 import type { Scoring } from '../scoring.ts';

@@ -123,7 +123,7 @@ export async function connectOwnStore(
 }
 
 async function refuseMoved(dataDir: string): Promise<void> {
-  const { formatMoved, readMoved } = await import('../embedded/moved-file.ts');
+  const { formatMoved, readMoved } = await import('../embedded/data-folder.ts');
   const moved = readMoved(dataDir);
   if (moved !== undefined) {
     throw new ConfigError(`data directory ${dataDir}: ${formatMoved(moved)}`);
@@ -223,7 +223,7 @@ function ownConnection(config: Config, engine: EmbeddedEngine): StoreConnection 
 
 async function requireEngineFiles(dataDir: string): Promise<void> {
   await checkDataDirectory(dataDir);
-  const { hasEngineFiles } = await import('../embedded/engine-folder.ts');
+  const { hasEngineFiles } = await import('../embedded/data-folder.ts');
   if (!hasEngineFiles(dataDir)) {
     throw new NotFoundError(
       `there is no store in ${dataDir}: spanscore serve creates one; or name another data directory with --data-dir, or a server with --store-url`,

@@ -2,7 +2,7 @@ import { readServeFile, removeServeFile, type ServeFile } from '../../config/ser
 import { AppError, rejectAborted, StoreUnavailableError, listCauses } from '../../domain/errors.ts';
 import { isObject } from '../../domain/unknown-values.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { DEFAULT_PATIENCE_MS, isHeld, pause } from '../embedded/ownership/claim-directory.ts';
+import { DEFAULT_PATIENCE_MS, isHeld, pause } from '../embedded/claim-directory.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** A running `serve` with a store. */

@@ -1,4 +1,5 @@
-import type { JudgeCallRecord, TraceKey } from './stores.ts';
+import type { JudgeCallRecord } from '../../domain/judge-call.ts';
+import type { TraceKey } from './stores.ts';
 
 /** Calls of one judge in one hour, or in the whole range. */
 export interface JudgeUse {

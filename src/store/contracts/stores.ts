@@ -1,4 +1,4 @@
-import type { CallStatus } from '../../domain/run-record.ts';
+import type { JudgeCallRecord } from '../../domain/judge-call.ts';
 import type { AgentVersion } from '../../domain/deploy-marker.ts';
 import type { BudgetScope } from '../../domain/money/budget.ts';
 import type { Decision } from '../../domain/decision.ts';
@@ -224,22 +224,7 @@ export interface RuleVersionStore {
   record(version: RuleVersion): Promise<void>;
 }
 
-/** One judge call, for audit and cost. */
-export interface JudgeCallRecord extends TraceKey {
-  readonly scoreId: string;
-  readonly scorer: string;
-  readonly step: string;
-  readonly model: string;
-  readonly status: CallStatus;
-  readonly prompt: string;
-  readonly reply: string;
-  readonly error: string;
-  readonly inputTokens: number | null;
-  readonly outputTokens: number | null;
-  readonly costUsd: number | null;
-  readonly durationMs: number;
-  readonly calledAtMs: number;
-}
+export type { JudgeCallRecord };
 
 export interface JudgeCallStore {
   write(calls: readonly JudgeCallRecord[]): Promise<void>;

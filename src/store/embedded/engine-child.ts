@@ -1,8 +1,8 @@
 /** Process of the engine: opens chdb when its parent asks, serves it on loopback, and ends with the parent. */
-import { EngineStartError, startEngineHost, type EngineHost } from './engine-host.ts';
+import { type EngineHost, EngineStartError, startEngineHost } from './engine-host.ts';
 import { join } from 'node:path';
-import { tryFileLock, type FileLock } from './ownership/file-lock.ts';
-import type { OpenMessage, ToChild, ToParent } from './engine-messages.ts';
+import { type FileLock, tryFileLock } from './file-lock.ts';
+import type { OpenMessage, ToChild, ToParent } from './engine-process.ts';
 
 const PARENT_CHECK_MS = 1_000;
 let host: EngineHost | undefined;

@@ -1,17 +1,16 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ChdbModule, ChdbSession } from './sessions/chdb-session.ts';
-import { engineArguments } from './engine-arguments.ts';
-import type { FailureReason, OpenMessage } from './engine-messages.ts';
-import { writeEngineConfig } from './engine-config.ts';
+import { MIB } from '../../domain/byte-sizes.ts';
+import { formatMoved, readMoved } from './data-folder.ts';
+import { EngineError } from './engine-error.ts';
+import type { FailureReason, OpenMessage } from './engine-process.ts';
 import { createHttpFront } from './http-front.ts';
 import * as limits from './limits.ts';
-import { formatMoved, readMoved } from './moved-file.ts';
-import { SessionPool } from './sessions/session-pool.ts';
-import { openReplyFiles } from './reply-files.ts';
-import { openSpool } from './spool.ts';
-import { EngineError } from './engine-error.ts';
+import { type ChdbModule, type ChdbSession, SessionPool } from './session-pool.ts';
+import { openReplyFiles, openSpool } from './spool.ts';
 import { createStatementRunner, type StatementRunner } from './statement-runner.ts';
 
 /** Interval at which connections without a request are closed during a stop, milliseconds. */
@@ -27,13 +26,7 @@ export class EngineStartError extends Error {
   }
 }
 
-export interface EngineHost {
-  readonly port: number;
-  /**
-   * Accepts no more requests, waits up to `limits.DRAIN_MS` for running ones, and closes the engine when all have ended.
-   */
-  stop(): Promise<void>;
-}
+export type EngineHost = Awaited<ReturnType<typeof startEngineHost>>;
 
 async function loadChdb(moduleName: string): Promise<ChdbModule> {
   try {
@@ -109,7 +102,7 @@ function refuseWritesIfMoved(dataDir: string, run: StatementRunner): StatementRu
  * Opens chdb on a directory and serves it. Calls `onFatal` when only a new process helps: the engine is broken, or a statement cannot be
  * ended.
  */
-export async function startEngineHost(options: OpenMessage, onFatal: () => void): Promise<EngineHost> {
+export async function startEngineHost(options: OpenMessage, onFatal: () => void) {
   const chdb = await loadChdb(options.chdbModule);
   const configFile = await writeEngineConfig(options.dataDir);
   const connectionArgs = engineArguments(options.memoryLimitBytes, configFile);
@@ -143,6 +136,7 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
   });
   const port = await listening(server, options.port);
 
+  /** Accepts no more requests, waits up to `limits.DRAIN_MS` for running ones, and closes the engine when all have ended. */
   async function stop(): Promise<void> {
     const closed = new Promise<true>((resolve) => server.close(() => resolve(true)));
     server.closeIdleConnections();
@@ -158,4 +152,49 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
   }
 
   return { port, stop };
+}
+
+/**
+ * Command-line arguments of the engine: every limit that otherwise depends on the size of the machine (the defaults take 90
+ * % of the memory, gigabytes of caches and dozens of background threads).
+ */
+function engineArguments(memoryLimitBytes: number, configFile: string): string[] {
+  const settings: Record<string, number> = {
+    max_server_memory_usage: memoryLimitBytes,
+    // One query must leave memory for inserts and merges.
+    max_memory_usage: Math.floor(memoryLimitBytes * 0.6),
+    mark_cache_size: 64 * MIB,
+    index_mark_cache_size: 16 * MIB,
+    primary_index_cache_size: 64 * MIB,
+    query_condition_cache_size: 16 * MIB,
+    uncompressed_cache_size: 0,
+    compiled_expression_cache_size: 32 * MIB,
+    background_pool_size: 2,
+    background_merges_mutations_concurrency_ratio: 2,
+    background_schedule_pool_size: 4,
+    background_common_pool_size: 2,
+    background_fetches_pool_size: 1,
+    background_move_pool_size: 1,
+    max_temporary_data_on_disk_size: 10_240 * MIB,
+    // Inserts are refused (and retried by their senders) before the disk is completely full.
+    min_free_disk_bytes_to_perform_insert: 256 * MIB,
+    // A server does not read `1 + 1` as a query.
+    implicit_select: 0,
+  };
+  return [
+    `--config-file=${configFile}`,
+    ...Object.entries(settings).map(([name, value]) => `--${name}=${value}`),
+  ];
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>]/gu, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+/** Writes the engine's configuration file into the data directory; returns its path. */
+export async function writeEngineConfig(dataDir: string): Promise<string> {
+  const path = join(dataDir, 'engine-config.xml');
+  const backups = `<backups><allowed_path>${escaped(join(dataDir, 'backups'))}</allowed_path></backups>`;
+  await writeFile(path, `<clickhouse>\n${backups}\n</clickhouse>\n`, { mode: 0o600 });
+  return path;
 }

@@ -1,34 +1,17 @@
 import type { IncomingMessage } from 'node:http';
+import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { EngineError } from './engine-error.ts';
 import { MAX_STATEMENT_BYTES } from './limits.ts';
 import { parseStatement, type SqlStatement } from './sql-statement.ts';
-import { decompressed, readAll } from './request-body.ts';
+import { decompressLz4 } from '../../wire/lz4.ts';
 
 /** URL parameters that are no settings. */
-const RESERVED = new Set([
-  'query',
-  'query_id',
-  'database',
-  'user',
-  'password',
-  'default_format',
-  'session_id',
-  'session_timeout',
-  'session_check',
-  'role',
-  'compress',
-  'decompress',
-  'wait_end_of_query',
-  'buffer_size',
-  'quota_key',
-  'stacktrace',
-  'close_session',
-  'client_protocol_version',
-  'enable_http_compression',
-  'send_progress_in_http_headers',
-  'http_headers_progress_interval_ms',
-  'cancel_http_readonly_queries_on_client_close',
-]);
+const RESERVED = new Set(
+  `query query_id database user password default_format session_id session_timeout session_check role compress
+  decompress wait_end_of_query buffer_size quota_key stacktrace close_session client_protocol_version
+  enable_http_compression send_progress_in_http_headers http_headers_progress_interval_ms
+  cancel_http_readonly_queries_on_client_close`.split(/\s+/u),
+);
 
 /** One request, understood. */
 export interface EngineRequest {
@@ -57,22 +40,15 @@ export interface EngineRequest {
  */
 export const OWN_APPLICATION = 'spanscore';
 
-const COMPRESSIONS = new Map([
-  ['gzip', 'gzip'],
-  ['x-gzip', 'gzip'],
-  ['deflate', 'deflate'],
-  ['br', 'br'],
-  ['zstd', 'zstd'],
-  ['lz4', 'lz4'],
-]);
+const COMPRESSIONS = ['gzip', 'deflate', 'br', 'zstd', 'lz4'];
 
 function readCompression(request: IncomingMessage): string | undefined {
   const encoding = (request.headers['content-encoding'] ?? 'identity').trim().toLowerCase();
   if (encoding === 'identity' || encoding === '') {
     return undefined;
   }
-  const name = COMPRESSIONS.get(encoding);
-  if (name === undefined) {
+  const name = encoding.replace(/^x-(?=gzip$)/u, '');
+  if (!COMPRESSIONS.includes(name)) {
     throw new EngineError('NOT_IMPLEMENTED', `Unknown Content-Encoding '${encoding}'; use gzip or none`);
   }
   return name;
@@ -229,4 +205,48 @@ export async function readEngineRequest(
     compressReply: url.get('enable_http_compression') === '1',
     nativeRevision,
   };
+}
+
+/** All of a body, or `EngineError` when it has more than `maxBytes`. */
+export async function readAll(data: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of data) {
+    bytes += chunk.length;
+    if (bytes > maxBytes) {
+      throw new EngineError(
+        'QUERY_IS_TOO_LARGE',
+        `A statement may have ${maxBytes} bytes; send the data of an insert in the body and the statement in the URL`,
+      );
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+type Decompress = (body: Buffer, options: { maxOutputLength: number }) => Buffer;
+
+const DECOMPRESS = new Map<string, Decompress>([
+  ['gzip', gunzipSync],
+  ['deflate', inflateSync],
+  ['br', brotliDecompressSync],
+  ['zstd', zstdDecompressSync],
+  // The usual compression of inserts of clickhouse-connect.
+  ['lz4', (body, { maxOutputLength }) => decompressLz4(body, maxOutputLength)],
+]);
+
+/** A compressed body, restored; `EngineError` when it is broken or larger than `maxBytes`. */
+export function decompressed(body: Buffer, compression: string | undefined, maxBytes: number): Buffer {
+  if (compression === undefined || body.length === 0) {
+    return body;
+  }
+  const decompress = DECOMPRESS.get(compression);
+  if (decompress === undefined) {
+    throw new EngineError('NOT_IMPLEMENTED', `A statement cannot be compressed by ${compression}; use gzip`);
+  }
+  try {
+    return decompress(body, { maxOutputLength: maxBytes });
+  } catch (error) {
+    throw new EngineError('INCORRECT_DATA', `The ${compression} body cannot be read: ${String(error)}`);
+  }
 }

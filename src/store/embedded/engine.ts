@@ -1,23 +1,32 @@
 import { randomBytes } from 'node:crypto';
 import { totalmem } from 'node:os';
 import { AppError, rejectAborted, StoreUnavailableError } from '../../domain/errors.ts';
-import { engineFolder } from './engine-folder.ts';
-import { readEngineFile, removeEngineFile, writeEngineFile, type EngineAddress } from './engine-file.ts';
-import { startEngineProcess, type EngineProcess } from './engine-process.ts';
-import { createOrphanEnder, isAnswering, readFileHolder } from './ownership/orphan-engine.ts';
-import { readProcessStart } from './ownership/process-start.ts';
-import { EngineSupervisor, type EngineExit, type EngineLog } from './engine-supervisor.ts';
+import {
+  type EngineAddress,
+  engineFolder,
+  prepareDirectory,
+  readEngineFile,
+  removeEngineFile,
+  writeEngineFile,
+} from './data-folder.ts';
+import {
+  type EngineExit,
+  type EngineLog,
+  type EngineProcess,
+  EngineSupervisor,
+  startEngineProcess,
+} from './engine-process.ts';
+import { createOrphanEnder, isAnswering, readFileHolder, readProcessStart } from './processes.ts';
 import {
   claimDirectory,
   createWaitLogger,
   DEFAULT_PATIENCE_MS,
-  inUseError,
-  pause,
   type DirectoryClaim,
-} from './ownership/claim-directory.ts';
-import type { Holder } from './ownership/holder-watch.ts';
-import { prepareDirectory } from './ownership/prepare-directory.ts';
-import type { OwnerState } from './ownership/owner-record.ts';
+  type Holder,
+  inUseError,
+  type OwnerState,
+  pause,
+} from './claim-directory.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 
 /** ClickHouse on loopback, for `@clickhouse/client`. */
@@ -98,7 +107,7 @@ async function ownDirectory(
   });
   const address = await buildAddress(first);
   try {
-    await writeEngineFile(dataDir, address);
+    writeEngineFile(dataDir, address);
   } catch (error) {
     await first.stop(0);
     throw error;

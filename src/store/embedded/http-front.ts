@@ -3,9 +3,9 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { constants, createBrotliCompress, createDeflate, createGzip, createZstdCompress } from 'node:zlib';
-import type { ChdbResult } from './sessions/chdb-session.ts';
+import type { ChdbResult } from './session-pool.ts';
 import { EngineError, wireError } from './engine-error.ts';
-import { readEngineRequest, type EngineRequest } from './engine-request.ts';
+import { type EngineRequest, readEngineRequest } from './engine-request.ts';
 import { MAX_CONNECTIONS, MAX_HEADER_BYTES, SEND_TIMEOUT_MS } from './limits.ts';
 import type { StatementReply, StatementRunner } from './statement-runner.ts';
 import { limitConnections } from '../../domain/connection-places.ts';

@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtemp, open, readdir, realpath, rm, statfs, type FileHandle } from 'node:fs/promises';
+import { type FileHandle, mkdtemp, open, readdir, realpath, rm, statfs } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { EngineError } from './engine-error.ts';
+import { MIN_FREE_REPLY_BYTES } from './limits.ts';
 
 /** Smaller memory disks are not used. Containers often have one of 64 MB. */
 const MIN_MEMORY_DISK_BYTES = 512 * 1024 * 1024;
@@ -9,18 +10,6 @@ const MEMORY_DISK = '/dev/shm';
 /** Error codes of a full file system. */
 const NO_ROOM = new Set(['ENOSPC', 'EDQUOT']);
 const WRITE_BYTES = 1024 * 1024;
-
-/** Files with the data of inserts for the engine. Each insert has one private file, which is always removed. */
-export interface Spool {
-  /**
-   * Writes the whole stream to a new file. Returns its path when the sender has sent everything. Throws `EngineError` when
-   * the data is larger than allowed or the disk is full. Removes the file on an error, also when the sender aborts.
-   */
-  write(data: AsyncIterable<Uint8Array>): Promise<string>;
-  remove(path: string): Promise<void>;
-  /** Removes the directory. */
-  close(): Promise<void>;
-}
 
 async function isLarge(memoryDisk: string): Promise<boolean> {
   try {
@@ -86,12 +75,15 @@ function describeSpoolError(error: unknown, directory: string): unknown {
     : error;
 }
 
+/** Files with the data of inserts for the engine. Each insert has one private file, which is always removed. */
+export type Spool = Awaited<ReturnType<typeof openSpool>>;
+
 /** Opens an empty spool. The caller must own the lock of the data directory. */
 export async function openSpool(
   dataDir: string,
   limits: { maxFileBytes: number; maxTotalBytes: number },
   memoryDisk = MEMORY_DISK,
-): Promise<Spool> {
+) {
   const directory = await freshDirectory(dataDir, memoryDisk);
   const sizes = new Map<string, number>();
   let totalBytes = 0;
@@ -120,6 +112,10 @@ export async function openSpool(
     await rm(path, { force: true });
   }
 
+  /**
+   * Writes the whole stream to a new file. Returns its path when the sender has sent everything. Throws `EngineError` when
+   * the data is larger than allowed or the disk is full. Removes the file on an error, also when the sender aborts.
+   */
   async function write(data: AsyncIterable<Uint8Array>): Promise<string> {
     const path = join(directory, randomUUID());
     const file = await open(path, 'wx', 0o600).catch((error: unknown) => {
@@ -137,4 +133,30 @@ export async function openSpool(
   }
 
   return { write, remove, close: () => rm(directory, { recursive: true, force: true }) };
+}
+
+const PREFIX = 'replies-';
+
+/** Files into which the engine writes replies. Each reply has one private file, which is always removed. */
+export type ReplyFiles = Awaited<ReturnType<typeof openReplyFiles>>;
+
+/**
+ * Creates a directory for the files in the data directory, mode 0700. Removes those of earlier processes that were killed: the caller
+ * must own the lock of the data directory.
+ */
+export async function openReplyFiles(dataDir: string) {
+  const leftovers = (await readdir(dataDir)).filter((name) => name.startsWith(PREFIX));
+  await Promise.all(leftovers.map((name) => rm(join(dataDir, name), { recursive: true, force: true })));
+  const directory = await mkdtemp(join(dataDir, PREFIX));
+  return {
+    /** Returns the path of a new file. */
+    reserve: () => join(directory, randomUUID()),
+    remove: (path: string) => rm(path, { force: true }),
+    /** False when a larger reply would take space that inserts need. */
+    hasRoom: async () => {
+      const { bavail, bsize } = await statfs(directory);
+      return bavail * bsize >= MIN_FREE_REPLY_BYTES;
+    },
+    close: () => rm(directory, { recursive: true, force: true }),
+  };
 }

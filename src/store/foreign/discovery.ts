@@ -1,9 +1,15 @@
-import { readClock } from '../spans/arrivals.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
+import type { AgentSignals } from '../../domain/trace/agent-signals.ts';
 import type { Database } from '../database.ts';
-import { fromMillis, toDateTime } from '../values.ts';
-import { AHEAD_MS, discoverRows, type Search } from './discover-rows.ts';
-import { isMissingTable, type ForeignSchema, type ForeignTables } from './foreign-schema.ts';
-import { HOUR_MS } from '../../domain/durations.ts';
+import { agentLogSql, COUNTS, END, logSignalNames, spanSignalNames, START, STATUS } from './foreign-rows.ts';
+import {
+  type ForeignSchema,
+  type ForeignTable,
+  type ForeignTables,
+  isMissingTable,
+} from './foreign-schema.ts';
+import { readClock } from '../spans/arrivals.ts';
+import { toDateTime } from '../values.ts';
 
 /** Range of every search, milliseconds; most spans arrive seconds after their end. */
 const NEAR_MS = 60_000;
@@ -18,25 +24,6 @@ const KEEP_EVERY_MS = 60_000;
 const CATCH_UP_MS = HOUR_MS;
 const SMALLEST_STEP_MS = 60_000;
 
-/** Finds new rows in tables without an arrival time. */
-export interface Discovery {
-  /** Searches once; calls at the same time share one search. Throws when a table cannot be read. */
-  poll(): Promise<void>;
-}
-
-/**
- * Creates the search. It finds a row that arrives at most `lookbackMs` after the end of its span. Its position is stored:
- * after a pause it continues from there, in steps. Rows from before the first search count as arrived at their end, before
- * any rule was active: a table with months of history is not scored without a request.
- */
-export function createDiscovery(
-  database: Database,
-  tables: ForeignTables,
-  schema: () => Promise<ForeignSchema>,
-): Discovery {
-  return new TableSearch(database, tables, schema);
-}
-
 /** Position of the search, by the store's clock. */
 interface Position {
   readonly doneMs: number;
@@ -48,7 +35,12 @@ interface Position {
   readonly searched: boolean;
 }
 
-class TableSearch implements Discovery {
+/**
+ * Finds new rows in tables without an arrival time: a row that arrives at most `lookbackMs` after the end of its span. Its position is
+ * stored: after a pause it continues from there, in steps. Rows from before the first search count as arrived at their end, before any
+ * rule was active: a table with months of history is not scored without a request.
+ */
+export class Discovery {
   readonly #database: Database;
   readonly #tables: ForeignTables;
   readonly #schema: () => Promise<ForeignSchema>;
@@ -64,6 +56,7 @@ class TableSearch implements Discovery {
     this.#schema = schema;
   }
 
+  /** Searches once; calls at the same time share one search. Throws when a table cannot be read. */
   poll(): Promise<void> {
     this.#running ??= this.#search().finally(() => {
       this.#running = null;
@@ -93,12 +86,12 @@ class TableSearch implements Discovery {
   }
 
   async #begin(nowMs: number): Promise<Position> {
-    const [row] = await this.#database.rows<{ until: string; searches: string }>(
+    const [row] = await this.#database.rows<{ until: number; searches: number }>(
       `SELECT toUnixTimestamp64Milli(max(PolledUntil)) AS until, count() AS searches FROM polled_tables
        WHERE Source = {source:String}`,
       { source: this.#tables.traces },
     );
-    const until = Number(row?.searches ?? 0) === 0 ? null : fromMillis(row?.until ?? null);
+    const until = row === undefined || row.searches === 0 ? null : row.until;
     const doneMs = Math.min(until ?? nowMs, nowMs);
     return { doneMs, keptMs: doneMs, fresh: until === null, searched: false };
   }
@@ -149,4 +142,103 @@ function createNearSearch(nowMs: number): Search {
     long: false,
     past: false,
   };
+}
+
+/** Range of a search: rows that ended in [fromMs, toMs), Unix milliseconds. */
+export interface Search {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Spans that took longer are only found when `long`, milliseconds. */
+  readonly usualMs: number;
+  /** Also spans that took up to `LONGEST_SPAN_MS`. */
+  readonly long: boolean;
+  /** True: rows count as arrived at their end instead of now, for rows from before the first search. */
+  readonly past: boolean;
+}
+
+/**
+ * Rows with a clock ahead by more than this are found when their time comes. It limits how long before its end a span can
+ * be found, and so how far back arrivals are searched for it.
+ */
+export const AHEAD_MS = HOUR_MS;
+const CLOCK_STEP_MS = 300_000;
+
+/** Longest span that is found at its end. */
+export const LONGEST_SPAN_MS = DAY_MS;
+
+/**
+ * Writes new rows of the tables to `trace_arrivals` of spanscore, one row for each trace; from then on they are like
+ * received spans. Skips spans that are already there, so that searches can be repeated and may overlap.
+ */
+export async function discoverRows(
+  database: Pick<Database, 'insertSelected' | 'signals'>,
+  schema: ForeignSchema,
+  search: Search,
+): Promise<void> {
+  const { fromMs, toMs, usualMs } = search;
+  const params = {
+    fromNs: nanos(fromMs),
+    knownFromNs: nanos(fromMs - AHEAD_MS - CLOCK_STEP_MS),
+    toNs: nanos(toMs),
+    usualFromNs: nanos(fromMs - usualMs),
+    longFromNs: nanos(fromMs - LONGEST_SPAN_MS),
+    usualNs: nanos(usualMs),
+  };
+  await database.insertSelected(spanStatement(schema.traces, search), params);
+  if (schema.logs !== null) {
+    await database.insertSelected(logStatement(schema.logs, search, database.signals), params);
+  }
+}
+
+const INSERT = `INSERT INTO trace_arrivals
+  (ArrivedAt, Tenant, TraceId, SpanIds, ParentIds, FirstStart, LastEnd, Signals, RootSeen, ErrorSeen)`;
+
+/** An arrival's last end is that of its latest span, so no arrival of a span that ended in the range is left out. */
+const KNOWN = `(SELECT sipHash128(TraceId, arrayJoin(SpanIds)) FROM trace_arrivals
+  WHERE Tenant = '' AND LastEnd >= {fromNs:Int64} AND ArrivedAt >= fromUnixTimestamp64Nano({knownFromNs:Int64}))`;
+
+/** Global: the table may be distributed, and other servers have no arrivals of ours. Hashes, since there may be millions. */
+function isNew(id: string): string {
+  return `sipHash128(origin.TraceId, ${id}) GLOBAL NOT IN ${KNOWN}`;
+}
+
+function arrivedAt({ past }: Search, lastEnd: string): string {
+  return past ? `fromUnixTimestamp64Nano(least(${lastEnd}, toUnixTimestamp64Nano(now64(9))))` : 'now64(9)';
+}
+
+function spanStatement(table: ForeignTable, search: Search): string {
+  const columns = `origin.TraceId AS id, origin.SpanId AS span, origin.ParentSpanId AS parent, ${START} AS start,
+    ${END} AS end, ${spanSignalNames(table)} AS names, ${STATUS} = 'Error' AS error`;
+  const rows = (started: string) => `SELECT ${columns} FROM ${table.name} AS origin
+    WHERE ${started} AND ${END} >= {fromNs:Int64} AND ${END} < {toNs:Int64} AND ${COUNTS}
+      AND ${isNew('origin.SpanId')}`;
+  const usual = rows(`origin.Timestamp >= fromUnixTimestamp64Nano({usualFromNs:Int64})
+      AND origin.Timestamp < fromUnixTimestamp64Nano({toNs:Int64})`);
+  const long = rows(`origin.Timestamp >= fromUnixTimestamp64Nano({longFromNs:Int64})
+      AND origin.Timestamp < fromUnixTimestamp64Nano({usualFromNs:Int64}) AND origin.Duration >= {usualNs:UInt64}`);
+  return `${INSERT}
+    SELECT ${arrivedAt(search, 'max(end)')}, '', id, groupUniqArray(span), groupUniqArrayIf(parent, parent != ''),
+      min(start), max(end), groupUniqArrayArray(names), max(parent = ''), max(error)
+    FROM (${search.long ? `${usual} UNION ALL ${long}` : usual})
+    GROUP BY id`;
+}
+
+/** A record has no id: its time and span identify it. */
+const LOG_ID = `concat('log:', toString(${START}), ':', origin.SpanId)`;
+
+function logStatement(table: ForeignTable, search: Search, signals: AgentSignals): string {
+  return `${INSERT}
+    SELECT ${arrivedAt(search, 'max(start)')}, '', id, groupUniqArray(record), [], min(start), max(start), groupUniqArrayArray(names), 0, 0
+    FROM (SELECT origin.TraceId AS id, ${LOG_ID} AS record, ${START} AS start,
+        ${logSignalNames(table)} AS names FROM ${table.name} AS origin
+      WHERE origin.Timestamp >= fromUnixTimestamp64Nano({fromNs:Int64})
+        AND origin.Timestamp < fromUnixTimestamp64Nano({toNs:Int64}) AND ${COUNTS}
+        AND (${agentLogSql(table, signals)}) AND ${isNew(LOG_ID)})
+    GROUP BY id`;
+}
+
+const LATEST_MS = 9_223_372_036_854;
+
+function nanos(ms: number): string {
+  return String(BigInt(Math.trunc(Math.min(Math.max(ms, 0), LATEST_MS))) * 1_000_000n);
 }

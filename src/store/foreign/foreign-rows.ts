@@ -1,8 +1,7 @@
 import type { AgentSignals } from '../../domain/trace/agent-signals.ts';
 import { OWN_SCOPE, SPAN_KINDS, STATUS_CODES } from '../../domain/trace/span.ts';
 import { agentSignalSql, signalNamesSql, type SignalColumns } from '../spans/agent-signal-sql.ts';
-import { attributeColumn, attributeLists, JSON_TEXT_SETTINGS } from './attribute-columns.ts';
-import type { ForeignTable } from './foreign-schema.ts';
+import { attributeColumn, attributeLists, type ForeignTable, JSON_TEXT_SETTINGS } from './foreign-schema.ts';
 
 /** Start and end of a span of `origin`, in Unix nanoseconds. A duration that wrapped around was negative and counts as 0. */
 export const START = 'toUnixTimestamp64Nano(origin.Timestamp)';

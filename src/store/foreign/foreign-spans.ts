@@ -1,5 +1,11 @@
-import { findTrace, readActivity, toActivity, type ActivityRow } from '../spans/activity.ts';
-import { readArrivals, readClock } from '../spans/arrivals.ts';
+import {
+  type ActivityRow,
+  findTrace,
+  readActivity,
+  readArrivals,
+  readClock,
+  toActivity,
+} from '../spans/arrivals.ts';
 import {
   type SpanSource,
   MAX_KEYS,
@@ -19,18 +25,17 @@ import {
   type StartRange,
 } from '../spans/trace-starts.ts';
 import type { TraceListing } from '../spans/traces-list.ts';
-import { createDiscovery } from './discovery.ts';
+import { Discovery } from './discovery.ts';
 import {
-  readForeignSchema,
   type ForeignSchema,
-  type ForeignTables,
   type ForeignTable,
+  type ForeignTables,
+  readForeignSchema,
 } from './foreign-schema.ts';
-import { foreignTables, foreignParams } from './foreign-tables.ts';
+import { foreignParams, foreignTables, readBounds, type Remembered } from './foreign-tables.ts';
 import { SPAN_KINDS, STATUS_CODES } from '../../domain/trace/span.ts';
 import { KIND, quoteTexts, STATUS, COUNTS, END, agentSpanSql, START, WANTED_TRACES } from './foreign-rows.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
-import { type Remembered, readBounds } from './trace-bounds.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
 
 const HOUR_NS = 3_600_000_000_000n;
@@ -54,26 +59,14 @@ const MAX_ROWS = 100_000_000;
 
 const MAX_WORDS = 5;
 
-/** Foreign tables as a source of spans. */
-export interface ForeignSource {
-  readonly spans: SpanSource;
-  readonly listing: TraceListing;
-  /** Searches once: rows present now are past, later rows are new. Throws like `describe`. */
-  watch(): Promise<void>;
-  /** Describes the source in one line. Throws like `readForeignSchema`. */
-  describe(): Promise<string>;
-  /** Finds unknown words for status and kind in the table of spans. */
-  unknownWords(): Promise<UnknownWord[]>;
-}
-
 /**
  * Creates a source of spans in tables of the OpenTelemetry Collector's exporter, which are only read. `arrivals` writes new
  * rows to the arrivals of spanscore, and all work by arrival uses those. Traces that were never seen to arrive (history)
  * are looked up in the tables.
  */
-export function createForeignSpans(database: Database, tables: ForeignTables): ForeignSource {
+export function createForeignSpans(database: Database, tables: ForeignTables) {
   const { schema, forget } = rememberedSchema(database, tables);
-  const discovery = createDiscovery(database, tables, schema);
+  const discovery = new Discovery(database, tables, schema);
   const activity = createTableActivity(database, schema);
 
   /** Reads the schema again after a failure: the tables may be gone, which the error then says, or created again. */
@@ -90,34 +83,37 @@ export function createForeignSpans(database: Database, tables: ForeignTables): F
   const tablesNow = async () => foreignTables(database, await schema(), activity.remembered);
   const starts = foreignStarts(database, schema, activity.inTable);
 
+  const spans: SpanSource = {
+    nowMs: () => readClock(database),
+    arrivals: async (fromMs, toMs) => {
+      await poll();
+      return readArrivals(database, fromMs, toMs);
+    },
+    activity: activity.of,
+    facts: async (keys, attributeKeys, options) =>
+      readFacts(database, keys, attributeKeys, { ...options, tables: await tablesNow() }),
+    read: async (keys, options) =>
+      readTraces(database, keys, limitsFor(READ_LIMITS, options), await tablesNow()),
+    list: async (range) => activity.asArrived(await listByStart(starts, range)),
+    count: async (range) => countForeign(database, await schema(), range),
+    findTrace: async (traceId) => {
+      const arrived = await findTrace(database, traceId);
+      return arrived.length > 0 ? arrived : [...(await activity.inTable([{ tenant: '', traceId }])).values()];
+    },
+  };
+  const listing: TraceListing = {
+    tables: tablesNow,
+    newest: async (filter) => newestForeign(database, (await schema()).traces, filter),
+    activity: (keys) => activity.of(keys),
+  };
   return {
-    spans: {
-      nowMs: () => readClock(database),
-      arrivals: async (fromMs, toMs) => {
-        await poll();
-        return readArrivals(database, fromMs, toMs);
-      },
-      activity: activity.of,
-      facts: async (keys, attributeKeys, options) =>
-        readFacts(database, keys, attributeKeys, { ...options, tables: await tablesNow() }),
-      read: async (keys, options) =>
-        readTraces(database, keys, limitsFor(READ_LIMITS, options), await tablesNow()),
-      list: async (range) => activity.asArrived(await listByStart(starts, range)),
-      count: async (range) => countForeign(database, await schema(), range),
-      findTrace: async (traceId) => {
-        const arrived = await findTrace(database, traceId);
-        return arrived.length > 0
-          ? arrived
-          : [...(await activity.inTable([{ tenant: '', traceId }])).values()];
-      },
-    },
-    listing: {
-      tables: tablesNow,
-      newest: async (filter) => newestForeign(database, (await schema()).traces, filter),
-      activity: (keys) => activity.of(keys),
-    },
+    spans,
+    listing,
+    /** Searches once: rows present now are past, later rows are new. Throws like `describe`. */
     watch: poll,
+    /** Describes the source in one line. Throws like `readForeignSchema`. */
     describe: async () => describeSchema(tables, await schema()),
+    /** Finds unknown words for status and kind in the table of spans. */
     unknownWords: async () => readUnknownWords(database, (await schema()).traces),
   };
 }
@@ -147,21 +143,20 @@ function describeSchema(tables: ForeignTables, { traces, logs, lookup }: Foreign
 }
 
 /** Finds the words for status and kind of spans that no reading knows. An absent word counts as unset. */
-async function readUnknownWords(database: Database, { name }: ForeignTable): Promise<UnknownWord[]> {
+function readUnknownWords(database: Database, { name }: ForeignTable): Promise<UnknownWord[]> {
   const columns = [
     ['StatusCode', STATUS, STATUS_CODES],
     ['SpanKind', KIND, SPAN_KINDS],
   ] as const;
   const queries = columns.map(
-    ([column, read, known]) => `(SELECT '${column}' AS column, ${read} AS word, toString(count()) AS rows
+    ([column, read, known]) => `(SELECT '${column}' AS column, ${read} AS word, count() AS rows
       FROM ${name} AS origin GROUP BY word HAVING word NOT IN ${quoteTexts(['', ...known])}
       ORDER BY count() DESC, word LIMIT ${MAX_WORDS})`,
   );
-  const rows = await database.rows<Record<keyof UnknownWord, string>>(
-    `SELECT * FROM (${queries.join(' UNION ALL ')}) ORDER BY column DESC, toUInt64(rows) DESC, word
+  return database.rows(
+    `SELECT * FROM (${queries.join(' UNION ALL ')}) ORDER BY column DESC, rows DESC, word
       SETTINGS max_rows_to_read = ${MAX_ROWS}, read_overflow_mode = 'break'`,
   );
-  return rows.map(({ column, word, rows: count }) => ({ column, word, rows: Number(count) }));
 }
 
 /** Traces by their last end, newest first: the table has no arrivals. */
@@ -195,25 +190,15 @@ async function newestForeign(
   return [];
 }
 
-/** Activity of traces that arrived, and of those that were never seen to. */
-interface TableActivity {
-  /** By arrivals where there are any, else by the table. Keyed by `joinTraceKey`. */
-  readonly of: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>;
-  /** By the table alone. */
-  readonly inTable: (keys: readonly TraceKey[]) => Promise<Map<string, TraceActivity>>;
-  /** The same, with the arrivals of those that arrived. */
-  readonly asArrived: (activities: readonly TraceActivity[]) => Promise<TraceActivity[]>;
-  /** Activity from an earlier look-up in the table. */
-  readonly remembered: (key: TraceKey) => Remembered | undefined;
-}
-
+/** Activity of traces that arrived, and of those that were never seen to. Keyed by `joinTraceKey`. */
 function createTableActivity(
   database: Database,
   schema: () => Promise<ForeignSchema>,
   monotonicMs: () => number = () => performance.now(),
-): TableActivity {
+) {
   const known = new Map<string, { activity: TraceActivity; foundMs: number }>();
 
+  /** Reads activity by the table alone. */
   async function inTable(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>> {
     const foundMs = monotonicMs();
     const found = await readForeignActivity(database, await schema(), keys);
@@ -230,12 +215,14 @@ function createTableActivity(
     return found;
   }
 
+  /** Reads activity by arrivals where there are any, else by the table. */
   async function of(keys: readonly TraceKey[]): Promise<Map<string, TraceActivity>> {
     const arrived = await readActivity(database, keys);
     const others = keys.filter((key) => !arrived.has(joinTraceKey(key)));
     return others.length === 0 ? arrived : new Map([...arrived, ...(await inTable(others))]);
   }
 
+  /** Sets the arrivals of traces that arrived. */
   async function asArrived(activities: readonly TraceActivity[]): Promise<TraceActivity[]> {
     const arrived = await readActivity(database, activities);
     return activities.map((activity) => {
@@ -244,6 +231,7 @@ function createTableActivity(
     });
   }
 
+  /** Returns activity from an earlier look-up in the table. */
   function remembered(key: TraceKey): Remembered | undefined {
     const found = known.get(joinTraceKey(key));
     return found && { activity: found.activity, isRecent: monotonicMs() - found.foundMs < RECENT_MS };
@@ -267,13 +255,13 @@ async function readForeignActivity(
     const bounds = await readBounds(database, schema.lookup, { keys: slice, activities: [] });
     const rows = await database.rows<ActivityRow>(
       `SELECT '' AS tenant, origin.TraceId AS traceId,
-         intDiv(least(min(${END}), toUnixTimestamp64Nano(now64(9))), 1000000) AS firstArrival,
-         intDiv(least(max(${END}), toUnixTimestamp64Nano(now64(9))), 1000000) AS lastArrival,
-         min(${START}) AS firstStart,
-         max(${END}) AS lastEnd,
-         max(origin.ParentSpanId = '') AS rootSeen,
-         max(${agentSpanSql(schema.traces, database.signals)}) AS agentSeen,
-         max(${STATUS} = 'Error') AS errorSeen
+         intDiv(least(min(${END}), toUnixTimestamp64Nano(now64(9))), 1000000) AS firstArrivalMs,
+         intDiv(least(max(${END}), toUnixTimestamp64Nano(now64(9))), 1000000) AS lastArrivalMs,
+         toString(min(${START})) AS firstStart,
+         toString(max(${END})) AS lastEnd,
+         toBool(max(origin.ParentSpanId = '')) AS rootSeen,
+         toBool(max(${agentSpanSql(schema.traces, database.signals)})) AS agentSeen,
+         toBool(max(${STATUS} = 'Error')) AS errorSeen
        FROM ${schema.traces.name} AS origin
        WHERE ${WANTED_TRACES} AND ${COUNTS}
        GROUP BY origin.TraceId`,
@@ -307,13 +295,13 @@ function foreignStarts(
     const windowEndNs = fromNs + widthNs < endNs ? fromNs + widthNs : endNs;
     const { traces } = await schema();
     const found = await database.rows<StartCandidate>(
-      `SELECT min(${START}) AS start, origin.TraceId AS traceId, '' AS tenant
+      `SELECT min(${START}) AS first, toString(first) AS start, origin.TraceId AS traceId, '' AS tenant
        FROM ${traces.name} AS origin
        WHERE origin.Timestamp >= fromUnixTimestamp64Nano({from:Int64})
          AND origin.Timestamp < fromUnixTimestamp64Nano({to:Int64}) AND ${COUNTS}
        GROUP BY traceId
-       HAVING (start, traceId) > ({from:Int64}, {afterTrace:String})
-       ORDER BY start, traceId
+       HAVING (first, traceId) > ({from:Int64}, {afterTrace:String})
+       ORDER BY first, traceId
        LIMIT {most:UInt32}`,
       { from: String(fromNs), to: String(windowEndNs), afterTrace: after.traceId, most },
     );
@@ -340,12 +328,12 @@ async function countForeign(
   if ((tenant ?? '') !== '') {
     return 0;
   }
-  const [row] = await database.rows<{ traces: string }>(
+  const [row] = await database.rows<{ traces: number }>(
     `SELECT uniq(origin.TraceId) AS traces FROM ${traces.name} AS origin
      WHERE origin.Timestamp >= fromUnixTimestamp64Nano({from:Int64})
        AND origin.Timestamp < fromUnixTimestamp64Nano({to:Int64}) AND ${COUNTS}
      SETTINGS timeout_overflow_mode = 'break'`,
     { from: toNanos(fromMs), to: toNanos(toMs) },
   );
-  return Number(row?.traces ?? 0);
+  return row?.traces ?? 0;
 }

@@ -1,9 +1,8 @@
 import { canonicalJson } from '../../domain/identity.ts';
 import type { Job, JobRow, JobStatus, JobStore, JobTask } from '../contracts/jobs.ts';
 import type { Database } from '../database.ts';
-import type { QueryParams } from '../query-params.ts';
+import { fromMillis, type QueryParams, toDateTime } from '../values.ts';
 import { cutPage } from '../lists/keyset-page.ts';
-import { fromMillis, toDateTime } from '../values.ts';
 
 /** Creates the store of jobs. */
 export function createJobStore(database: Database): JobStore {

@@ -1,6 +1,6 @@
 import type { Listed, ListKey, ListPage } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
-import type { QueryParams } from '../query-params.ts';
+import type { QueryParams } from '../values.ts';
 
 /** Item with its key in the list. */
 export interface Keyed<Item> {

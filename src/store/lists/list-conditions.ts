@@ -1,5 +1,5 @@
 import type { ListFilters } from '../contracts/lists.ts';
-import type { QueryParams } from '../query-params.ts';
+import type { QueryParams } from '../values.ts';
 
 /** Conditions of a statement with their parameters. */
 export interface Conditions {

@@ -2,7 +2,7 @@ import { compareValues } from '../../domain/compare-values.ts';
 import type { ListedSession, ListFilters, ListPage, Listed } from '../contracts/lists.ts';
 import type { SessionKey } from '../contracts/sessions.ts';
 import type { Database } from '../database.ts';
-import { IS_TURN } from '../scores/sessions.ts';
+import { IS_TURN } from '../tables/sessions.ts';
 import { scoreRows } from '../table-rows.ts';
 import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { fromInteger } from '../values.ts';

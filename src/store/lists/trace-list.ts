@@ -2,7 +2,7 @@ import type { RunRecord } from '../../domain/run-record.ts';
 import type { ListedTrace, ListFilters, ListPage, Listed, ScoreBrief } from '../contracts/lists.ts';
 import { joinTraceKey, type TraceKey } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
-import { readMainRuns } from '../scores/runs.ts';
+import { readMainRuns } from '../tables/runs.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
 import {
   buildConditions,

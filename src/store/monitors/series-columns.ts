@@ -1,5 +1,5 @@
 import { type SeriesFacets, type SplitFacet, buildSplit } from '../../domain/series-facets.ts';
-import type { QueryParams } from '../query-params.ts';
+import type { QueryParams } from '../values.ts';
 
 /** Columns of a series that all tables have. */
 const FACET_COLUMNS = 'Tenant, Scorer, Fingerprint, Agent, Environment';

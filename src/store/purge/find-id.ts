@@ -1,5 +1,5 @@
 import { LOG_COLUMNS, SPAN_COLUMNS } from '../contracts/rows/columns.ts';
-import type { QueryParams } from '../query-params.ts';
+import type { QueryParams } from '../values.ts';
 
 /** Columns of ids that no sender gives to a person. */
 const IDS: ReadonlySet<string> = new Set([

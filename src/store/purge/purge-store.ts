@@ -10,9 +10,8 @@ import type {
   TombstoneStore,
 } from '../contracts/purge.ts';
 import type { Database } from '../database.ts';
-import type { QueryParams } from '../query-params.ts';
-import { toDateTime } from '../values.ts';
-import { hourOf } from '../aggregates/aggregate-columns.ts';
+import { type QueryParams, toDateTime } from '../values.ts';
+import { hourOf } from '../sums/score-sums.ts';
 import { HOLDS_ID, idParams, isId, MENTIONS_OF_ID, NAMES_ID, TEXTS } from './find-id.ts';
 import { itemsOf, readPurgeTables } from './purge-tables.ts';
 

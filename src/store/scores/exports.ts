@@ -73,7 +73,7 @@ async function readPending(database: Database, exporter: string, limit: number):
     await forgetProgress(database, exporter);
     return readPending(database, exporter, limit);
   }
-  const replays = progress.replays === '0' ? [] : await readReplays(database, exporter);
+  const replays = Number(progress.replays) === 0 ? [] : await readReplays(database, exporter);
   const since = Math.max(Number(seenAtMs), Number(doneUntilMs) - OVERLAP_MS);
   const fresh = await readFresh(database, { exporter, since, limit });
   return {

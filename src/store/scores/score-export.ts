@@ -2,7 +2,7 @@ import { MIB } from '../../domain/byte-sizes.ts';
 import { COMPUTED_TEXT } from '../../domain/text-encoding.ts';
 import type { ExportedScores, ExportFormat, ScoreExport } from '../contracts/score-export.ts';
 import type { Database } from '../database.ts';
-import type { QueryParams } from '../query-params.ts';
+import type { QueryParams } from '../values.ts';
 
 /** Memory for the runs of the join, bytes. Beyond it they go to disk. */
 const MAX_JOIN_BYTES = 128 * MIB;

@@ -12,7 +12,7 @@ import { readErrorHalt } from '../../domain/trace/halt.ts';
 import { OWN_SCOPE } from '../../domain/trace/span.ts';
 import { joinTraceKey, type TraceFacts, type TraceKey } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
-import type { QueryParams } from '../query-params.ts';
+import type { QueryParams } from '../values.ts';
 import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
 
@@ -72,28 +72,16 @@ const FACT_COLUMNS = `
   arraySort(groupUniqArrayArray(${MOST_VALUES})(arrayFilter(name -> name NOT IN ${NO_IDS}, [${MODEL_NAMES}]))) AS modelNames,
   ${uniqueIdsSql(['service.version'])} AS serviceVersions,
   arraySort(groupUniqArrayIf(${MOST_VALUES})(${VERSION}, ${HAS_VERSION})) AS versions,
-  max(StatusCode = 'Error') AS hasError,
-  max(StatusCode = 'Error' AND (${isToolSql((key) => `Facts['${key}']`)})) AS hasToolError,
-  max(arrayExists((key, value) -> position(key, 'feedback') > 0 AND toFloat64OrZero(value) < 0,
-    mapKeys(Facts), mapValues(Facts))) AS hasNegativeFeedback`;
+  toBool(max(StatusCode = 'Error')) AS hasError,
+  toBool(max(StatusCode = 'Error' AND (${isToolSql((key) => `Facts['${key}']`)}))) AS hasToolError,
+  toBool(max(arrayExists((key, value) -> position(key, 'feedback') > 0 AND toFloat64OrZero(value) < 0,
+    mapKeys(Facts), mapValues(Facts)))) AS hasNegativeFeedback`;
 
-interface FactsRow {
-  tenant: string;
-  traceId: string;
-  services: string[];
-  environments: string[];
-  agents: string[];
-  sessions: string[];
-  users: string[];
-  models: string[];
-  modelNames: string[];
-  serviceVersions: string[];
-  versions: [service: string, agent: string, serviceVersion: string, agentVersion: string][];
-  hasError: number;
-  hasToolError: number;
-  hasNegativeFeedback: number;
-  asked?: [string, string][];
-}
+/** Facts as they are stored. */
+type FactsRow = Omit<TraceFacts, 'versions' | 'attributes'> & {
+  readonly versions: [service: string, agent: string, serviceVersion: string, agentVersion: string][];
+  readonly asked?: [string, string][];
+};
 
 export interface FactsOptions {
   readonly tables?: SpanTables;
@@ -121,7 +109,7 @@ export async function readFacts(
     const disliked = feedback
       ? await readDisliked(database, tables, { ...params, ...keyParams(slice), own: OWN_SCOPE })
       : new Set<string>();
-    const failed = rows.filter((row) => row.hasError === 1);
+    const failed = rows.filter((row) => row.hasError);
     const halted = await readHalted(database, tables, failed, { ...params, own: OWN_SCOPE });
     for (const row of rows) {
       const failures = halted.get(joinTraceKey(row)) ?? row;
@@ -180,8 +168,8 @@ function listFailures(errors: readonly string[][]): Failures {
     return readErrorHalt(error, ownType) === undefined;
   });
   return {
-    hasError: failures.length > 0 ? 1 : 0,
-    hasToolError: failures.some(([isTool]) => isTool === '1') ? 1 : 0,
+    hasError: failures.length > 0,
+    hasToolError: failures.some(([isTool]) => isTool === '1'),
   };
 }
 
@@ -223,29 +211,22 @@ async function readDisliked(
   return new Set(rows.map(joinTraceKey));
 }
 
-function toFacts(row: FactsRow, attributeKeys: readonly string[], disliked: Set<string>): TraceFacts {
+function toFacts(
+  { versions, asked = [], ...row }: FactsRow,
+  attributeKeys: readonly string[],
+  disliked: Set<string>,
+): TraceFacts {
   const attributes = new Map<string, string[]>(attributeKeys.map((key) => [key, []]));
-  for (const [key, value] of row.asked ?? []) {
+  for (const [key, value] of asked) {
     const values = attributes.get(key);
     if (values !== undefined && values.length < MOST_VALUES) {
       values.push(value);
     }
   }
   return {
-    tenant: row.tenant,
-    traceId: row.traceId,
-    services: row.services,
-    environments: row.environments,
-    agents: row.agents,
-    sessions: row.sessions,
-    users: row.users,
-    models: row.models,
-    modelNames: row.modelNames,
-    serviceVersions: row.serviceVersions,
-    versions: listVersions(row.versions),
-    hasError: row.hasError === 1,
-    hasToolError: row.hasToolError === 1,
-    hasNegativeFeedback: row.hasNegativeFeedback === 1 || disliked.has(joinTraceKey(row)),
+    ...row,
+    versions: listVersions(versions),
+    hasNegativeFeedback: row.hasNegativeFeedback || disliked.has(joinTraceKey(row)),
     attributes,
   };
 }

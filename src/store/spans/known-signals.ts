@@ -20,24 +20,18 @@ export async function readKnownSignals(
   if (table?.result !== 1) {
     return signalsFromTheStart(signals);
   }
-  const rows = await database.rows<{ signal: string; knownFrom: string }>(
+  const rows = await database.rows<{ signal: string; knownFrom: number }>(
     `SELECT Signal AS signal, toUnixTimestamp64Milli(min(KnownFrom)) AS knownFrom
      FROM agent_signals GROUP BY Signal`,
   );
-  const known = new Map(rows.map(({ signal, knownFrom }) => [signal, Number(knownFrom)]));
+  const known = new Map(rows.map(({ signal, knownFrom }) => [signal, knownFrom]));
   const knownFrom = (name: string) => (known.size === 0 ? 0 : (known.get(name) ?? nowMs));
   const times = [...new Set(nameSignals(signals).map(knownFrom))].toSorted((a, b) => a - b);
-  const of = (kind: (typeof KINDS)[number], atMs: number) =>
-    signals[kind].filter((signal) => knownFrom(`${kind} ${signal}`) === atMs);
+  const of = (atMs: number) =>
+    KINDS.map((kind) => [kind, signals[kind].filter((signal) => knownFrom(`${kind} ${signal}`) === atMs)]);
   return times.map((atMs) => ({
     knownFromMs: atMs,
-    signals: {
-      scopes: of('scopes', atMs),
-      scopePrefixes: of('scopePrefixes', atMs),
-      keyPrefixes: of('keyPrefixes', atMs),
-      eventPrefixes: of('eventPrefixes', atMs),
-      words: of('words', atMs),
-    },
+    signals: Object.fromEntries(of(atMs)) as AgentSignals,
   }));
 }
 

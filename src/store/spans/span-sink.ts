@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readErrorMessage, StoreUnavailableError } from '../../domain/errors.ts';
 import { LOG_COLUMNS, SPAN_COLUMNS, type IngestTable } from '../contracts/rows/columns.ts';
-import type { RowBlock, SpanSink } from '../contracts/span-sink.ts';
-import type { Database } from '../database.ts';
+import type { RowBlock } from '../contracts/span-sink.ts';
+import { bind, type Database } from '../database.ts';
 
 const COLUMNS: Record<IngestTable, readonly (readonly [string, string])[]> = {
   otel_traces: SPAN_COLUMNS,
@@ -16,28 +16,39 @@ const STATEMENTS: Record<IngestTable, string> = {
 };
 
 /** The sink that writes RowBinary blocks into our own tables. */
-export function createSpanSink(database: Database): SpanSink {
+export function createSpanSink(database: Database) {
   return {
+    /**
+     * Resolves only after every row of the block is durable in the table. Throws a `StoreUnavailableError` (retry the same
+     * block with the same token) or a `StoreRejectedError` (the block will never be accepted). `token` identifies the block:
+     * a repeat with the same token adds no second row, in the table or in derived tables.
+     */
     insert: async (block: RowBlock, token: string) => {
       if (block.rows > 0) {
         await database.insertBody(STATEMENTS[block.table], block.chunks, token);
       }
     },
-    check: (table) => checkTable(database, table),
-    probe: () => database.insertRows('write_probe', [{}]),
-    readFreeBytes: () => readFreeBytes(database),
+    ...bind(database, { check: checkTable, readFreeBytes }),
+    /** Writes a row of a member that has left. Throws as `insert` does when the store takes none. */
+    probe: () => database.insertRows('members', [{ Duty: PROBE_DUTY, Leaving: 1 }]),
   };
 }
 
-/** Reads the free space of the disks; of replicas, the space of the one that answers. */
+/** Duty of the member that a probe writes. No process has it. */
+const PROBE_DUTY = 'probe';
+
+/** Reads the free space of the disks, bytes; null when the store does not report it; of replicas, the space of the one that answers. */
 async function readFreeBytes(database: Database): Promise<number | null> {
-  const [row] = await database.rows<{ free: string; disks: string }>(
-    'SELECT toString(sum(free_space)) AS free, toString(count()) AS disks FROM system.disks',
+  const [row] = await database.rows<{ free: number; disks: number }>(
+    'SELECT sum(free_space) AS free, count() AS disks FROM system.disks',
   );
-  return row === undefined || row.disks === '0' ? null : Number(row.free);
+  return row === undefined || row.disks === 0 ? null : row.free;
 }
 
-/** Checks that the columns exist with the types of the written rows, and that an empty insert succeeds. */
+/**
+ * Finds out after a refusal whether the rows or the table is the reason. Resolves when the table accepts inserts with the
+ * sent columns. Throws a `StoreUnavailableError` when it does not; then no row of any sender can be stored.
+ */
 async function checkTable(database: Database, table: IngestTable): Promise<void> {
   const found = await database.rows<{ name: string; type: string }>(
     `SELECT name, type FROM system.columns WHERE database = currentDatabase() AND table = {table:String}`,

@@ -2,7 +2,7 @@ import { TupleParam } from '@clickhouse/client';
 import { InvalidInputError } from '../../domain/errors.ts';
 import { MAX_KEYS, type CoveredCell, type TraceKey } from '../contracts/stores.ts';
 import { SHARDS } from '../contracts/trace-shards.ts';
-import type { QueryParams } from '../query-params.ts';
+import type { QueryParams } from '../values.ts';
 
 /** The condition that takes `keyParams`. */
 export const IN_KEYS = '(Tenant, TraceId) IN {keys:Array(Tuple(String, String))}';

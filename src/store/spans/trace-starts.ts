@@ -83,13 +83,13 @@ function readCandidates(
   { after, most }: { readonly after: StartCandidate; readonly most: number },
 ): Promise<StartCandidate[]> {
   return database.rows<StartCandidate>(
-    `SELECT FirstStart AS start, TraceId AS traceId, Tenant AS tenant
+    `SELECT toString(FirstStart) AS start, TraceId AS traceId, Tenant AS tenant
      FROM trace_starts
      WHERE FirstStart >= {from:Int64} AND FirstStart >= {afterStart:Int64} AND FirstStart < {to:Int64}
        AND (FirstStart, TraceId, Tenant) > ({afterStart:Int64}, {afterTrace:String}, {afterTenant:String})
        ${range.tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}
-     GROUP BY start, traceId, tenant
-     ORDER BY start, traceId, tenant
+     GROUP BY FirstStart, traceId, tenant
+     ORDER BY FirstStart, traceId, tenant
      LIMIT {limit:UInt32}`,
     {
       tenant: range.tenant ?? '',
@@ -108,14 +108,14 @@ export async function countByStart(
   database: Database,
   { tenant, fromMs, toMs }: Parameters<SpanSource['count']>[0],
 ): Promise<number> {
-  const [row] = await database.rows<{ traces: string }>(
+  const [row] = await database.rows<{ traces: number }>(
     `SELECT uniq(Tenant, TraceId) AS traces FROM trace_starts
      WHERE FirstStart >= {from:Int64} AND FirstStart < {to:Int64}
        ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}
      SETTINGS timeout_overflow_mode = 'break'`,
     { tenant: tenant ?? '', from: toNanos(fromMs), to: toNanos(toMs) },
   );
-  return Number(row?.traces ?? 0);
+  return row?.traces ?? 0;
 }
 
 function findEarliest(

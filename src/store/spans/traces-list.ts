@@ -1,11 +1,10 @@
 import { OWN_SCOPE } from '../../domain/trace/span.ts';
-import { readActivity } from './activity.ts';
-import { readClock } from './arrivals.ts';
+import { readActivity, readClock } from './arrivals.ts';
 import { joinTraceKey, MAX_KEYS, type TraceActivity, type TraceKey } from '../contracts/stores.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import { addFacts } from '../lists/trace-facts.ts';
-import { readMainRuns } from '../scores/runs.ts';
+import { readMainRuns } from '../tables/runs.ts';
 import type { Database } from '../database.ts';
 import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS } from './trace-keys.ts';
@@ -71,7 +70,7 @@ export async function listTraces(
         lastArrivalMs,
         rootSeen,
         agentSeen,
-        errorSeen: halted.get(name)?.hasError !== 0 && errorSeen,
+        errorSeen: halted.get(name)?.hasError !== false && errorSeen,
       },
     ];
   });

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readEngineFile } from '../../../src/store/embedded/engine-file.ts';
+import { readEngineFile } from '../../../src/store/embedded/data-folder.ts';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { emptyFolder, requireDone, runCli, startCli, type CliResult } from '../../support/processes/cli.ts';
 import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/processes/serve-process.ts';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readPurgeSecret } from '../../../src/config/data-folder.ts';
 import { createPurgeKey } from '../../../src/purge/purge-key.ts';
-import { moveTables } from '../../../src/store/move-store.ts';
+import { moveTables } from '../../../src/store/copies/move-store.ts';
 import { startRequestGate, type RequestGate } from '../../support/fakes/request-gate.ts';
 import { emptyFolder, requireDone, startCli, type CliResult } from '../../support/processes/cli.ts';
 import { runCommand } from '../../support/processes/run-command.ts';

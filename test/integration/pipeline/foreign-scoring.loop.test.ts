@@ -10,7 +10,7 @@ import type { Rule } from '../../../src/scoring/select/rule.ts';
 import { createScoring } from '../../support/scoring/bare-scoring.ts';
 import { ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
-import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
+import type { AttributeKind } from '../../../src/store/foreign/foreign-schema.ts';
 import { openStore } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import {

@@ -7,7 +7,7 @@ import { testLong } from '../../support/loops.ts';
 import type { ConfigInput } from '../../../src/configuration.ts';
 import { type Serve, startServe } from '../../../src/serve.ts';
 import type { SpendEntry } from '../../../src/store/contracts/stores.ts';
-import { createJudgeCallStore } from '../../../src/store/scores/judge-calls.ts';
+import { createJudgeCallStore } from '../../../src/store/tables/judge-calls.ts';
 import { openDatabase } from '../../../src/store/open-database.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { HOUR_MS } from '../../support/monitors/hourly-monitors.ts';

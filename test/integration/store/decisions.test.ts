@@ -73,11 +73,11 @@ describe('decisions', () => {
     const decision = buildDecision();
     await it.store.decisions.write([decision]);
     await it.store.decisions.write([decision]);
-    const [row] = await database.rows<{ rows: string }>(
+    const [row] = await database.rows<{ rows: number }>(
       'SELECT count() AS rows FROM decisions WHERE TraceId = {traceId:String}',
       { traceId: decision.traceId },
     );
-    expect(row?.rows).toBe('1');
+    expect(row?.rows).toBe(1);
   });
 });
 

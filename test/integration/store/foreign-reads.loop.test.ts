@@ -4,7 +4,7 @@ import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
 import { looksLikeAgent } from '../../../src/domain/trace/agent-signals.ts';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import type { LogRecord, Span, TraceData } from '../../../src/domain/trace/span.ts';
-import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
+import type { AttributeKind } from '../../../src/store/foreign/foreign-schema.ts';
 import { describeUnknown } from '../../../src/cli/checks/doctor-checks.ts';
 import { openStore } from '../../../src/store/store.ts';
 import {

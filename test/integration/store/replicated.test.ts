@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { renderReplicated, replicatedSettings } from '../../../src/store/replicated.ts';
-import { readSchema } from '../../../src/store/schema/schema-file.ts';
+import { readSchema } from '../../../src/store/schema/schema.ts';
 
 // The engine as a replica whose Keeper is a part of its process. Nobody can fetch rows from it, so its tables are read only.
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type FileLock, tryFileLock } from '../../../src/store/embedded/ownership/file-lock.ts';
+import { type FileLock, tryFileLock } from '../../../src/store/embedded/file-lock.ts';
 
 const run = promisify(execFile);
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/peers/python/', import.meta.url));

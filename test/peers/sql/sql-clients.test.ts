@@ -4,7 +4,7 @@ import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { elementType, parseNativeType } from '../../../src/store/embedded/native/native-types.ts';
+import { elementType, parseNativeType } from '../../../src/store/embedded/native-format.ts';
 import { tellNotProved } from '../../support/not-proved.ts';
 import { runCommand } from '../../support/store/clickhouse-query.ts';
 import { fillTable, listTables } from '../../support/store/filled-tables.ts';

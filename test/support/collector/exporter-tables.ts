@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Attributes, LogRecord, Span } from '../../../src/domain/trace/span.ts';
-import type { AttributeKind } from '../../../src/store/foreign/attribute-columns.ts';
-import type { ForeignTables } from '../../../src/store/foreign/foreign-schema.ts';
+import type { AttributeKind, ForeignTables } from '../../../src/store/foreign/foreign-schema.ts';
 import type { TestEngine } from '../store/engine.ts';
 
 const FIXTURES = new URL('../../fixtures/otelcol/', import.meta.url);

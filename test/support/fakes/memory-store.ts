@@ -11,7 +11,6 @@ import type { ScoringStores } from '../../../src/scoring/scoring.ts';
 import {
   joinTraceKey,
   type Arrival,
-  type JudgeCallRecord,
   type Member,
   type MemberStore,
   type RuleVersion,
@@ -20,6 +19,7 @@ import {
   type TraceFacts,
   type TraceKey,
 } from '../../../src/store/contracts/stores.ts';
+import { type JudgeCallRecord } from '../../../src/domain/judge-call.ts';
 import type { RepairQuery, RepairStore } from '../../../src/store/contracts/repairs.ts';
 import type { SessionPlace, SessionActivity, SessionKey } from '../../../src/store/contracts/sessions.ts';
 import { computeShard } from '../../../src/store/contracts/trace-shards.ts';

@@ -1,4 +1,4 @@
-import { elementType, parseNativeType } from '../../../src/store/embedded/native/native-types.ts';
+import { elementType, parseNativeType } from '../../../src/store/embedded/native-format.ts';
 import { sqlString } from '../../../src/store/embedded/sql-statement.ts';
 import { queryRows, runCommand, type ClickHouseAddress } from './clickhouse-query.ts';
 

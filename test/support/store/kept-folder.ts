@@ -50,4 +50,4 @@ export async function digestTables(
 }
 
 /** Tables of running processes, and of the schema itself: they are never copied to another store. */
-export const NOT_COPIED = ['members', 'write_probe'];
+export const NOT_COPIED = ['members'];

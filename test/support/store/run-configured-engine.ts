@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { ChdbModule } from '../../../src/store/embedded/sessions/chdb-session.ts';
+import type { ChdbModule } from '../../../src/store/embedded/session-pool.ts';
 
 // Program: starts the engine in a folder with the configuration `config.xml` and the files of `config.d` beside it, as a server of
 // ClickHouse does. Runs the statements on its standard input (JSON), and prints the answers (JSON). A wrong configuration ends it with 1.

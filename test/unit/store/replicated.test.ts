@@ -8,7 +8,7 @@ import {
   requireReplicated,
   sendToReplicas,
 } from '../../../src/store/replicated.ts';
-import { readSchema } from '../../../src/store/schema/schema-file.ts';
+import { readSchema } from '../../../src/store/schema/schema.ts';
 
 const STATEMENTS = readSchema().statements;
 

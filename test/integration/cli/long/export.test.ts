@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { MIB } from '../../../../src/domain/byte-sizes.ts';
 import type { Database } from '../../../../src/store/database.ts';
 import { openDatabase } from '../../../../src/store/open-database.ts';
-import type { QueryParams } from '../../../../src/store/query-params.ts';
+import type { QueryParams } from '../../../../src/store/values.ts';
 import { createScoreExport } from '../../../../src/store/scores/score-export.ts';
 import { emptyFolder, jsonLines } from '../../../support/processes/cli.ts';
 import { runCommand } from '../../../support/processes/run-command.ts';

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { describe, expect, it } from 'vitest';
 import { startEmbeddedEngine } from '../../../../src/store/embedded/engine.ts';
-import { readOwner, writeOwner } from '../../../../src/store/embedded/ownership/owner-record.ts';
+import { readOwner, writeOwner } from '../../../../src/store/embedded/claim-directory.ts';
 import {
   useEngineDirectory,
   firstLine,

@@ -2,11 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ConfigError } from '../../../../src/domain/errors.ts';
 import { openDatabase } from '../../../../src/store/open-database.ts';
-import { applyMergeSettings } from '../../../../src/store/schema/merge-settings.ts';
-import { readDefinitions } from '../../../../src/store/schema/table-definitions.ts';
-import { createSchema, readSchemaStatus } from '../../../../src/store/schema/create-schema.ts';
-import { readSchema } from '../../../../src/store/schema/schema-file.ts';
-import { currentDays, listExpiries } from '../../../../src/store/schema/retention.ts';
+import {
+  applyMergeSettings,
+  currentDays,
+  listExpiries,
+} from '../../../../src/store/schema/table-settings.ts';
+import {
+  createSchema,
+  readDefinitions,
+  readSchema,
+  readSchemaStatus,
+} from '../../../../src/store/schema/schema.ts';
 import { openStore, readStoreSchema, type StoreOptions } from '../../../../src/store/store.ts';
 import { testEngine, type TestEngine } from '../../../support/store/engine.ts';
 import {
@@ -72,9 +78,9 @@ describe('the schema of a store', () => {
     const stores = await Promise.all([openStore(options), openStore(options)]);
     await stores[0].sink.insert(spanBlock([buildSpan()]), 'one');
     const rows = await withDatabase(options, (database) =>
-      database.rows<{ rows: string }>('SELECT count() AS rows FROM trace_arrivals'),
+      database.rows<{ rows: number }>('SELECT count() AS rows FROM trace_arrivals'),
     );
-    expect(rows).toEqual([{ rows: '1' }]);
+    expect(rows).toEqual([{ rows: 1 }]);
     await Promise.all(stores.map((store) => store.close()));
   });
 

@@ -3,7 +3,7 @@ import type { Span } from '../../../../src/domain/trace/span.ts';
 import type { Arrival } from '../../../../src/store/contracts/stores.ts';
 import type { Database } from '../../../../src/store/database.ts';
 import { openDatabase } from '../../../../src/store/open-database.ts';
-import { createDiscovery } from '../../../../src/store/foreign/discovery.ts';
+import { Discovery } from '../../../../src/store/foreign/discovery.ts';
 import { readForeignSchema } from '../../../../src/store/foreign/foreign-schema.ts';
 import {
   exporterTables,
@@ -53,7 +53,7 @@ async function watched(options: ExporterTableOptions = {}): Promise<World> {
   const database = openDatabase(settings);
   open.push(store, database);
   const search = () =>
-    createDiscovery(database, tables.source, () => readForeignSchema(database, tables.source)).poll();
+    new Discovery(database, tables.source, () => readForeignSchema(database, tables.source)).poll();
   const arrivals = async () => {
     const found = await store.spans.arrivals(0, Date.now() + HOUR_MS);
     return new Map(found.map((arrival) => [arrival.traceId, arrival]));
@@ -275,7 +275,7 @@ describe('the cost of a search', () => {
         await database.insertSelected(statement, params);
       },
     };
-    await createDiscovery(watching, tables.source, () => readForeignSchema(database, tables.source)).poll();
+    await new Discovery(watching, tables.source, () => readForeignSchema(database, tables.source)).poll();
     return reads;
   }
 });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { EngineLog } from '../../../../src/store/embedded/engine-supervisor.ts';
+import type { EngineLog } from '../../../../src/store/embedded/engine-process.ts';
 import {
   useEngineDirectory,
   isProcessAlive,

@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from 'vitest';
 import { meteredStores } from '../../../../src/scoring/setup/configured-scoring.ts';
 import { StoreUnavailableError } from '../../../../src/domain/errors.ts';
-import type { JudgeCallRecord } from '../../../../src/store/contracts/stores.ts';
+import type { JudgeCallRecord } from '../../../../src/domain/judge-call.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../../src/telemetry/metrics.ts';
 import { aScore } from '../../../support/builders/a-score.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { atRevision as revisedChunks } from '../../../../src/store/embedded/native/native-revision.ts';
+import { atRevision as revisedChunks } from '../../../../src/store/embedded/native-format.ts';
 
 async function collected(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
   const all: Uint8Array[] = [];

@@ -1,4 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EngineError, wireError } from '../../../../src/store/embedded/engine-error.ts';
+import { hasEnded, markProcess, readProcessStart } from '../../../../src/store/embedded/processes.ts';
 import { parseStatement, sqlString } from '../../../../src/store/embedded/sql-statement.ts';
 
 describe('an INSERT with data', () => {
@@ -128,4 +132,70 @@ describe('a string literal', () => {
   it('escapes characters that would end it', () => {
     expect(sqlString("a'b\\c\0")).toBe("'a\\'b\\\\c\\0'");
   });
+});
+
+describe('an error on the wire', () => {
+  it.each([
+    ['Code: 60. DB::Exception: Table x (y) does not exist. (UNKNOWN_TABLE)', 404, 60],
+    ['Code: 62. DB::Exception: Syntax error. (SYNTAX_ERROR) (version 26.7.2.1)', 400, 62],
+    ['Code: 159. DB::Exception: Timeout. (TIMEOUT_EXCEEDED)', 408, 159],
+    ['Code: 241. DB::Exception: Memory. (MEMORY_LIMIT_EXCEEDED)', 500, 241],
+    ['Code: 999. DB::Exception: without a name', 500, 999],
+  ])('%j keeps code and text and gets the status of a server', (message, status, code) => {
+    expect(wireError(new Error(message))).toEqual({ status, code, body: message });
+  });
+
+  it('is UNKNOWN_EXCEPTION when it is none of the engine', () => {
+    expect(wireError(new Error('ENOSPC: no space left'))).toMatchObject({ status: 500, code: 1002 });
+  });
+
+  it('of the front has the form of an error of the engine', () => {
+    expect(wireError(new EngineError('TOO_MANY_SIMULTANEOUS_QUERIES', 'Too many'))).toEqual({
+      status: 503,
+      code: 202,
+      body: 'Code: 202. DB::Exception: Too many. (TOO_MANY_SIMULTANEOUS_QUERIES)',
+    });
+  });
+});
+
+const [machine = '', ownPid = '', ownStart = ''] = markProcess().split(' ');
+const children: ChildProcess[] = [];
+
+/** Starts a process and returns the mark that it would have. */
+async function startMarked(): Promise<{ child: ChildProcess; mark: string }> {
+  const child = spawn('sleep', ['60']);
+  children.push(child);
+  await once(child, 'spawn');
+  const start = (await readProcessStart(Number(child.pid)))?.split(' ')[1];
+  return { child, mark: `${machine} ${child.pid} ${start}` };
+}
+
+let killed: string;
+let living: string;
+let stopped: string;
+
+beforeAll(async () => {
+  const { child, mark } = await startMarked();
+  killed = mark;
+  child.kill('SIGKILL');
+  await once(child, 'exit');
+  living = (await startMarked()).mark;
+  const paused = await startMarked();
+  paused.child.kill('SIGSTOP');
+  stopped = paused.mark;
+});
+afterAll(() => children.forEach((child) => child.kill('SIGKILL')));
+
+it.runIf(process.platform === 'linux').each([
+  ['a killed process', () => killed, true],
+  ['a process whose pid another one has now', () => `${machine} ${ownPid} ${Number(ownStart) - 1}`, true],
+  ['this process', () => `${machine} ${ownPid} ${ownStart}`, false],
+  ['a process that runs', () => living, false],
+  ['a process that hangs', () => stopped, false],
+  ['a killed process of another machine or container', () => killed.replace(machine, 'f'.repeat(16)), false],
+  ['a process of a system that tells nothing', () => '', false],
+  ['a process of an earlier version', () => '6f1b8f5e-6c0e-5b7e-9f0a-2f6d1c3a9e41', false],
+  ['no process', () => `${machine} 0 ${ownStart}`, false],
+])('%s is known to have ended only when it has', (_process, mark, isEnded) => {
+  expect(hasEnded(mark())).toBe(isEnded);
 });

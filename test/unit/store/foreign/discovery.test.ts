@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Database } from '../../../../src/store/database.ts';
-import type { QueryParams } from '../../../../src/store/query-params.ts';
-import { createDiscovery } from '../../../../src/store/foreign/discovery.ts';
+import type { QueryParams } from '../../../../src/store/values.ts';
+import { Discovery } from '../../../../src/store/foreign/discovery.ts';
 import type { ForeignSchema } from '../../../../src/store/foreign/foreign-schema.ts';
 
 const NOW_MS = Date.UTC(2026, 10, 21, 12);
@@ -34,8 +34,8 @@ class World {
   readonly database = {
     rows: async (sql: string) =>
       sql.includes('polled_tables')
-        ? [{ until: String(this.keptMs ?? 0), searches: this.keptMs === null ? '0' : '1' }]
-        : [{ now: String(this.clockMs) }],
+        ? [{ until: this.keptMs ?? 0, searches: this.keptMs === null ? 0 : 1 }]
+        : [{ now: this.clockMs }],
     insertRows: async (_table: string, [row]: readonly { PolledUntil: string }[]) => {
       this.keptMs = Date.parse(`${row?.PolledUntil.replace(' ', 'T')}Z`);
     },
@@ -55,7 +55,7 @@ class World {
 
   start() {
     const source = { traces: 'otel.otel_traces', lookbackMs: LOOKBACK_MS };
-    return createDiscovery(this.database, source, async () => SCHEMA);
+    return new Discovery(this.database, source, async () => SCHEMA);
   }
 
   /** Searches since the last call. */

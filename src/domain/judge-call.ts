@@ -1,0 +1,28 @@
+import { CALL_STATUSES } from './run-record.ts';
+import { column, wordOf, type RowOf, type Table } from './table.ts';
+
+/** Definition of `judge_calls`: judge calls, for audit and cost. */
+export const JUDGE_CALLS = {
+  name: 'judge_calls',
+  columns: {
+    tenant: column('LowCardinality(String)'),
+    traceId: column('String'),
+    scoreId: column('String'),
+    scorer: column('LowCardinality(String)'),
+    step: column('LowCardinality(String)'),
+    model: column('LowCardinality(String)'),
+    status: wordOf(CALL_STATUSES),
+    prompt: column('String'),
+    reply: column('String'),
+    error: column('String'),
+    inputTokens: column('Nullable(UInt64)'),
+    outputTokens: column('Nullable(UInt64)'),
+    costUsd: column('Nullable(Float64)'),
+    durationMs: column('Float64'),
+    calledAtMs: column("DateTime64(3, 'UTC')"),
+  },
+  ofStore: { WrittenAt: "DateTime64(3, 'UTC')" },
+} satisfies Table;
+
+/** One judge call. */
+export type JudgeCallRecord = RowOf<typeof JUDGE_CALLS>;

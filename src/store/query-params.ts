@@ -1,2 +1,0 @@
-/** Values of the parameters of a statement, by name. */
-export type QueryParams = Record<string, unknown>;

@@ -1,0 +1,244 @@
+import { compareValues } from '../../domain/compare-values.ts';
+import { WHOLE_RULE } from '../../domain/decision.ts';
+import { HOUR_MS } from '../../domain/durations.ts';
+import type {
+  CoverageQuery,
+  CoverageReading,
+  CoverageRow,
+  WaitingCount,
+  WaitingQuery,
+} from '../contracts/aggregates/coverage.ts';
+import type { CoveredCell } from '../contracts/stores.ts';
+import { bind, type Database } from '../database.ts';
+import { activityColumns } from '../spans/arrivals.ts';
+import { cellParams } from '../spans/trace-keys.ts';
+import {
+  buildDecidedCells,
+  CELL_COLUMNS,
+  CELLS,
+  joinServices,
+  readSummedUntil,
+  selectRecentRuns,
+  sumDecisionHours,
+} from './decision-hours.ts';
+import { CANDIDATES, DECIDED, readRanges } from '../tables/decisions.ts';
+import { IS_TURN, SESSION_ACTIVITY } from '../tables/sessions.ts';
+import type { QueryParams } from '../values.ts';
+
+/** Creates the counts of decisions. */
+export function createCoverageStore(database: Database) {
+  return bind(database, { decided: countDecided, waiting: countWaiting });
+}
+
+/** Time by which the clocks of replicas may differ, milliseconds. */
+const CLOCKS_MS = HOUR_MS;
+
+const OF_TENANT = 'AND Tenant = {tenant:String}';
+
+/** Decisions of one query, about: more are counted in several queries, each for a range of trace ids. */
+const DECISIONS_PER_QUERY = 500_000;
+
+/** Most queries for one count. */
+const MAX_PIECES = 256;
+
+/**
+ * Counts the current decisions by rule, scorer, status and reason, and by service if asked. Past hours are read from their sums: a
+ * range over them begins with a whole hour, and a target whose evidence moved to a later hour counts in both for up to an hour (a
+ * day, when its former hour was more than a day ago).
+ */
+async function countDecided(database: Database, query: CoverageQuery): Promise<CoverageReading> {
+  const sinceMs = Math.max(0, Math.trunc(query.sinceMs));
+  const summedUntilMs = (await readSummedUntil(database)) ?? 0;
+  if (sinceMs >= summedUntilMs) {
+    return { sinceMs, rows: addUp(await countRows(database, { ...query, sinceMs })) };
+  }
+  const fromMs = Math.floor(sinceMs / HOUR_MS) * HOUR_MS;
+  const [past, present] = await Promise.all([
+    sumDecisionHours(database, { ...query, fromMs, toMs: summedUntilMs }),
+    countRows(database, { ...query, sinceMs: summedUntilMs }),
+  ]);
+  return { sinceMs: fromMs, rows: addUp([...past, ...present]) };
+}
+
+/**
+ * Counts decisions in queries of limited size. A row with newer evidence is always current, so the rows since a time are enough, and
+ * no FINAL over the table is needed.
+ */
+async function countRows(database: Database, query: CoverageQuery): Promise<CoverageRow[]> {
+  const { cells, sinceMs, tenant } = query;
+  const params = {
+    since: sinceMs,
+    written: Math.max(0, sinceMs - CLOCKS_MS),
+    tenant: tenant ?? '',
+    ...cellParams(cells),
+  };
+  const source = await chooseSource(database, params.written);
+  const rows: CoverageRow[] = [];
+  for (const [from, to] of await readPieces(database, query, { params, source })) {
+    const piece = `TraceId >= {from:String} ${to === null ? '' : 'AND TraceId < {to:String}'}
+      ${tenant === undefined ? '' : OF_TENANT}`;
+    rows.push(
+      ...(await database.rows<CoverageRow>(countPiece(piece, source, query), {
+        ...params,
+        from,
+        to: to ?? '',
+      })),
+    );
+  }
+  return rows;
+}
+
+const WRITTEN = 'WrittenAt >= fromUnixTimestamp64Milli({written:Int64})';
+
+const SINCE = `${WRITTEN} AND EvidenceUntil >= fromUnixTimestamp64Milli({since:Int64})`;
+
+/** Table that decisions are counted in. */
+type Source = 'decisions' | 'decision_arrivals';
+
+/** Chooses the arrivals, which are in the order of time, if they reach back far enough. */
+async function chooseSource(database: Database, sinceMs: number): Promise<Source> {
+  const [row] = await database.rows<{ firstMs: number | null }>(
+    'SELECT toUnixTimestamp64Milli(minOrNull(WrittenAt)) AS firstMs FROM decision_arrivals',
+  );
+  const firstMs = row?.firstMs ?? null;
+  return firstMs !== null && firstMs < sinceMs ? 'decision_arrivals' : 'decisions';
+}
+
+/** Divides the trace ids into ranges with about as many decisions as one query may count. Sessions have the id ''. */
+async function readPieces(
+  database: Database,
+  { tenant }: CoverageQuery,
+  { params, source }: { readonly params: QueryParams; readonly source: Source },
+): Promise<[from: string, to: string | null][]> {
+  const [row] = await database.rows<{ decisions: number }>(
+    `SELECT count() AS decisions FROM ${source} WHERE ${SINCE} ${tenant === undefined ? '' : OF_TENANT}`,
+    params,
+  );
+  const pieces = Math.min(MAX_PIECES, Math.ceil((row?.decisions ?? 0) / DECISIONS_PER_QUERY));
+  const bound = (piece: number) =>
+    Math.round((piece * MAX_PIECES) / pieces)
+      .toString(16)
+      .padStart(2, '0');
+  return Array.from({ length: pieces }, (_, piece) => [
+    piece === 0 ? '' : bound(piece),
+    piece === pieces - 1 ? null : bound(piece + 1),
+  ]);
+}
+
+/** Builds the SQL of the counts of current rows. The greatest version counts, and of equal ones the last. */
+function countPiece(piece: string, source: Source, query: CoverageQuery): string {
+  const targets = `
+    SELECT Tenant, TraceId, Target, TargetId, Rule, groupArray(cell) AS rows
+    FROM (
+      SELECT Tenant, TraceId, Target, TargetId, Rule, argMax((${CELL_COLUMNS}), (Version, WrittenAt)) AS cell
+      FROM ${source}
+      WHERE ${SINCE} AND ${piece}
+      GROUP BY Tenant, TraceId, Target, TargetId, Rule, Scorer)
+    GROUP BY Tenant, TraceId, Target, TargetId, Rule`;
+  const { byService = false } = query;
+  return `
+  SELECT rule, scorer, ${byService ? 'run.Service' : "''"} AS service, status, substringIndex(decided.reason, ':', 1) AS reason,
+    count() AS decisions, sum(ifNull(decided.weight, 0)) AS weight, countIf(isNull(decided.weight)) AS unweighted
+  FROM (${buildDecidedCells(targets)}) AS decided ${byService ? joinServices(selectRecentRuns(`${WRITTEN} AND ${piece}`)) : ''}
+  GROUP BY rule, scorer, service, status, reason SETTINGS optimize_aggregation_in_order = 1`;
+}
+
+/** Adds counts of the same kind, in the order of their names. */
+function addUp(counts: readonly CoverageRow[]): CoverageRow[] {
+  const found = new Map<string, CoverageRow>();
+  for (const { decisions, weight, unweighted, ...kind } of counts) {
+    const name = JSON.stringify([kind.rule, kind.scorer, kind.service, kind.status, kind.reason]);
+    const before = found.get(name);
+    found.set(name, {
+      ...kind,
+      decisions: decisions + (before?.decisions ?? 0),
+      weight: weight + (before?.weight ?? 0),
+      unweighted: unweighted + (before?.unweighted ?? 0),
+    });
+  }
+  return [...found].toSorted(([a], [b]) => compareValues(a, b)).map(([, row]) => row);
+}
+
+/** Counts traces and sessions without any decision of a scorer that covers them. Scorers without such are absent. */
+async function countWaiting(database: Database, query: WaitingQuery): Promise<WaitingCount[]> {
+  const ofSessions = query.cells.filter((cell) => cell.ofSessions === true);
+  const ofTraces = query.cells.filter((cell) => cell.ofSessions !== true);
+  const counts = new Map<string, WaitingCount>();
+  const found = [
+    ...(await countWaitingTraces(database, query, ofTraces)),
+    ...(await countWaitingSessions(database, query, ofSessions)),
+  ];
+  for (const { rule, scorer, waiting } of found) {
+    const name = JSON.stringify([rule, scorer]);
+    const before = counts.get(name)?.waiting ?? 0;
+    counts.set(name, { rule, scorer, waiting: before + waiting });
+  }
+  return [...counts.values()].toSorted(
+    (a, b) => compareValues(a.rule, b.rule) || compareValues(a.scorer, b.scorer),
+  );
+}
+
+/** A trace counts in the range of its first arrival, once. */
+async function countWaitingTraces(
+  database: Database,
+  { sinceMs, nowMs, tenant }: WaitingQuery,
+  cells: readonly CoveredCell[],
+): Promise<WaitingCount[]> {
+  if (cells.length === 0) {
+    return [];
+  }
+  const found: WaitingCount[] = [];
+  for (const [fromMs, toMs] of await readRanges(database, { sinceMs: Math.max(0, sinceMs), nowMs })) {
+    const rows = await database.rows<WaitingCount>(
+      `SELECT cell.1 AS rule, cell.2 AS scorer, count() AS waiting
+       FROM (
+         SELECT ${activityColumns(database)} FROM trace_activity
+         WHERE (Tenant, TraceId) IN (${CANDIDATES}) ${tenant === undefined ? '' : OF_TENANT}
+         GROUP BY Tenant, TraceId
+         HAVING agentSeen AND NOT knownLate AND firstArrivalMs >= {from:Int64} AND firstArrivalMs < {to:Int64}) AS activity
+       LEFT JOIN (${DECIDED}) AS decided ON activity.tenant = decided.tenant AND activity.traceId = decided.traceId
+       ARRAY JOIN ${CELLS} AS cell
+       WHERE cell.3 <= activity.firstArrivalMs AND activity.firstArrivalMs < cell.4
+         AND NOT arrayExists(target -> target.1 = cell.1 AND (target.2 >= 0 OR has(target.3, cell.2)), decided.targets)
+       GROUP BY rule, scorer`,
+      {
+        from: fromMs,
+        to: toMs,
+        tenant: tenant ?? '',
+        rules: [...new Set(cells.map(({ rule }) => rule))],
+        ...cellParams(cells),
+      } satisfies QueryParams,
+    );
+    found.push(...rows);
+  }
+  return found;
+}
+
+async function countWaitingSessions(
+  database: Database,
+  { sinceMs, tenant }: WaitingQuery,
+  cells: readonly CoveredCell[],
+): Promise<WaitingCount[]> {
+  if (cells.length === 0) {
+    return [];
+  }
+  const ofTenant = tenant === undefined ? '' : OF_TENANT;
+  return database.rows<WaitingCount>(
+    `SELECT cell.1 AS rule, cell.2 AS scorer, count() AS waiting
+     FROM (
+       SELECT ${SESSION_ACTIVITY} FROM runs
+       WHERE ${IS_TURN} AND WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) ${ofTenant}
+       GROUP BY Tenant, SessionId) AS session
+     LEFT JOIN (
+       SELECT Tenant AS tenant, TargetId AS targetId, groupUniqArray((Rule, Scorer)) AS rows
+       FROM decisions FINAL
+       WHERE TraceId = '' AND Target = 'session' AND NOT (Scorer = '${WHOLE_RULE}' AND Status = 'scored') ${ofTenant}
+       GROUP BY Tenant, TargetId) AS decided
+       ON session.tenant = decided.tenant AND session.targetId = decided.targetId
+     ARRAY JOIN ${CELLS} AS cell
+     WHERE cell.3 <= session.lastArrivalMs AND session.lastArrivalMs < cell.4
+       AND NOT has(decided.rows, (cell.1, cell.2)) AND NOT has(decided.rows, (cell.1, '${WHOLE_RULE}'))
+     GROUP BY rule, scorer`,
+    { since: Math.max(0, Math.trunc(sinceMs)), tenant: tenant ?? '', ...cellParams(cells) },
+  );
+}

@@ -1,0 +1,215 @@
+import { WHOLE_RULE } from '../../domain/decision.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
+import type { AggregateStore, TouchedHour } from '../contracts/aggregates/aggregates.ts';
+import type { CoverageQuery, CoverageRow } from '../contracts/aggregates/coverage.ts';
+import type { CoveredCell } from '../contracts/stores.ts';
+import type { Database } from '../database.ts';
+import { cellParams } from '../spans/trace-keys.ts';
+import {
+  createProgress,
+  hourOf,
+  isAsked,
+  listHours,
+  READ_SETTINGS,
+  readDoneUntil,
+  replaceBuckets,
+} from './score-sums.ts';
+
+/** Name of the progress of decisions. With a new name, the first pass computes all hours again. */
+const PROGRESS = 'decision hours';
+
+/** Days that the arrivals of decisions reach back, with a day to spare: after a longer pause all hours are computed. */
+const ARRIVAL_DAYS = 29;
+
+/**
+ * Time of which all hours are computed again when an hour ends, and when a day ends. Later spans move a target to another hour; its
+ * former hour loses it then.
+ */
+const RECENT_HOURS = 24;
+const RECENT_DAYS = 31;
+
+/**
+ * Creates the computation of the numbers of decisions by the hour. Hours that have not ended are left out: they are counted when they
+ * are read.
+ * @param listCells lists the scorers of each rule over time
+ */
+export function createDecisionHours(
+  database: Database,
+  nowMs: () => Promise<number>,
+  listCells: () => Promise<readonly CoveredCell[]>,
+): AggregateStore {
+  const listAll = async () => listHours(database, ALL_HOURS, { until: floorHour(await nowMs()) });
+  return {
+    nowMs,
+    ...createProgress(database, PROGRESS),
+    allHours: listAll,
+    touchedSince: async (sinceMs) => {
+      const atMs = await nowMs();
+      return atMs - sinceMs > ARRIVAL_DAYS * DAY_MS ? listAll() : listTouched(database, { sinceMs, atMs });
+    },
+    compute: async (hours) => computeHours(database, hours, await listCells()),
+  };
+}
+
+function floorHour(atMs: number): number {
+  return Math.floor(atMs / HOUR_MS) * HOUR_MS;
+}
+
+const HOUR = hourOf('EvidenceUntil');
+const HAS_ENDED = 'EvidenceUntil < fromUnixTimestamp64Milli({until:Int64})';
+
+const ALL_HOURS = `
+  SELECT Tenant, ${HOUR} AS Hour, count() AS HourRows FROM decisions WHERE ${HAS_ENDED} GROUP BY Tenant, Hour
+  UNION ALL SELECT Tenant, Bucket, 0 FROM decision_hours GROUP BY Tenant, Bucket`;
+
+const WRITTEN = 'WrittenAt >= fromUnixTimestamp64Milli({since:Int64})';
+
+const TOUCHED_HOURS = `
+  SELECT Tenant, ${HOUR} AS Hour, count() AS HourRows FROM decision_arrivals WHERE ${WRITTEN} AND ${HAS_ENDED} GROUP BY Tenant, Hour
+  UNION ALL SELECT Tenant, Bucket, 0 FROM aggregate_touches
+    WHERE ${WRITTEN} AND Bucket < fromUnixTimestamp64Milli({until:Int64}) GROUP BY Tenant, Bucket
+  UNION ALL SELECT Tenant, Bucket, sum(Decisions) FROM decision_hours FINAL
+    WHERE Bucket >= fromUnixTimestamp64Milli({recent:Int64}) GROUP BY Tenant, Bucket`;
+
+/** Hours that have ended since the last pass: earlier passes left them out, whenever their decisions were written. */
+const NEWLY_ENDED_HOURS = `
+  UNION ALL SELECT Tenant, ${HOUR} AS Hour, count() FROM decisions
+    WHERE EvidenceUntil >= fromUnixTimestamp64Milli({ended:Int64}) AND ${HAS_ENDED} GROUP BY Tenant, Hour`;
+
+function listTouched(
+  database: Database,
+  { sinceMs, atMs }: { readonly sinceMs: number; readonly atMs: number },
+): Promise<TouchedHour[]> {
+  const hasEnded = (ms: number) => Math.floor(sinceMs / ms) < Math.floor(atMs / ms);
+  const recentMs = hasEnded(DAY_MS)
+    ? atMs - RECENT_DAYS * DAY_MS
+    : hasEnded(HOUR_MS)
+      ? atMs - RECENT_HOURS * HOUR_MS
+      : atMs;
+  return listHours(database, hasEnded(HOUR_MS) ? TOUCHED_HOURS + NEWLY_ENDED_HOURS : TOUCHED_HOURS, {
+    since: Math.max(0, Math.trunc(sinceMs)),
+    until: floorHour(atMs),
+    ended: Math.max(0, floorHour(sinceMs)),
+    recent: Math.max(0, Math.trunc(recentMs)),
+  });
+}
+
+const KEYS = 'Tenant, Bucket, Rule, Scorer, ServiceName, Status, Reason';
+
+async function computeHours(
+  database: Database,
+  hours: readonly TouchedHour[],
+  cells: readonly CoveredCell[],
+): Promise<void> {
+  const within = `EvidenceUntil >= fromUnixTimestamp64Milli({first:Int64})
+    AND EvidenceUntil < fromUnixTimestamp64Milli({last:Int64} + ${HOUR_MS})`;
+  const targets = `
+    SELECT Tenant, TraceId, Target, TargetId, Rule, groupArray((${CELL_COLUMNS})) AS rows
+    FROM decisions FINAL WHERE ${within} AND ${isAsked(HOUR)}
+    GROUP BY Tenant, TraceId, Target, TargetId, Rule`;
+  await replaceBuckets(
+    database,
+    {
+      table: 'decision_hours',
+      keys: KEYS,
+      columns: 'Decisions, Weight, Unweighted',
+      empty: '0, 0, 0',
+      sums: 'sum(D), sum(W), sum(U)',
+      isEmpty: 'sum(D) = 0',
+      rows: `
+      SELECT decided.Tenant AS Tenant, ${hourOf('fromUnixTimestamp64Milli(decided.evidenceMs)')} AS Bucket, decided.rule AS Rule,
+        decided.scorer AS Scorer, run.Service AS ServiceName, decided.status AS Status,
+        substringIndex(decided.reason, ':', 1) AS Reason, count() AS D, sum(ifNull(decided.weight, 0)) AS W,
+        countIf(isNull(decided.weight)) AS U
+      FROM (${buildDecidedCells(targets)}) AS decided ${joinServices(selectRuns(within))}
+      GROUP BY ${KEYS}`,
+    },
+    { buckets: hours.map(({ tenant, hourMs }) => [tenant, hourMs]), params: cellParams(cells) },
+  );
+}
+
+/** Returns the end of the hours whose numbers are computed, Unix milliseconds; null before the first pass. */
+export async function readSummedUntil(database: Database): Promise<number | null> {
+  const doneMs = await readDoneUntil(database, PROGRESS);
+  return doneMs === null ? null : floorHour(doneMs);
+}
+
+/** Adds the numbers of hours: [fromMs, toMs). */
+export function sumDecisionHours(
+  database: Database,
+  {
+    tenant,
+    byService = false,
+    fromMs,
+    toMs,
+  }: Pick<CoverageQuery, 'tenant' | 'byService'> & { readonly fromMs: number; readonly toMs: number },
+): Promise<CoverageRow[]> {
+  return database.rows<CoverageRow>(
+    `SELECT Rule AS rule, Scorer AS scorer, ${byService ? 'ServiceName' : "''"} AS service, Status AS status, Reason AS reason,
+       sum(Decisions) AS decisions, sum(Weight) AS weight, sum(Unweighted) AS unweighted
+     FROM decision_hours FINAL
+     WHERE Bucket >= fromUnixTimestamp64Milli({from:Int64}) AND Bucket < fromUnixTimestamp64Milli({to:Int64})
+       ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}
+     GROUP BY rule, scorer, service, status, reason ${READ_SETTINGS}`,
+    { from: fromMs, to: toMs, tenant },
+  );
+}
+
+/** SQL for the scorers of the rules over time, as tuples (rule, scorer, from, until), with the parameters of `cellParams`. */
+export const CELLS = `arrayZip({cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)},
+  {cellsUntil:Array(Int64)})`;
+
+/** SQL for the columns of a decision that `buildDecidedCells` needs beside those of its target and rule. */
+export const CELL_COLUMNS =
+  'toString(Scorer), toString(Status), toString(Reason), Weight, toUnixTimestamp64Milli(EvidenceUntil)';
+
+/**
+ * Builds the SQL of decisions by scorer, with the parameters of `cellParams`. A verdict on a whole rule becomes one row for each scorer
+ * that the rule had at its time and that has no row of its own.
+ * @param targets SQL of the decisions by target and rule: Tenant, TraceId, Target, TargetId, Rule and `rows`, an array of `CELL_COLUMNS`
+ */
+export function buildDecidedCells(targets: string): string {
+  const others = `arrayMap(known -> known.2, arrayFilter(
+    known -> known.1 = Rule AND known.3 <= verdict.5 AND verdict.5 < known.4 AND NOT has(arrayMap(each -> each.1, own), known.2),
+    ${CELLS}))`;
+  return `
+  SELECT Tenant, TraceId, TargetId, toString(Rule) AS rule, cell.1 AS scorer, cell.2 AS status, cell.3 AS reason, cell.4 AS weight,
+    cell.5 AS evidenceMs
+  FROM (
+    SELECT Tenant, TraceId, TargetId, Rule, arrayFilter(each -> each.1 != '${WHOLE_RULE}', rows) AS own,
+      arrayFilter(each -> each.1 = '${WHOLE_RULE}' AND each.2 != 'scored', rows) AS verdicts,
+      arrayConcat(own, arrayFlatten(arrayMap(verdict -> arrayMap(
+        scorer -> (scorer, verdict.2, verdict.3, verdict.4, verdict.5),
+        if(empty(own) AND empty(${others} AS found), ['${WHOLE_RULE}'], found)), verdicts))) AS cells
+    FROM (${targets}))
+  ARRAY JOIN cells AS cell`;
+}
+
+/** Builds the SQL of the runs of traces and sessions as a condition selects them, for `joinServices`. */
+export function selectRuns(within: string): string {
+  return `SELECT Tenant, TraceId, if(TraceId = '', TargetId, '') AS SessionTarget, ServiceName, Version
+    FROM runs
+    WHERE Target IN ('trace', 'session') AND (TraceId = '' OR TargetId = TraceId) AND ${within}`;
+}
+
+/**
+ * Builds the SQL of runs that were written lately, for `joinServices`. Those of traces are found by their start: `runs` has them all
+ * over its key.
+ * @param written condition on the time of writing, the trace and the tenant
+ */
+export function selectRecentRuns(written: string): string {
+  return `SELECT Tenant, TraceId, '' AS SessionTarget, ServiceName, Version FROM run_starts WHERE ${written}
+    UNION ALL
+    SELECT Tenant, TraceId, TargetId AS SessionTarget, ServiceName, Version
+    FROM runs WHERE TraceId IN ('') AND Target = 'session' AND ${written}`;
+}
+
+/** Joins the service of each trace, and of each session (without a trace id, by its target id), as `run.Service`. */
+export function joinServices(runs: string): string {
+  return `LEFT JOIN (
+    SELECT Tenant, TraceId, SessionTarget, argMax(ServiceName, Version) AS Service
+    FROM (${runs})
+    GROUP BY Tenant, TraceId, SessionTarget) AS run
+    ON decided.Tenant = run.Tenant AND decided.TraceId = run.TraceId
+    AND if(decided.TraceId = '', decided.TargetId, '') = run.SessionTarget`;
+}

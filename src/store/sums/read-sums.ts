@@ -1,0 +1,436 @@
+import { AGGREGATE_FACETS, type AggregateFacet } from '../../domain/aggregate-facets.ts';
+import { PASS_AT } from '../../domain/agreement/directed-score.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { ROUNDING } from '../../domain/limits.ts';
+import type {
+  AggregateFilter,
+  ScoreHistogram,
+  ScoreScale,
+  SummaryQuery,
+  SummaryRow,
+  SumsRow,
+} from '../contracts/aggregates/aggregate-reads.ts';
+import type { ComparedScores, ScorePair } from '../contracts/aggregates/compared-scores.ts';
+import { bind, type Database } from '../database.ts';
+import {
+  askBuckets,
+  BIN_VALUES,
+  FACET_COLUMNS,
+  buildHourRows as hourRows,
+  KEY_COLUMNS,
+  READ_SETTINGS,
+  SUM_COLUMNS,
+  valueOf,
+} from './score-sums.ts';
+import type { QueryParams } from '../values.ts';
+
+/** Creates the reads of the aggregates. */
+export function createAggregateReads(database: Database) {
+  return {
+    /** Names of the scorers with scores, of a tenant or of all: those in the aggregates, and those of scores that were written since a time. */
+    scorerNames: async (tenant: string | undefined, writtenSinceMs: number) => {
+      const ofTenant = tenant === undefined ? '1' : 'Tenant = {tenant:String}';
+      const rows = await database.rows<{ scorer: string }>(
+        `SELECT DISTINCT toString(Scorer) AS scorer FROM (
+           SELECT Scorer FROM score_days WHERE ${ofTenant}
+           UNION ALL
+           SELECT Scorer FROM scores
+           WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND NOT IsDeleted AND ${ofTenant})
+         ORDER BY scorer`,
+        { tenant, since: Math.max(0, Math.trunc(writtenSinceMs)) },
+      );
+      return rows.map(({ scorer }) => scorer);
+    },
+    /** Returns the time of the first write of a score at or after a time, Unix milliseconds; null without one. */
+    firstWrittenSince: async (sinceMs: number) => {
+      const [row] = await database.rows<{ atMs: number; n: number }>(
+        `SELECT toUnixTimestamp64Milli(min(WrittenAt)) AS atMs, count() AS n FROM scores
+         WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64})`,
+        { since: Math.max(0, Math.trunc(sinceMs)) },
+      );
+      return row === undefined || row.n === 0 ? null : row.atMs;
+    },
+    /** Counts score rows by their UTC day (start, Unix milliseconds), of a tenant or of all; versions that are not merged count separately. */
+    rowsByDay: async (tenant?: string): Promise<ReadonlyMap<number, number>> => {
+      const rows = await database.rows<{ day: number; n: number }>(
+        `SELECT toUInt32(Day) AS day, count() AS n FROM scores
+         WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'} GROUP BY Day`,
+        { tenant },
+      );
+      return new Map(rows.map(({ day, n }) => [day * DAY_MS, n]));
+    },
+    ...bind(database, { sum: sumGroups, summarise, topGroups: findTopGroups, histogram: readHistogram }),
+  };
+}
+
+/** Chooses the table: days where the range and the buckets are whole days. */
+function tableOf({
+  fromMs,
+  toMs,
+  bucketMs = DAY_MS,
+}: AggregateFilter & { bucketMs?: number | undefined }): string {
+  return [fromMs, toMs, bucketMs].every((each) => each % DAY_MS === 0) ? 'score_days' : 'score_hours';
+}
+
+/** Rows of the aggregates that a query selects: SQL to read from, with its condition. */
+function chooseRows(query: AggregateFilter & { bucketMs?: number | undefined }) {
+  const { tenant, scorers, source, fromMs, toMs, lacking = [] } = query;
+  const facets = AGGREGATE_FACETS.filter((facet) => query[facet] !== undefined);
+  const chosen = [
+    'Source = {source:String}',
+    ...(tenant === undefined ? [] : ['Tenant = {tenant:String}']),
+    ...(scorers === undefined ? [] : ['Scorer IN {scorers:Array(String)}']),
+    ...facets.map((facet) => `${FACET_COLUMNS[facet]} IN {${facet}:Array(String)}`),
+  ].join(' AND ');
+  const condition = `Bucket >= fromUnixTimestamp64Milli({from:Int64}) AND Bucket < fromUnixTimestamp64Milli({to:Int64}) AND ${chosen}`;
+  const params: QueryParams = {
+    ...Object.fromEntries(facets.map((facet) => [facet, query[facet]])),
+    tenant,
+    scorers,
+    source,
+    from: Math.max(0, fromMs),
+    to: Math.max(0, toMs),
+  };
+  const hours = lacking.filter(
+    (hour) => hour.hourMs >= fromMs && hour.hourMs < toMs && (tenant ?? hour.tenant) === hour.tenant,
+  );
+  return hours.length === 0
+    ? { rows: `${tableOf(query)} FINAL WHERE ${condition}`, params }
+    : {
+        rows: `(${joinLacking(tableOf(query), { condition, chosen })}) WHERE 1`,
+        params: { ...params, ...askBuckets(hours.map(({ tenant: of, hourMs }) => [of, hourMs])) },
+      };
+}
+
+const TIME = 'toUnixTimestamp64Milli(Bucket)';
+
+const LACKING = 'arrayJoin(arrayZip({tenants:Array(String)}, {buckets:Array(Int64)}))';
+
+const LACKING_DAYS = `arrayJoin(arrayZip({tenants:Array(String)},
+  arrayMap(bucket -> intDiv(bucket, ${DAY_MS}) * ${DAY_MS}, {buckets:Array(Int64)})))`;
+
+/**
+ * Returns SQL for rows of the aggregates where the asked hours are computed from the scores. The other hours of their days are read from
+ * the hours, so that no row counts twice, however far a pass has come meanwhile.
+ */
+function joinLacking(
+  table: string,
+  { condition, chosen }: { readonly condition: string; readonly chosen: string },
+): string {
+  const columns = `${KEY_COLUMNS}, ${SUM_COLUMNS}`;
+  const ofDays = `(Tenant, intDiv(${TIME}, ${DAY_MS}) * ${DAY_MS}) IN (SELECT ${LACKING_DAYS})`;
+  return [
+    `SELECT ${columns} FROM score_hours FINAL WHERE ${condition} AND (Tenant, ${TIME}) NOT IN (SELECT ${LACKING})
+     ${table === 'score_days' ? `AND ${ofDays}` : ''}`,
+    ...(table === 'score_days'
+      ? [`SELECT ${columns} FROM score_days FINAL WHERE ${condition} AND NOT (${ofDays})`]
+      : []),
+    `SELECT ${KEY_COLUMNS}, S AS Scores, W AS Weight, W2 AS SquaredWeight, T AS Total, T2 AS SquaredTotal, H.1 AS Bins,
+       H.2 AS BinScores, H.3 AS BinWeights
+     FROM (${hourRows(chosen)})`,
+  ].join(' UNION ALL ');
+}
+
+/** SQL for the group of a row: the scorer, and the values of the facets. */
+function groupOf({ by }: SummaryQuery): string {
+  return `[toString(Scorer), ${by.map((facet) => `toString(${FACET_COLUMNS[facet]})`).join(', ')}]`.replace(
+    ', ]',
+    ']',
+  );
+}
+
+/** Finds the groups with the most scores, and how many there are. */
+async function findTopGroups(
+  database: Database,
+  query: SummaryQuery,
+  limit: number,
+): Promise<{ readonly groups: readonly (readonly string[])[]; readonly count: number }> {
+  const { rows: from, params } = chooseRows(query);
+  const rows = await database.rows<{ group: string[]; found: number }>(
+    `SELECT ${groupOf(query)} AS group, count() OVER () AS found FROM ${from}
+     GROUP BY group ORDER BY sum(Scores) DESC, group LIMIT {limit:UInt32} ${READ_SETTINGS}`,
+    { ...params, limit },
+  );
+  return { groups: rows.map(({ group }) => group), count: rows[0]?.found ?? 0 };
+}
+
+/** SQL for the pass line of a row, as a score. */
+const LINE = `if(Direction > 0, ScoreMin, ScoreMax) + Direction * (ScoreMax - ScoreMin)
+  * (transform(toString(Scorer), {lineRows:Array(String)}, {lines:Array(Float64)}, toFloat64(${PASS_AT})) - ${ROUNDING})`;
+
+/**
+ * SQL for whether the scores of a row have a bar, and for that bar: a score passes when it is at least as great, both multiplied by the
+ * direction.
+ */
+function barSql(passAt: number | undefined): { hasBar: string; bar: string } {
+  return passAt === undefined
+    ? { hasBar: 'Direction != 0 AND ScoreMax > ScoreMin', bar: `(${LINE}) * Direction` }
+    : { hasBar: 'Direction != 0', bar: `{passAt:Float64} * Direction - ${ROUNDING}` };
+}
+
+/** Histogram columns of a row as values and weights. Functions of arrays are 2 to 4 times as fast as a row for each bin. */
+const PLACES = `${BIN_VALUES} AS Places, BinWeights`;
+
+/** Weights of quantiles are integers in ClickHouse: millionths. */
+const QUANTILES =
+  'quantilesExactWeightedArray(0.1, 0.5, 0.9)(Places, arrayMap(share -> toUInt64(round(share * 1000000)), BinWeights))';
+
+/**
+ * SQL for the bins of the selected rows, one by one: grouping them is much faster than `sumMap`. `At` is 1 for the first bin of a row,
+ * so that its sums count once.
+ */
+function binsOf(rows: string): string {
+  return `(
+    SELECT * EXCEPT (Bins, BinScores, BinWeights), Bin, BinScore, BinWeight, At, ${valueOf('Bin')} AS Place
+    FROM (${rows}) ARRAY JOIN Bins AS Bin, BinScores AS BinScore, BinWeights AS BinWeight, arrayEnumerate(Bins) AS At)`;
+}
+
+interface StoredSums {
+  readonly bucketMs: number;
+  readonly group: string[];
+  readonly isWeighted: number;
+  readonly n: number;
+  readonly w: number;
+  readonly w2: number;
+  readonly total: number;
+  readonly scale: StoredScale;
+}
+
+interface StoredSummary extends StoredSums {
+  readonly quantiles: [p10: number, p50: number, p90: number];
+  readonly barWeight: number;
+  readonly passWeight: number;
+}
+
+type StoredScale = [scoreMin: number, scoreMax: number, direction: number];
+
+const SCALE = 'argMax((ScoreMin, ScoreMax, toInt32(Direction)), Bucket) AS scale';
+
+const SUMS = 'sum(Scores) AS n, sum(Weight) AS w, sum(SquaredWeight) AS w2, sum(Total) AS total';
+
+/** SQL of the rows of the aggregates that a query selects, and of their buckets and groups. */
+function selectGroups(query: SummaryQuery) {
+  const { rows, params } = chooseRows(query);
+  const { bucketMs, groups } = query;
+  const bucket =
+    bucketMs === undefined
+      ? 'toInt64(0)'
+      : 'intDiv(toUnixTimestamp64Milli(Bucket), {bucket:Int64}) * {bucket:Int64}';
+  const isAsked = groups === undefined ? '' : `AND ${groupOf(query)} IN {groups:Array(Array(String))}`;
+  const facets = ['Scorer', ...query.by.map((facet) => FACET_COLUMNS[facet])].join(', ');
+  return {
+    facets,
+    select: (columns: string) => `
+    SELECT ${bucket} AS bucketMs, Bucket, ${facets}, IsWeighted, ScoreMin, ScoreMax, Direction, Scores, Weight, SquaredWeight,
+      Total${columns}
+    FROM ${rows} ${isAsked}`,
+    groupBy: `GROUP BY bucketMs, ${facets}, IsWeighted ORDER BY bucketMs, group, isWeighted DESC ${READ_SETTINGS}`,
+    params: { ...params, bucket: bucketMs, groups },
+  };
+}
+
+/** Sums buckets and groups, in the order of time: much faster than `summarise`, which reads histograms. */
+async function sumGroups(database: Database, query: SummaryQuery): Promise<SumsRow[]> {
+  const { select, groupBy, params } = selectGroups(query);
+  const rows = await database.rows<StoredSums>(
+    `SELECT bucketMs, ${groupOf(query)} AS group, IsWeighted AS isWeighted, ${SUMS}, ${SCALE}
+     FROM (${select('')}) ${groupBy}`,
+    params,
+  );
+  return joinGroups(rows).map(buildSums);
+}
+
+/** Summarises buckets and groups, in the order of time. */
+async function summarise(database: Database, query: SummaryQuery): Promise<SummaryRow[]> {
+  const { select, groupBy, params } = selectGroups(query);
+  const { passAt, passLines = new Map<string, number>() } = query;
+  const { hasBar, bar } = barSql(passAt);
+  const rows = await database.rows<StoredSummary>(
+    `SELECT bucketMs, ${groupOf(query)} AS group, IsWeighted AS isWeighted, ${SUMS}, ${QUANTILES} AS quantiles,
+       sumIf(arraySum(BinWeights), ${hasBar}) AS barWeight,
+       sumIf(arraySum((place, share) -> share * (place * Direction >= Bar), Places, BinWeights), ${hasBar}) AS passWeight, ${SCALE}
+     FROM (${select(`, ${PLACES}, ${bar} AS Bar`)}) ${groupBy}`,
+    { ...params, passAt, lineRows: [...passLines.keys()], lines: [...passLines.values()] },
+  );
+  return joinGroups(rows).map(([first, ...others]) => {
+    const { w, quantiles, barWeight, passWeight } = first;
+    const [p10, p50, p90] = quantiles;
+    return {
+      ...buildSums([first, ...others]),
+      ...(w > 0 ? { p10, p50, p90 } : { p10: null, p50: null, p90: null }),
+      passRate: barWeight > 0 ? passWeight / barWeight : null,
+    };
+  });
+}
+
+/** Joins the rows of a bucket and group: that of weighted scores comes first. */
+function joinGroups<T extends StoredSums>(rows: readonly T[]): [T, ...T[]][] {
+  const groups = Map.groupBy(rows, ({ bucketMs, group }) => JSON.stringify([bucketMs, group]));
+  return [...groups.values()].flatMap(([first, ...others]) =>
+    first === undefined ? [] : [[first, ...others]],
+  );
+}
+
+function buildSums(rows: [StoredSums, ...StoredSums[]]): SumsRow {
+  const [{ bucketMs, group, w, w2, total, scale }] = rows;
+  const [scorer = '', ...values] = group;
+  const unweighted = rows.filter(({ isWeighted }) => isWeighted === 0);
+  return {
+    bucketMs,
+    scorer,
+    values,
+    n: rows.reduce((sum, { n }) => sum + n, 0),
+    unweighted: unweighted.reduce((sum, { n }) => sum + n, 0),
+    weight: w,
+    effectiveN: w2 > 0 ? (w * w) / w2 : 0,
+    mean: w > 0 ? total / w : null,
+    ...toScale(scale),
+  };
+}
+
+function toScale([scoreMin, scoreMax, direction]: StoredScale): ScoreScale {
+  const hasRange = scoreMax > scoreMin;
+  return {
+    scoreMin: hasRange ? scoreMin : null,
+    scoreMax: hasRange ? scoreMax : null,
+    higherIsBetter: direction === 0 ? null : direction > 0,
+  };
+}
+
+/** Returns the histogram of the selected scores; null without scores. */
+async function readHistogram(database: Database, filter: AggregateFilter): Promise<ScoreHistogram | null> {
+  const { rows, params } = chooseRows(filter);
+  const [row, other] = await database.rows<{
+    isWeighted: number;
+    n: number;
+    w: number;
+    total: number;
+    places: number[];
+    counts: number[];
+    weights: number[];
+    scale: StoredScale;
+  }>(
+    `SELECT IsWeighted AS isWeighted, sum(ValueScores) AS n, sum(ValueWeight) AS w, sum(ValueTotal) AS total,
+       arraySort(groupArray((Place, toFloat64(Counted), Share))) AS Sorted, arrayMap(each -> each.1, Sorted) AS places,
+       arrayMap(each -> each.2, Sorted) AS counts, arrayMap(each -> each.3, Sorted) AS weights,
+       argMax(Scale, Latest) AS scale
+     FROM (
+       SELECT IsWeighted, Place, sumIf(Scores, At = 1) AS ValueScores, sumIf(Weight, At = 1) AS ValueWeight,
+         sumIf(Total, At = 1) AS ValueTotal, sum(BinScore) AS Counted, sum(BinWeight) AS Share,
+         argMax((ScoreMin, ScoreMax, toInt32(Direction)), Bucket) AS Scale, max(Bucket) AS Latest
+       FROM ${binsOf(`SELECT * FROM ${rows}`)}
+       GROUP BY IsWeighted, Place)
+     GROUP BY isWeighted ORDER BY isWeighted DESC ${READ_SETTINGS}`,
+    params,
+  );
+  if (row === undefined) {
+    return null;
+  }
+  return {
+    n: row.n + (other?.n ?? 0),
+    weight: row.w,
+    mean: row.w > 0 ? row.total / row.w : null,
+    values: row.places,
+    counts: row.counts,
+    weights: row.weights,
+    ...toScale(row.scale),
+  };
+}
+
+/** Creates the reads of scores of the same targets. */
+export function createComparedScoreStore(database: Database) {
+  return bind(database, { pairs: readPairs });
+}
+
+/** Returns the pairs of targets whose run began in the range. Scores without a range count as from 0 to 1. */
+function readPairs(
+  database: Database,
+  {
+    left,
+    right,
+    limit,
+    fromMs,
+    toMs,
+    tenant,
+    ...chosen
+  }: Omit<AggregateFilter, 'source' | 'scorers'> & {
+    readonly left: ComparedScores;
+    readonly right: ComparedScores;
+    readonly limit: number;
+  },
+): Promise<ScorePair[]> {
+  const facets = AGGREGATE_FACETS.filter((facet) => chosen[facet] !== undefined);
+  const within = `TraceTimestamp >= fromUnixTimestamp64Milli({from:Int64})
+    AND TraceTimestamp < fromUnixTimestamp64Milli({to:Int64}) ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}`;
+  const rowsOf = (side: 'left' | 'right', { isHuman, fingerprint }: ComparedScores) =>
+    `Scorer = {${side}:String} AND Source ${isHuman ? '=' : '!='} 'human' AND ${within}
+     ${fingerprint === undefined ? '' : `AND Fingerprint = {${side}Fingerprint:String}`}`;
+  const leftRows = rowsOf('left', left);
+  const rightRows = rowsOf('right', right);
+  // People's scores are few: all are read, they limit what is read of the others, and they name the traces.
+  const limitOf = (other: ComparedScores, rows: string) => (other.isHuman ? `AND ${isOfOther(rows)}` : '');
+  const named = right.isHuman ? 'b' : 'a';
+  return database.rows(
+    `SELECT ${named}.TraceId AS traceId, a.Value AS left, b.Value AS right, a.Passes AS leftPasses, b.Passes AS rightPasses
+     FROM (${readTargets(`${leftRows} ${limitOf(right, rightRows)}`, left, { facets, isNaming: named === 'a' })}) AS a
+     INNER JOIN (${readTargets(`${rightRows} ${limitOf(left, leftRows)}`, right, { facets, isNaming: named === 'b' })}) AS b
+       ON a.Tenant = b.Tenant AND a.Target = b.Target AND a.TargetId = b.TargetId
+     ORDER BY abs(left - right) DESC, traceId LIMIT {limit:UInt32}`,
+    {
+      ...Object.fromEntries(facets.map((facet) => [facet, chosen[facet]])),
+      tenant,
+      from: Math.max(0, fromMs),
+      to: Math.max(0, toMs),
+      limit,
+      left: left.scorer,
+      right: right.scorer,
+      leftFingerprint: left.fingerprint,
+      rightFingerprint: right.fingerprint,
+    } satisfies QueryParams,
+  );
+}
+
+/** The first condition is only there to be fast: few rows are left for the second one, on two columns. */
+function isOfOther(other: string): string {
+  return `TargetId IN (SELECT TargetId FROM scores WHERE ${other})
+      AND (Tenant, TargetId) IN (SELECT Tenant, TargetId FROM scores WHERE ${other})`;
+}
+
+/** Elements of the tuple of a current row before those of the facets. */
+const ROW_ELEMENTS = ['IsDeleted', 'ScoredAt', 'Score', 'ScoreMin', 'ScoreMax', 'HigherIsBetter'];
+
+interface TargetTerms {
+  readonly facets: readonly AggregateFacet[];
+  /** Adds the trace. Its texts are a large part of the bytes that are read. */
+  readonly isNaming: boolean;
+}
+
+/** Returns SQL for the score of each target. The current row of each score id is found without FINAL: few rows are grouped. */
+function readTargets(
+  rows: string,
+  { isHuman, higherIsBetter, passLine }: ComparedScores,
+  { facets, isNaming }: TargetTerms,
+): string {
+  const elements = [...ROW_ELEMENTS, ...facets.map((facet) => `toString(${FACET_COLUMNS[facet]})`)].join(
+    ', ',
+  );
+  const isKept = facets
+    .map((facet, index) => `AND has({${facet}:Array(String)}, Kept.${ROW_ELEMENTS.length + 1 + index})`)
+    .join(' ');
+  const numbers = isHuman
+    ? 'avg(Directed) AS Value, toBool(avg(IsPassing) >= 0.5) AS Passes'
+    : 'argMax(Directed, Kept.2) AS Value, toBool(argMax(IsPassing, Kept.2)) AS Passes';
+  return `
+  SELECT Tenant, Target, TargetId, any(Trace) AS TraceId, ${numbers}
+  FROM (
+    SELECT Tenant, Target, TargetId, ScoreId, ${isNaming ? 'any(TraceId)' : "''"} AS Trace,
+      argMax((${elements}), (Version, WrittenAt)) AS Kept,
+      least(1, greatest(0, if(ifNull(Kept.5 > Kept.4, false),
+        (Kept.3 - assumeNotNull(Kept.4)) / (assumeNotNull(Kept.5) - assumeNotNull(Kept.4)), Kept.3))) AS Place,
+      if(ifNull(Kept.6, ${higherIsBetter}), Place, 1 - Place) AS Directed, Directed >= ${passLine - ROUNDING} AS IsPassing
+    FROM scores
+    WHERE ${rows}
+    GROUP BY Tenant, Target, TargetId, ScoreId)
+  WHERE NOT Kept.1 ${isKept}
+  GROUP BY Tenant, Target, TargetId`;
+}

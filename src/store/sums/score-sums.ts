@@ -1,0 +1,265 @@
+import type { AggregateFacet } from '../../domain/aggregate-facets.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
+import { BIN_GROWTH, RANGE_STEPS } from '../../domain/limits.ts';
+import type { AggregateStore, TouchedHour } from '../contracts/aggregates/aggregates.ts';
+import type { Database } from '../database.ts';
+import { type QueryParams, toDateTime } from '../values.ts';
+
+/** Column of each facet, in the tables of aggregates and in `scores`. */
+export const FACET_COLUMNS: Readonly<Record<AggregateFacet, string>> = {
+  agent: 'Agent',
+  service: 'ServiceName',
+  environment: 'Environment',
+  model: 'Model',
+  serviceVersion: 'ServiceVersion',
+  agentVersion: 'AgentVersion',
+  target: 'Target',
+  fingerprint: 'Fingerprint',
+};
+
+/** Columns that identify a row of the aggregates. */
+export const KEY_COLUMNS = `Tenant, Scorer, Bucket, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')},
+  ScoreMin, ScoreMax, Direction, IsWeighted`;
+
+/** Columns with numbers, in the order of the rows that are inserted. */
+export const SUM_COLUMNS = 'Scores, Weight, SquaredWeight, Total, SquaredTotal, Bins, BinScores, BinWeights';
+
+/** Settings of reads with FINAL. Partitions are months of buckets, so rows of one key are in one of them. */
+export const READ_SETTINGS = 'SETTINGS do_not_merge_across_partitions_select_final = 1';
+
+/** Returns SQL for the start of the hour of a time. */
+export function hourOf(time: string): string {
+  return `fromUnixTimestamp64Milli(toInt64(floor(toUnixTimestamp64Milli(${time}) / ${HOUR_MS})) * ${HOUR_MS}, 'UTC')`;
+}
+
+/** Bin of the value 1 of a scorer without a range. Its bins of smaller values are above 0. */
+const ONE_BIN = 40_000;
+
+/** SQL for the bin of a row of `scores`, from the columns `Low` and `High` of its range (equal: no range). */
+export const BIN = `toInt32(if(High > Low,
+  floor(least(1, greatest(0, (Score - Low) / (High - Low))) * ${RANGE_STEPS} + 0.5),
+  if(abs(Score) < 1e-300, 0, sign(Score) * (round(log(abs(Score)) / log(${BIN_GROWTH})) + ${ONE_BIN}))))`;
+
+const HAS_RANGE = 'ScoreMax > ScoreMin';
+const RANGED = (bin: string) => `ScoreMin + (ScoreMax - ScoreMin) * ${bin} / ${RANGE_STEPS}`;
+const RANGELESS = (bin: string) =>
+  `if(${bin} = 0, 0, sign(${bin}) * pow(${BIN_GROWTH}, abs(${bin}) - ${ONE_BIN}))`;
+
+/** Returns SQL for the value in the middle of a bin, in a row of the aggregates. */
+export function valueOf(bin: string): string {
+  return `toFloat64(if(${HAS_RANGE}, ${RANGED(bin)}, ${RANGELESS(bin)}))`;
+}
+
+/** SQL for the values of the bins of a row. The choice is made once a row: powers are not computed for each bin of a range. */
+export const BIN_VALUES = `if(${HAS_RANGE}, arrayMap(bin -> ${RANGED('bin')}, Bins),
+  arrayMap(bin -> toFloat64(${RANGELESS('bin')}), Bins))`;
+
+/** Creates the progress of a kind of aggregates. */
+export function createProgress(
+  database: Database,
+  name: string,
+): Pick<AggregateStore, 'doneUntil' | 'markDone'> {
+  return {
+    doneUntil: () => readDoneUntil(database, name),
+    markDone: (untilMs) =>
+      database.insertRows('aggregate_progress', [{ Name: name, DoneUntil: toDateTime(untilMs) }]),
+  };
+}
+
+/** Returns the time up to which all written rows are in the aggregates, Unix milliseconds; null before the first pass. */
+export async function readDoneUntil(database: Database, name: string): Promise<number | null> {
+  const [row] = await database.rows<{ atMs: number }>(
+    'SELECT toUnixTimestamp64Milli(DoneUntil) AS atMs FROM aggregate_progress FINAL WHERE Name = {name:String}',
+    { name },
+  );
+  return row?.atMs ?? null;
+}
+
+/** Lists hours in the order of time. The query gives Tenant, Hour and HourRows. */
+export function listHours(database: Database, sql: string, params: QueryParams = {}): Promise<TouchedHour[]> {
+  return database.rows(
+    `SELECT Tenant AS tenant, toUnixTimestamp64Milli(Hour) AS hourMs, sum(HourRows) AS rows
+     FROM (${sql}) GROUP BY Tenant, Hour ORDER BY Hour, Tenant`,
+    params,
+  );
+}
+
+/** Start of a bucket of a tenant, Unix milliseconds. */
+export type BucketKey = readonly [tenant: string, bucketMs: number];
+
+/** Returns the parameters of `isAsked` for at least one bucket. */
+export function askBuckets(buckets: readonly BucketKey[]): QueryParams {
+  const starts = buckets.map(([, bucketMs]) => bucketMs);
+  return {
+    tenants: buckets.map(([tenant]) => tenant),
+    buckets: starts,
+    first: Math.min(...starts),
+    last: Math.max(...starts),
+  };
+}
+
+/** Returns SQL for the condition on the tenants and buckets of `replaceBuckets`. The bounds let indexes leave out most rows. */
+export function isAsked(bucket: string): string {
+  return `${bucket} BETWEEN fromUnixTimestamp64Milli({first:Int64}, 'UTC') AND fromUnixTimestamp64Milli({last:Int64}, 'UTC')
+    AND (Tenant, toUnixTimestamp64Milli(${bucket})) IN (
+      SELECT arrayJoin(arrayZip({tenants:Array(String)}, {buckets:Array(Int64)})))`;
+}
+
+/** Table of aggregates with the SQL of its rows. */
+export interface BucketRows {
+  readonly table: string;
+  /** Key columns, `Tenant` and `Bucket` among them. */
+  readonly keys: string;
+  /** Columns with numbers that are inserted. */
+  readonly columns: string;
+  /** Query of the keys and the numbers of the asked buckets. */
+  readonly rows: string;
+  /** Numbers of an empty row, as in `rows`. */
+  readonly empty: string;
+  /** Sums over the rows of a key, in the order of `columns`. */
+  readonly sums: string;
+  /** Condition on the sums of an empty row. */
+  readonly isEmpty: string;
+}
+
+/**
+ * Computes buckets and replaces what was there by one insert. Rows that the bucket no longer has become deleted ones. Two processes may
+ * do this at once: the later computation wins, or a repeat within the overlap of the passes does.
+ */
+export async function replaceBuckets(
+  database: Database,
+  { table, keys, columns, rows, empty, sums, isEmpty }: BucketRows,
+  { buckets, params = {} }: { readonly buckets: readonly BucketKey[]; readonly params?: QueryParams },
+): Promise<void> {
+  if (buckets.length === 0) {
+    return;
+  }
+  await database.insertSelected(
+    `INSERT INTO ${table} (${keys}, ${columns}, Version, IsDeleted)
+     WITH (
+       SELECT greatest(toUInt64(toUnixTimestamp64Milli(now64(3))), max(Version) + 1) FROM ${table}
+       WHERE Bucket BETWEEN fromUnixTimestamp64Milli({first:Int64}) AND fromUnixTimestamp64Milli({last:Int64})) AS Next
+     SELECT ${keys}, ${sums}, Next, ${isEmpty}
+     FROM (
+       ${rows}
+       UNION ALL
+       SELECT ${keys}, ${empty} FROM ${table} FINAL WHERE ${isAsked('Bucket')})
+     GROUP BY ${keys}`,
+    { ...params, ...askBuckets(buckets) },
+  );
+}
+
+/** Name of the progress of scores. */
+const PROGRESS = 'scores';
+
+/** Creates the store of the computation of aggregates. */
+export function createAggregateStore(database: Database, nowMs: () => Promise<number>): AggregateStore {
+  return {
+    nowMs,
+    ...createProgress(database, PROGRESS),
+    touchedSince: (sinceMs) => listTouched(database, sinceMs),
+    allHours: () => listHours(database, ALL_HOURS),
+    compute: async (hours) => {
+      await replaceBuckets(database, HOURS, {
+        buckets: hours.map(({ tenant, hourMs }) => [tenant, hourMs]),
+      });
+      const days = new Map(
+        hours.map(({ tenant, hourMs }) => {
+          const dayMs = Math.floor(hourMs / DAY_MS) * DAY_MS;
+          return [JSON.stringify([tenant, dayMs]), [tenant, dayMs] as const];
+        }),
+      );
+      await replaceBuckets(database, DAYS, { buckets: [...days.values()] });
+    },
+  };
+}
+
+const ALL_HOURS = `
+  SELECT Tenant, ${hourOf('TraceTimestamp')} AS Hour, count() AS HourRows FROM scores GROUP BY Tenant, Hour
+  UNION ALL SELECT Tenant, Bucket, 0 FROM score_hours GROUP BY Tenant, Bucket`;
+
+const WRITTEN = 'WrittenAt >= fromUnixTimestamp64Milli({since:Int64})';
+
+const WRITTEN_HOURS = `
+  SELECT Tenant, ${hourOf('TraceTimestamp')} AS Hour, count() AS HourRows FROM scores
+  WHERE ${WRITTEN} GROUP BY Tenant, Hour
+  UNION ALL SELECT Tenant, Bucket, 0 FROM aggregate_touches WHERE ${WRITTEN} GROUP BY Tenant, Bucket`;
+
+/** Score rows that may have replaced a row of another time: re-scores, and rows that somebody posts again. */
+const REPLACING = `FROM scores WHERE ${WRITTEN} AND (Revision > 1 OR Source NOT IN ('live', 'backfill'))`;
+
+/** Former hours of scores: their arrivals still have the times that the replaced rows had. */
+const FORMER_HOURS = `
+  UNION ALL SELECT Tenant, ${hourOf('TraceTimestamp')}, 0 FROM score_arrivals
+  WHERE ScoreId IN (SELECT ScoreId ${REPLACING}) GROUP BY ALL`;
+
+async function listTouched(database: Database, sinceMs: number): Promise<TouchedHour[]> {
+  const params = { since: Math.max(0, Math.trunc(sinceMs)) };
+  const [row] = await database.rows<{ replacing: number }>(
+    `SELECT count() AS replacing ${REPLACING}`,
+    params,
+  );
+  const hasReplacing = (row?.replacing ?? 0) > 0;
+  return listHours(database, hasReplacing ? WRITTEN_HOURS + FORMER_HOURS : WRITTEN_HOURS, params);
+}
+
+/** Sums and histogram of scores: S, W, W2, T, T2 and the histogram H. */
+const SUMS = {
+  keys: KEY_COLUMNS,
+  columns: SUM_COLUMNS,
+  empty: '0, 0, 0, 0, 0, (emptyArrayInt32(), emptyArrayUInt64(), emptyArrayFloat64())',
+  sums: 'sum(S), sum(W), sum(W2), sum(T), sum(T2), (sumMap(H.1, H.2, H.3) AS M).1, M.2, M.3',
+  isEmpty: 'sum(S) = 0',
+};
+
+const OF_HOURS = `TraceTimestamp >= fromUnixTimestamp64Milli({first:Int64})
+        AND TraceTimestamp < fromUnixTimestamp64Milli({last:Int64} + ${HOUR_MS})`;
+
+/** The days of the scores are in their key, so FINAL reads no other ones. All versions of a score have one day. */
+const OF_DAYS = `Day >= (SELECT ifNull(minOrNull(Day), toDate('2149-06-06')) FROM scores WHERE ${OF_HOURS})`;
+
+const IS_RANGED = 'ifNull(ScoreMax > ScoreMin, false)';
+
+/**
+ * Returns SQL for the rows of the asked hours, from scores that meet a condition. Scores of one trace in one row of the aggregates are
+ * one observation: their weights are added before they are squared.
+ */
+export function buildHourRows(condition: string): string {
+  return `
+  SELECT ${KEY_COLUMNS}, sum(UnitS) AS S, sum(UnitW) AS W, sum(UnitW * UnitW) AS W2, sum(UnitT) AS T, sum(UnitT2) AS T2,
+    sumMap(UnitH.1, UnitH.2, UnitH.3) AS H
+  FROM (
+    SELECT Tenant, Scorer, Hour AS Bucket, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')},
+      Low AS ScoreMin, High AS ScoreMax, Direction, IsWeighted,
+      count() AS UnitS, sum(Share) AS UnitW, sum(Share * Score) AS UnitT, sum(Share * Score * Score) AS UnitT2,
+      sumMap([Bin], [toUInt64(1)], [Share]) AS UnitH
+    FROM (
+      SELECT Tenant, Scorer, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')}, Score,
+        ${hourOf('TraceTimestamp')} AS Hour, if(TraceId = '', TargetId, TraceId) AS Unit,
+        if(${IS_RANGED}, assumeNotNull(ScoreMin), 0) AS Low, if(${IS_RANGED}, assumeNotNull(ScoreMax), 0) AS High,
+        toInt8(multiIf(HigherIsBetter IS NULL, 0, HigherIsBetter, 1, -1)) AS Direction,
+        toUInt8(Weight IS NOT NULL) AS IsWeighted, ifNull(Weight, 1) AS Share, ${BIN} AS Bin
+      FROM scores FINAL
+      WHERE ${OF_HOURS} AND ${OF_DAYS} AND ${isAsked('Hour')}
+        AND isFinite(Score) AND ${condition})
+    GROUP BY ${KEY_COLUMNS}, Unit)
+  GROUP BY ${KEY_COLUMNS}`;
+}
+
+const HOURS: BucketRows = { ...SUMS, table: 'score_hours', rows: buildHourRows('1') };
+
+const DAYS: BucketRows = {
+  ...SUMS,
+  table: 'score_days',
+  rows: `
+  SELECT Tenant, Scorer, Day AS Bucket, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')}, ScoreMin, ScoreMax,
+    Direction, IsWeighted, sum(Scores) AS S, sum(Weight) AS W, sum(SquaredWeight) AS W2, sum(Total) AS T,
+    sum(SquaredTotal) AS T2, sumMap(Bins, BinScores, BinWeights) AS H
+  FROM (
+    SELECT *, fromUnixTimestamp64Milli(
+      toInt64(floor(toUnixTimestamp64Milli(Bucket) / ${DAY_MS})) * ${DAY_MS}, 'UTC') AS Day
+    FROM score_hours FINAL
+    WHERE Bucket >= fromUnixTimestamp64Milli({first:Int64})
+      AND Bucket < fromUnixTimestamp64Milli({last:Int64} + ${DAY_MS}) AND ${isAsked('Day')})
+  GROUP BY ALL`,
+};

@@ -1,0 +1,316 @@
+import { TupleParam } from '@clickhouse/client';
+import { listPartLimits, type Scale } from '../../domain/agreement/directed-score.ts';
+import { compareValues } from '../../domain/compare-values.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { ROUNDING } from '../../domain/limits.ts';
+import type { Score } from '../../domain/score.ts';
+import type {
+  LabelledScorer,
+  LabelledVersion,
+  LabelQuery,
+  LabelTarget,
+  Reviewer,
+  ScorerVersion,
+} from '../contracts/labels/label-store.ts';
+import { bind, type Database } from '../database.ts';
+import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
+import { scoreRows } from '../table-rows.ts';
+import type { QueryParams } from '../values.ts';
+
+/** Queries for the tenants of things: with spans, runs, or scores of a scorer. */
+const QUERIES = {
+  trace: [
+    'SELECT DISTINCT Tenant AS tenant, TraceId AS id FROM trace_activity WHERE TraceId IN {ids:Array(String)}',
+    'SELECT DISTINCT Tenant AS tenant, TraceId AS id FROM runs WHERE TraceId IN {ids:Array(String)}',
+    `SELECT DISTINCT Tenant AS tenant, TraceId AS id FROM scores
+     PREWHERE TraceId IN {ids:Array(String)} WHERE ScoredBy = ''`,
+  ],
+  session: [
+    'SELECT DISTINCT Tenant AS tenant, SessionId AS id FROM runs WHERE SessionId IN {ids:Array(String)}',
+    `SELECT DISTINCT Tenant AS tenant, SessionId AS id FROM scores
+     PREWHERE ${WITHOUT_TRACE} AND SessionId IN {ids:Array(String)} WHERE ScoredBy = ''`,
+  ],
+} as const;
+
+/** Days whose scores tell the scale of a scorer. */
+const SCALE_DAYS = 30;
+
+/** Bands of a range. */
+const BANDS = 5;
+
+/** Most strata that are read, the largest first: labels may be free text. */
+const MAX_STRATA = 200;
+
+type StoredTarget = Omit<LabelTarget, 'draw'> & { readonly scoreId: string };
+
+/** Creates the reads of labels. */
+export function createLabelStore(database: Database) {
+  return {
+    /** Reads the first targets of each label and band by their draw, among those without a score of the reviewer, and their number. */
+    unlabelled: async ({
+      seed,
+      perStratum,
+      ...query
+    }: LabelQuery & { readonly seed: string; readonly perStratum: number }) => {
+      const strata = await database.rows<{ drawn: Drawn[]; left: number }>(DRAW(query, perStratum), {
+        ...buildParams(query),
+        seed,
+      });
+      return {
+        left: strata[0]?.left ?? 0,
+        targets: await readDrawn(
+          database,
+          query,
+          strata.flatMap(({ drawn }) => drawn),
+        ),
+      };
+    },
+    /** Counts the targets that have a score of the reviewer. */
+    countLabelled: async (query: LabelQuery) => {
+      const [row] = await database.rows<{ n: number }>(
+        `SELECT uniqExact(Tenant, TargetId) AS n FROM scores FINAL
+         PREWHERE ${LABELLED(query)} WHERE TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})`,
+        buildParams(query),
+      );
+      return row?.n ?? 0;
+    },
+    /** Reads the versions of a scorer, the last used first. */
+    versions: async (
+      query: LabelledScorer & { readonly passLine: number },
+    ): Promise<readonly ScorerVersion[]> => {
+      const rows = await database.rows<StoredVersion>(READ_VERSIONS(query), rangeParams(query));
+      return rows.map(({ live, backfilled, higherIsBetter, ...row }) => ({
+        ...row,
+        higherIsBetter: higherIsBetter ?? true,
+        weights: spreadParts(live[0].length > 0 ? live : backfilled, query.passLine),
+      }));
+    },
+    /** Reads the versions of all scorers with a labelled target, the last used first. */
+    labelledVersions: async ({
+      sinceMs,
+      limit,
+    }: {
+      readonly sinceMs: number;
+      readonly limit: number;
+    }): Promise<readonly LabelledVersion[]> => {
+      const rows = await database.rows<
+        Omit<LabelledVersion, 'higherIsBetter'> & { readonly higherIsBetter: boolean | null }
+      >(READ_LABELLED_VERSIONS, { ...sinceParams(sinceMs), limit });
+      return rows.map((row) => ({ ...row, higherIsBetter: row.higherIsBetter ?? true }));
+    },
+    ...bind(database, {
+      tenantsOf: readTenants,
+      scales: readScales,
+      unjoined: readUnjoined,
+      reviewers: readReviewers,
+    }),
+  };
+}
+
+/** Reads the reviewers with the most labels. */
+function readReviewers(
+  database: Database,
+  { limit, ...query }: LabelledScorer & { readonly limit: number },
+): Promise<readonly Reviewer[]> {
+  return database.rows(
+    `SELECT any(ScoredBy) AS reviewer, toString(Fingerprint) AS fingerprint, count() AS labels FROM scores FINAL
+     PREWHERE Scorer = {scorer:String} AND Source = 'human' WHERE ${SINCE(query)}
+     GROUP BY fingerprint ORDER BY labels DESC, reviewer LIMIT {limit:UInt32}`,
+    { ...rangeParams(query), limit },
+  );
+}
+
+/** Reads scores that were posted before their run was known, and written since a time (Unix milliseconds): the newest ones. */
+function readUnjoined(
+  database: Database,
+  { writtenSinceMs, limit }: { readonly writtenSinceMs: number; readonly limit: number },
+): Promise<Score[]> {
+  return scoreRows.read(
+    database,
+    `FROM scores FINAL
+     WHERE ScoreId IN (
+       SELECT ScoreId FROM scores
+       WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND Source IN ('human', 'api')
+         AND Completeness = 'partial')
+       AND ScoredBy != '' AND Completeness = 'partial'
+     ORDER BY ScoredAt DESC, ScoreId
+     LIMIT {limit:UInt32}`,
+    { since: Math.max(0, Math.trunc(writtenSinceMs)), limit },
+  );
+}
+
+function buildParams({ tenant, scorer, fingerprint, sinceMs }: LabelQuery): QueryParams {
+  return { tenant, scorer, fingerprint, ...sinceParams(sinceMs) };
+}
+
+function sinceParams(sinceMs: number): { readonly since: number; readonly day: number } {
+  const since = Math.max(0, Math.trunc(sinceMs));
+  // The first score of a run is at most a day older than its start, by clocks that differ.
+  return { since, day: Math.max(0, Math.trunc(since / DAY_MS) - 1) };
+}
+
+function rangeParams({ tenant, scorer, sinceMs }: LabelledScorer): QueryParams {
+  return { tenant, scorer, since: Math.max(0, Math.trunc(sinceMs)) };
+}
+
+/** Weights of parts, as the store returns a map. */
+type StoredParts = readonly [parts: readonly number[], weights: readonly number[]];
+
+interface StoredVersion {
+  readonly fingerprint: string;
+  readonly scorerVersion: string;
+  readonly judgeModel: string;
+  readonly higherIsBetter: boolean | null;
+  readonly scores: number;
+  readonly live: StoredParts;
+  readonly backfilled: StoredParts;
+}
+
+function spreadParts([parts, weights]: StoredParts, passLine: number): number[] {
+  const { length } = listPartLimits(passLine);
+  return Array.from({ length: length + 1 }, (_, part) => weights[parts.indexOf(part)] ?? 0);
+}
+
+const SINCE = (query: LabelledScorer) =>
+  `TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64}) ${OF_TENANT(query)}`;
+
+const OF_TENANT = ({ tenant }: Pick<LabelQuery, 'tenant'>) =>
+  tenant === undefined ? '' : 'AND Tenant = {tenant:String}';
+
+/** For PREWHERE, too: all rows of an id have the same author. */
+const LABELLED = (query: LabelQuery) =>
+  `Scorer = {scorer:String} AND Source = 'human' AND Fingerprint = {fingerprint:String} ${OF_TENANT(query)}`;
+
+/** A further run of a trace has an id that a label cannot name. */
+const IS_NAMED = `(Target = 'session' OR TargetId = TraceId OR TargetId = concat(TraceId, '/', SpanId))`;
+
+const PLACE = 'if(ScoreMax > ScoreMin, (Score - ScoreMin) / (ScoreMax - ScoreMin), Score)';
+
+/** Runs since the start, with the partitions that can have them. */
+const RECENT = 'Day >= toDate({day:UInt16}) AND TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})';
+
+const BAND = `toUInt8(least(${BANDS - 1}, greatest(0, floor(ifNull(${PLACE}, Score) * ${BANDS}))))`;
+
+/**
+ * Draws the newest scores of targets, from few columns: sorting the whole rows would take most of the time.
+ * @param perStratum a literal: parameters of an aggregate cannot be those of a query
+ */
+const DRAW = (query: LabelQuery, perStratum: number) => `
+  SELECT groupArraySorted(${perStratum})((sipHash64({seed:String}, Tenant, TargetId), toString(Tenant), Day, ScoreId)) AS drawn,
+    sum(count()) OVER () AS left
+  FROM (
+    SELECT Tenant, TargetId, Day, ScoreId, Label, ${BAND} AS Band
+    FROM scores FINAL
+    WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') ${OF_TENANT(query)} AND ${IS_NAMED}
+      AND ${RECENT}
+      AND (Tenant, TargetId) NOT IN (SELECT Tenant, TargetId FROM scores FINAL PREWHERE ${LABELLED(query)})
+    ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Target, TargetId)
+  GROUP BY Label, Band
+  ORDER BY count() DESC, Label, Band
+  LIMIT ${MAX_STRATA}`;
+
+/** Score as it was drawn. */
+type Drawn = readonly [draw: number, tenant: string, day: string, scoreId: string];
+
+/** Reads the scores that were drawn, in the order of their draw. */
+async function readDrawn(
+  database: Database,
+  { scorer }: LabelQuery,
+  drawn: readonly Drawn[],
+): Promise<LabelTarget[]> {
+  const targets: LabelTarget[] = [];
+  for (const slice of splitIntoSlices(drawn)) {
+    const draws = new Map(slice.map(([draw, , , scoreId]) => [scoreId, draw / MAX_DRAW]));
+    const rows = await database.rows<StoredTarget>(READ_DRAWN, {
+      ids: slice.map(([, tenant, day, scoreId]) => new TupleParam([tenant, scorer, day, scoreId])),
+    });
+    targets.push(...rows.map(({ scoreId, ...row }) => ({ ...row, draw: draws.get(scoreId) ?? 0 })));
+  }
+  return targets.toSorted((a, b) => a.draw - b.draw || compareValues(a.targetId, b.targetId));
+}
+
+/** Number of the possible draws. */
+const MAX_DRAW = 2 ** 64;
+
+const READ_DRAWN = `
+  SELECT toString(ScoreId) AS scoreId, Tenant AS tenant, toString(Target) AS target, TargetId AS targetId, TraceId AS traceId,
+    if(Target = 'session' OR TargetId = TraceId, '', SpanId) AS spanId, SessionId AS sessionId, toString(Agent) AS agent,
+    toString(ServiceName) AS service, toString(Environment) AS environment, toUnixTimestamp64Milli(TraceTimestamp) AS startMs,
+    ScoreMin AS scoreMin, ScoreMax AS scoreMax, HigherIsBetter AS higherIsBetter, toString(Label) AS label, ${BAND} AS band
+  FROM scores FINAL
+  WHERE (Tenant, Scorer, Day, ScoreId) IN {ids:Array(Tuple(String, String, Date, UUID))}`;
+
+/** Columns of the rows of one fingerprint. */
+const VERSION_COLUMNS = `toString(Fingerprint) AS fingerprint, argMax(toString(ScorerVersion), ScoredAt) AS scorerVersion,
+    argMax(toString(JudgeModel), ScoredAt) AS judgeModel, any(HigherIsBetter) AS higherIsBetter`;
+
+const READ_VERSIONS = (query: LabelledScorer & { readonly passLine: number }) => `
+  SELECT fingerprint, argMax(Newest.1, LastAt) AS scorerVersion, argMax(Newest.2, LastAt) AS judgeModel,
+    any(Direction) AS higherIsBetter, sum(PartScores) AS scores,
+    sumMapIf([Part], [PartWeight], IsLive) AS live, sumMapIf([Part], [PartWeight], NOT IsLive) AS backfilled
+  FROM (
+    SELECT Fingerprint AS fingerprint, Source = 'live' AS IsLive,
+      toUInt8(${listPartLimits(query.passLine)
+        .map((limit) => `(Directed >= ${limit - ROUNDING})`)
+        .join(' + ')}) AS Part,
+      argMax((toString(ScorerVersion), toString(JudgeModel)), ScoredAt) AS Newest, max(ScoredAt) AS LastAt,
+      any(HigherIsBetter) AS Direction, count() AS PartScores, sum(ifNull(Weight, 1)) AS PartWeight
+    FROM (
+      SELECT Fingerprint, Source, ScorerVersion, JudgeModel, ScoredAt, HigherIsBetter, Weight,
+        least(1, greatest(0, ifNull(${PLACE}, Score))) AS Place, if(ifNull(HigherIsBetter, true), Place, 1 - Place) AS Directed
+      FROM scores FINAL
+      WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)})
+    GROUP BY fingerprint, IsLive, Part)
+  GROUP BY fingerprint
+  ORDER BY max(LastAt) DESC`;
+
+const READ_LABELLED_VERSIONS = `
+  SELECT toString(Scorer) AS scorer, ${VERSION_COLUMNS}
+  FROM scores
+  WHERE Source IN ('live', 'backfill') AND ${RECENT} AND (Tenant, Scorer, TargetId) IN (
+    SELECT Tenant, Scorer, TargetId FROM scores WHERE Source = 'human' AND ${RECENT})
+  GROUP BY scorer, fingerprint
+  ORDER BY max(ScoredAt) DESC
+  LIMIT {limit:UInt32}`;
+
+/** Reads the scales of the newest scores of scorers of the last 30 days, by the names of their rows. A name without such a score is absent. */
+async function readScales(
+  database: Database,
+  { scorers, tenants }: { readonly scorers: readonly string[]; readonly tenants: readonly string[] },
+): Promise<Map<string, Scale>> {
+  const rows = await database.rows<{
+    scorer: string;
+    scale: readonly [higherIsBetter: boolean | null, scoreMin: number | null, scoreMax: number | null];
+  }>(
+    `SELECT toString(Scorer) AS scorer, argMax((HigherIsBetter, ScoreMin, ScoreMax), ScoredAt) AS scale
+     FROM scores
+     WHERE Tenant IN {tenants:Array(String)} AND Scorer IN {scorers:Array(String)}
+       AND Day >= today() - ${SCALE_DAYS} AND ScoredBy = '' AND IsDeleted = 0
+     GROUP BY scorer`,
+    { scorers: [...scorers], tenants: [...tenants] },
+  );
+  return new Map(
+    rows.map(({ scorer, scale: [higherIsBetter, scoreMin, scoreMax] }) => [
+      scorer,
+      { higherIsBetter, scoreMin, scoreMax },
+    ]),
+  );
+}
+
+/** Reads the tenants that have these traces or sessions, in order, by id. An unknown id is absent. */
+async function readTenants(
+  database: Database,
+  kind: keyof typeof QUERIES,
+  ids: readonly string[],
+): Promise<Map<string, string[]>> {
+  const found = new Map<string, Set<string>>();
+  for (const slice of splitIntoSlices([...new Set(ids)])) {
+    const rows = await Promise.all(
+      QUERIES[kind].map((sql) => database.rows<{ tenant: string; id: string }>(sql, { ids: slice })),
+    );
+    for (const { tenant, id } of rows.flat()) {
+      found.set(id, (found.get(id) ?? new Set()).add(tenant));
+    }
+  }
+  return new Map([...found].map(([id, tenants]) => [id, [...tenants].toSorted()]));
+}
