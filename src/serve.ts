@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createSignIns } from './api/writes/audit.ts';
-import { startPostedJoins } from './api/writes/start-posted-joins.ts';
+import { startPostedJoins } from './api/writes/posted-scores.ts';
 import { limitYoungGeneration } from './app/young-generation.ts';
 import { configuredMonitors } from './app/monitors/configured-monitors.ts';
 import { configureBackfillKind } from './app/jobs/backfills.ts';

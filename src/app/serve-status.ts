@@ -1,11 +1,10 @@
-import { createReadiness } from '../api/health.ts';
-import { jobJson, type JobJson } from '../api/json/job-json.ts';
+import { createReadiness } from '../api/probes.ts';
+import { jobJson, type JobJson, budgetJson } from '../api/json/rows.ts';
 import type { OtlpAddresses } from './serve-addresses.ts';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';
 import { silentLog } from '../telemetry/log.ts';
 import { withoutSecrets } from './shown-config.ts';
 import type { Config } from './config/index.ts';
-import { budgetJson } from '../api/json/budget-json.ts';
 import { createBudgetWatch } from './budgets/budget-watch.ts';
 import type { JudgeState } from '../scoring/attempt/judge-health.ts';
 import type { ScoringLoopStatus } from '../scoring/live/scoring-loop.ts';

@@ -1,9 +1,9 @@
 import { createApi } from '../api/api.ts';
 import type { Caller, SignIns } from '../api/access/request-access.ts';
-import { readDashboardFiles } from '../api/dashboard/dashboard-files.ts';
+import { readDashboardFiles } from '../api/dashboard/dashboard.ts';
 import { startApiServer, type ApiServer } from '../api/server.ts';
 import { createTenantStores, type ProcessReads, type TenantStore } from '../api/tenant-store.ts';
-import { createScoringOnDemand } from '../api/writes/scoring-on-demand.ts';
+import { createScoringOnDemand } from '../api/writes/scoring.ts';
 import { readServerTls } from '../config/tls-files.ts';
 import { MIB } from '../domain/byte-sizes.ts';
 import { NotFoundError, readErrorMessage } from '../domain/errors.ts';

@@ -229,7 +229,7 @@ function createSessionTargets(
 }
 
 /** One trace or session of a preview, with what the rule says of it and what is stored. */
-interface PreviewedTrace {
+export interface PreviewedTrace {
   /** A session has no trace id. */
   readonly key: TraceKey;
   /** '' for a trace. */

@@ -1,5 +1,5 @@
-import { backfillJson } from '../../api/json/backfill-json.ts';
-import type { JobJson } from '../../api/json/job-json.ts';
+import { backfillJson } from '../../api/json/rows.ts';
+import type { JobJson } from '../../api/json/rows.ts';
 import { BACKFILL, backfillKind } from '../../backfill/backfill-job.ts';
 import type { BackfillReport } from '../../backfill/backfill-report.ts';
 import { describeRules, type BackfillRule, type BackfillSpec } from '../../backfill/backfill-spec.ts';

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { PreviewView } from '../../api/lists/preview-view.ts';
 import { previewRule } from '../../preview/preview-rule.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import { computeRuleVersion, type PreparedRule } from '../../scoring/select/rule.ts';
@@ -69,7 +68,7 @@ export async function prepareWrittenRule(
 export async function previewConfigured(
   { config, kit, scoring, store }: PreviewParts,
   { rule, lastMs, sample, tenant, listing, judging }: PreviewTerms,
-): Promise<PreviewView> {
+) {
   const { judgeUse, monitorView, ruleVersions } = store;
   const toMs = await scoring.stores.spans.nowMs();
   const fromMs = Math.max(0, toMs - lastMs);
@@ -102,7 +101,7 @@ export async function previewConfigured(
 }
 
 /** Monitor of the scorers of a rule, run over their stored scores. */
-interface TestedMonitor {
+export interface TestedMonitor {
   readonly alert: string;
   readonly series: string;
   /** Scores that it has read. */

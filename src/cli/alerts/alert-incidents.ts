@@ -6,10 +6,11 @@ import {
   type AlertReplies,
   type muteJson,
   type unmutedJson,
-} from '../../api/json/alert-json.ts';
-import { isStatusMuted, monitorJson } from '../../api/json/monitor-json.ts';
-import type { deployJson } from '../../api/json/deploy-json.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+  isStatusMuted,
+  monitorJson,
+} from '../../api/resources/alerts.ts';
+import type { deployJson } from '../../api/resources/markers.ts';
+import { isoTime } from '../../api/json/rows.ts';
 import {
   configuredMonitors,
   type KeyedRule,
@@ -17,7 +18,7 @@ import {
   createStandings,
 } from '../../app/monitors/configured-monitors.ts';
 import { type SeriesFacets, splitTexts } from '../../domain/series-facets.ts';
-import { type AlertEvent } from '../../monitors/alert-event.ts';
+import type { AlertEvent } from '../../monitors/alert-event.ts';
 import type { Finding } from '../../monitors/detector.ts';
 import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-status.ts';

@@ -3,7 +3,7 @@ import { collectNames, limitUpTo, parseMoment } from '../arguments.ts';
 import { examples, type Bind, type RegisterCommand, type CommandContext } from '../command.ts';
 import { collectConditions, parseRate, parseShare, parseUsd } from '../input/backfill-options.ts';
 import { startBackfill, attachBackfill } from '../jobs/start-backfill.ts';
-import type { backfillJson } from '../../api/json/backfill-json.ts';
+import type { backfillJson } from '../../api/json/rows.ts';
 import { hasLiveScorer } from '../../app/scoring/live-scorers.ts';
 import { readBackfillReport } from '../../backfill/backfill-report.ts';
 import { readBackfillSpec } from '../../backfill/backfill-spec.ts';

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
-import { COVERAGE_GROUPS, type CoverageGroup, type CoverageLine } from '../../api/json/coverage-json.ts';
-import { isoText } from '../../api/resources/aggregates/score-json.ts';
+import { COVERAGE_GROUPS, type CoverageGroup, type CoverageLine } from '../../api/reads/coverage.ts';
+import { isoText } from '../../api/resources/aggregates/query.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';

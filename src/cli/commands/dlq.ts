@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { ALERT_SIGNAL, revivedDeliveries } from '../../outbound/alerts/dead-alert.ts';
 import { revivedScore, SCORE_SIGNAL } from '../../outbound/exporters/dead-score.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+import { isoTime } from '../../api/json/rows.ts';
 import { AppError, readErrorMessage, NotFoundError, RequestError } from '../../domain/errors.ts';
 import { ROW_ENCODINGS } from '../../store/contracts/rows/columns.ts';
 import type { StoredDeadLetter } from '../../store/contracts/dead-letters.ts';

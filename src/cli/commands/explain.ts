@@ -1,8 +1,5 @@
 import { Argument } from 'commander';
-import { decisionJson } from '../../api/json/decision-json.ts';
-import { computedJson } from '../../api/json/computed-json.ts';
-import { scoreJson } from '../../api/json/score-json.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+import { decisionJson, computedJson, scoreJson, isoTime } from '../../api/json/rows.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';

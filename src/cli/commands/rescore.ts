@@ -1,6 +1,5 @@
 import { Option } from 'commander';
-import { jobJson } from '../../api/json/job-json.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+import { jobJson, isoTime } from '../../api/json/rows.ts';
 import { RequestError } from '../../domain/errors.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { readReport, type ReasonCounts } from '../../rescore/rescore-report.ts';

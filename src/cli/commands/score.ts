@@ -1,6 +1,5 @@
 import type { AuditSubject } from '../../api/writes/audit.ts';
-import { decisionJson } from '../../api/json/decision-json.ts';
-import { scoreJson } from '../../api/json/score-json.ts';
+import { decisionJson, scoreJson } from '../../api/json/rows.ts';
 import { readingTerms } from '../../app/store/connect-store.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { RequestError, type AppError } from '../../domain/errors.ts';

@@ -1,6 +1,5 @@
 import { Option } from 'commander';
-import { scoreJson } from '../../api/json/score-json.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+import { scoreJson, isoTime } from '../../api/json/rows.ts';
 import type { Score } from '../../domain/score.ts';
 import type { ScoreFilter } from '../../store/contracts/stores.ts';
 import { collectNames, limitUpTo, parseMoment, parseNumber, parseTraceId } from '../arguments.ts';

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
-import { traceJson } from '../../api/json/trace-json.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+import { traceJson } from '../../api/resources/traces.ts';
+import { isoTime } from '../../api/json/rows.ts';
 import { limitUpTo, parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';

@@ -1,6 +1,6 @@
 import { RequestError } from '../../domain/errors.ts';
 import type { Config } from '../../app/config/index.ts';
-import { readRowNames } from '../../api/reads/row-names.ts';
+import { readRowNames } from '../../api/reads/configuration.ts';
 import { describeUnknownScorer, listConfiguredScorers } from '../../app/scoring/scorer-names.ts';
 import type { Store } from '../../store/contracts/store.ts';
 

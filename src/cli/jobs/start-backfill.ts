@@ -1,4 +1,4 @@
-import { backfillJson } from '../../api/json/backfill-json.ts';
+import { backfillJson } from '../../api/json/rows.ts';
 import { formatAll } from '../../domain/plural.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import { auditCommand } from '../audit-command.ts';

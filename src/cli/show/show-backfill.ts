@@ -1,6 +1,6 @@
 import { readBackfillReport } from '../../backfill/backfill-report.ts';
 import { formatCount } from '../../domain/plural.ts';
-import type { backfillJson } from '../../api/json/backfill-json.ts';
+import type { backfillJson } from '../../api/json/rows.ts';
 import { OPEN_STATUSES } from '../../store/contracts/jobs.ts';
 import { showReasons } from './show-reasons.ts';
 

@@ -1,6 +1,5 @@
-import type { ConfigInput } from '../../../src/app/config/index.ts';
-import type { DashboardFiles } from '../../../src/api/dashboard/dashboard-files.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { type ConfigInput, parseConfig } from '../../../src/app/config/index.ts';
+import type { DashboardFiles } from '../../../src/api/dashboard/dashboard.ts';
 import { createTenantStores, type ProcessReads } from '../../../src/api/tenant-store.ts';
 import { createServeStatus } from '../../../src/app/serve-status.ts';
 import type { AccessToken } from '../../../src/config/access.ts';

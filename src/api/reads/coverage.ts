@@ -1,51 +1,13 @@
 import { isLiveRule, type DecisionStatus } from '../../domain/decision.ts';
 import type { CoverageRow, WaitingCount } from '../../store/contracts/aggregates/coverage.ts';
-import { isoTime } from './time-json.ts';
+import { isoTime } from '../json/rows.ts';
 
 /** Groups of a coverage. */
 export const COVERAGE_GROUPS = ['scorer', 'rule', 'reason', 'service'] as const;
 export type CoverageGroup = (typeof COVERAGE_GROUPS)[number];
 
-/** Numbers of (target, rule, scorer). */
-export interface CoverageCounts {
-  /** Decisions on targets that the conditions of their rule select: `sampled` + `sampledOut`. */
-  readonly eligible: number;
-  /** `scored` + `notApplicable` + `deferred` + `failed`. */
-  readonly sampled: number;
-  readonly scored: number;
-  readonly notApplicable: number;
-  readonly deferred: number;
-  readonly failed: number;
-  readonly sampledOut: number;
-  /** Decisions on targets that the conditions of their rule leave out. They are not eligible. */
-  readonly filtered: number;
-}
-
 /** One line of a coverage. Of the keys of groups, it has the one that was asked for; none for the total. */
-export interface CoverageLine extends CoverageCounts {
-  readonly scorer?: string;
-  readonly rule?: string;
-  /** Null for scores without a note. */
-  readonly reason?: string | null;
-  /** Status that the reason belongs to; only with `reason`. */
-  readonly status?: DecisionStatus;
-  /** Null for runs whose service is not known. */
-  readonly service?: string | null;
-  /**
-   * Traces and sessions without a first decision, once for each scorer. Absent in lines by reason or service (nobody has read
-   * them), and where the rules are not known.
-   */
-  readonly waiting?: number;
-  /** Codes of the reasons with their numbers, by status. */
-  readonly reasons: Readonly<Partial<Record<DecisionStatus, Readonly<Record<string, number>>>>>;
-  /** Horvitz-Thompson estimates for the whole traffic: sums of the weights of sampled decisions. */
-  readonly estimate: Omit<CoverageCounts, 'sampled' | 'sampledOut' | 'filtered'> & {
-    /** Sampled decisions without a weight, which the estimates leave out. */
-    readonly unweighted: number;
-  };
-  /** Time from which targets count, by their last span. */
-  readonly since: string | null;
-}
+export type CoverageLine = ReturnType<typeof coverageLines>[number];
 
 const COUNT_OF = {
   scored: 'scored',
@@ -54,13 +16,7 @@ const COUNT_OF = {
   not_applicable: 'notApplicable',
   deferred: 'deferred',
   failed: 'failed',
-} as const satisfies Record<DecisionStatus, keyof CoverageCounts>;
-
-export interface CoverageTerms {
-  /** Absent: one line with the total. */
-  readonly by?: CoverageGroup | undefined;
-  readonly sinceMs: number;
-}
+} as const satisfies Record<DecisionStatus, string>;
 
 /**
  * Folds the counts of the store to the lines of a coverage, the greatest number of eligible decisions first. Decisions of backfills
@@ -69,8 +25,8 @@ export interface CoverageTerms {
 export function coverageLines(
   rows: readonly CoverageRow[],
   waiting: readonly WaitingCount[] | undefined,
-  { by, sinceMs }: CoverageTerms,
-): CoverageLine[] {
+  { by, sinceMs }: { readonly by?: CoverageGroup | undefined; readonly sinceMs: number },
+) {
   const counted = by === 'rule' ? rows : rows.filter(({ rule }) => isLiveRule(rule));
   const groups = Map.groupBy(counted, (row) => readGroup(row, by));
   const known = by === 'reason' || by === 'service' ? undefined : waiting;
@@ -106,7 +62,13 @@ function describeGroup(
   by: CoverageGroup | undefined,
   name: string,
   first: CoverageRow | undefined,
-): Pick<CoverageLine, CoverageGroup | 'status'> {
+): {
+  scorer?: string;
+  rule?: string;
+  reason?: string | null;
+  service?: string | null;
+  status?: DecisionStatus;
+} {
   if (by === undefined) {
     return {};
   }
@@ -116,7 +78,7 @@ function describeGroup(
   return { [by]: by === 'service' ? name || null : name };
 }
 
-function countRows(rows: readonly CoverageRow[], measure: (row: CoverageRow) => number): CoverageCounts {
+function countRows(rows: readonly CoverageRow[], measure: (row: CoverageRow) => number) {
   const counts = { scored: 0, notApplicable: 0, deferred: 0, failed: 0, sampledOut: 0, filtered: 0 };
   for (const row of rows) {
     counts[COUNT_OF[row.status]] += measure(row);
@@ -125,14 +87,14 @@ function countRows(rows: readonly CoverageRow[], measure: (row: CoverageRow) => 
   return { eligible: sampled + counts.sampledOut, sampled, ...counts };
 }
 
-function buildEstimate(rows: readonly CoverageRow[]): CoverageLine['estimate'] {
+function buildEstimate(rows: readonly CoverageRow[]) {
   const sampled = rows.filter(({ status }) => status !== 'sampled_out' && status !== 'filtered');
   const { eligible, scored, notApplicable, deferred, failed } = countRows(sampled, ({ weight }) => weight);
   const unweighted = sampled.reduce((sum, row) => sum + row.unweighted, 0);
   return { eligible, scored, notApplicable, deferred, failed, unweighted };
 }
 
-function countReasons(rows: readonly CoverageRow[]): CoverageLine['reasons'] {
+function countReasons(rows: readonly CoverageRow[]) {
   const reasons: Partial<Record<DecisionStatus, Record<string, number>>> = {};
   for (const { status, reason, decisions } of rows) {
     if (reason !== '') {
