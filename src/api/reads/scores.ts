@@ -1,7 +1,7 @@
 import { NotFoundError } from '../../domain/errors.ts';
 import { computeScoreId } from '../../domain/identity.ts';
 import type { Score, Verdict } from '../../domain/score.ts';
-import type { ListFilters, ListPage } from '../../store/contracts/lists.ts';
+import type { ListFilters, ListPage, ScoreOrder } from '../../store/contracts/lists.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import { type Scope, readSteps, readStoredTrace, type StepSpan } from './traces.ts';
 import type { AgentRun, TraceReading } from '../../domain/trace/agent-run.ts';
@@ -14,8 +14,8 @@ export type ScoreView = Awaited<ReturnType<ReturnType<typeof createScoreReads>['
 export function createScoreReads(store: Store, { tenant, namedRows }: Scope) {
   const { judgeUse, lists, scores } = store;
   return {
-    /** Newest first, by the start of the run. */
-    list: async (filters: ListFilters, page: ListPage) =>
+    /** By the start of the run, or by the time of the scoring. */
+    list: async (filters: ListFilters, page: ListPage & { readonly order: ScoreOrder }) =>
       lists.scores({ ...(await namedRows(filters)), tenant }, page),
     /** The worst first, in the direction of each scorer. */
     listWorst: async (filters: ListFilters, limit: number) =>

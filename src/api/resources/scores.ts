@@ -30,7 +30,12 @@ import type { ScoreRequest } from '../writes/scoring.ts';
 
 const NOWHERE = { spanId: null, messageIndex: null, partIndex: null, start: null, end: null };
 
-const scoreList = createList('scores');
+/** Lists by the parameter `order`. A cursor belongs to one order. */
+const SCORE_LISTS = {
+  newest: { order: 'started', list: createList('scores') },
+  scored: { order: 'scored', list: createList('scores by scoring') },
+  'scored-first': { order: 'scored_first', list: createList('scores by first scoring') },
+} as const;
 
 const listScores = describeRoute('get', '/scores', {
   tag: 'scores',
@@ -40,10 +45,10 @@ const listScores = describeRoute('get', '/scores', {
       ...CURSOR_FIELDS,
       ...FILTER_FIELDS,
       order: z
-        .enum(['newest', 'score'])
+        .enum(['newest', 'score', 'scored', 'scored-first'])
         .default('newest')
         .describe(
-          '`score`: the worst first, by the direction of each scorer; at most 500, without a cursor.',
+          '`score`: the worst first, by the direction of each scorer; at most 500, without a cursor. `scored` and `scored-first`: the last or the first scored first; `since` and `until` are then times of the scoring.',
         ),
     }),
   },
@@ -63,13 +68,14 @@ export function createScoreRoutes() {
     .openapi(listScores, async (c) => {
       const { scores, nowMs } = tenantStore(c.var);
       const { order, ...query } = c.req.valid('query');
-      const { filters, page } = scoreList.readQuery(query, await nowMs());
+      const { order: by, list } = SCORE_LISTS[order === 'score' ? 'newest' : order];
+      const { filters, page } = list.readQuery(query, await nowMs());
       if (order === 'score') {
         refuseCursor(order, query);
         const items = await scores.listWorst(filters, page.limit);
         return c.json({ items: items.map(scoreJson), next: null }, 200);
       }
-      return c.json(scoreList.toReply(await scores.list(filters, page), scoreJson), 200);
+      return c.json(list.toReply(await scores.list(filters, { ...page, order: by }), scoreJson), 200);
     })
     .openapi(readScore, async (c) => {
       const { scores } = tenantStore(c.var);

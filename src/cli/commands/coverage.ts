@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { COVERAGE_GROUPS, type CoverageGroup, type CoverageLine } from '../../api/reads/coverage.ts';
-import { isoText } from '../../api/resources/aggregates/query.ts';
+import { isoTime } from '../../api/json/rows.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
@@ -49,9 +49,9 @@ async function coverage(context: CommandContext, options: CoverageOptions): Prom
   const sinceMs = options.since ?? Date.now() - DEFAULT_RANGE_MS;
   const { items: lines } = await api.read<{ readonly items: readonly CoverageLine[] }>('/coverage', {
     by: options.by,
-    since: options.since === undefined ? undefined : isoText(options.since),
+    since: isoTime(options.since ?? null),
   });
-  context.out.talk(`targets whose last span arrived since ${lines[0]?.since ?? isoText(sinceMs)}`);
+  context.out.talk(`targets whose last span arrived since ${lines[0]?.since ?? isoTime(sinceMs)}`);
   if (lines.every((line) => COLUMNS.every(([, count]) => line[count] === 0))) {
     context.out.talk(
       'nothing was decided in this time; for a longer one: --since 30d; whether traces come: spanscore status',

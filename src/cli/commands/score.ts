@@ -191,7 +191,8 @@ async function finish(
 /** Prints one line for each score and for each scorer without a score. Every line has a `status`. */
 async function printOutcome(context: CommandContext, outcome: TraceOutcome): Promise<void> {
   for (const row of outcome.scores) {
-    await context.out.item({ ...scoreJson(row), status: 'scored' }, () => showScore(row));
+    const json = scoreJson(row);
+    await context.out.item({ ...json, status: 'scored' }, () => showScore(json));
   }
   const nowMs = Date.now();
   for (const decision of outcome.decisions) {

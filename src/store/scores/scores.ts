@@ -1,7 +1,6 @@
 import type { Score } from '../../domain/score.ts';
-import type { ScoreFilter, ScoreStore } from '../contracts/stores.ts';
+import type { ScoreStore } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
-import type { QueryParams } from '../query-params.ts';
 import { scoreRows } from '../table-rows.ts';
 import { IN_KEYS, splitIntoSlices } from '../spans/trace-keys.ts';
 
@@ -17,7 +16,6 @@ export function createScoreStore(database: Database): ScoreStore {
         keys,
       ),
     write: (scores) => scoreRows.write(database, scores),
-    list: (filter) => listScores(database, filter),
   };
 }
 
@@ -48,40 +46,4 @@ export async function readScorerNames(database: Database, tenant: string | undef
     tenant === undefined ? {} : { tenant },
   );
   return rows.map(({ scorer }) => scorer);
-}
-
-async function listScores(database: Database, filter: ScoreFilter): Promise<Score[]> {
-  const { conditions, params } = buildConditions(filter);
-  return scoreRows.read(
-    database,
-    `FROM scores FINAL
-     WHERE ${conditions.length === 0 ? '1' : conditions.join(' AND ')}
-     ORDER BY ScoredAt ${filter.after === undefined ? 'DESC' : 'ASC'}, ScoreId
-     LIMIT {limit:UInt32}`,
-    { ...params, limit: filter.limit },
-  );
-}
-
-function buildConditions(filter: ScoreFilter): { conditions: string[]; params: QueryParams } {
-  const known: [string, string | number | readonly string[] | undefined, string][] = [
-    ['tenant', filter.tenant, 'Tenant = {tenant:String}'],
-    ['traceId', filter.traceId, 'TraceId = {traceId:String}'],
-    ['sessionId', filter.sessionId, 'SessionId = {sessionId:String}'],
-    ['scorers', filter.scorers, 'Scorer IN {scorers:Array(String)}'],
-    ['service', filter.service, 'ServiceName = {service:String}'],
-    ['source', filter.source, 'Source = {source:String}'],
-    ['maxScore', filter.maxScore, 'Score <= {maxScore:Float64}'],
-    ['sinceMs', filter.sinceMs, 'ScoredAt >= fromUnixTimestamp64Milli({sinceMs:Int64})'],
-    ['afterMs', filter.after?.scoredAt, 'ScoredAt >= fromUnixTimestamp64Milli({afterMs:Int64})'],
-    [
-      'afterId',
-      filter.after?.scoreId,
-      '(ScoredAt > fromUnixTimestamp64Milli({afterMs:Int64}) OR ScoreId > {afterId:UUID})',
-    ],
-  ];
-  const asked = known.filter(([, value]) => value !== undefined);
-  return {
-    conditions: asked.map(([, , condition]) => condition),
-    params: Object.fromEntries(asked.map(([name, value]) => [name, value])),
-  };
 }

@@ -12,11 +12,13 @@ afterAll(() => base.stop());
 
 test('a read within its limits answers as without them', async () => {
   const limited = base.store.limitReads({ maxSeconds: 20, maxBytes: 1024 ** 3 });
-  expect(await limited.scores.list({ limit: 3 })).toEqual(await base.store.scores.list({ limit: 3 }));
+  expect(await limited.lists.scores({}, { limit: 3 })).toEqual(
+    await base.store.lists.scores({}, { limit: 3 }),
+  );
 });
 
 test('a read that needs more memory is stopped, and reads without this limit are not', async () => {
   const limited = base.store.limitReads({ maxSeconds: 20, maxBytes: 1024 });
-  await expect(limited.scores.list({ limit: 3 })).rejects.toThrow(QueryStoppedError);
-  expect(await base.store.scores.list({ limit: 3 })).toHaveLength(3);
+  await expect(limited.lists.scores({}, { limit: 3 })).rejects.toThrow(QueryStoppedError);
+  expect((await base.store.lists.scores({}, { limit: 3 })).items).toHaveLength(3);
 });
