@@ -122,7 +122,7 @@ export function createBackfillWrites(
   const plan = async (asked: AskedBackfill) => {
     try {
       const { kit, scoring } = await onDemand.load();
-      return { kit, scoring, spec: await planBackfill({ config, kit }, asked) };
+      return { kit, scoring, spec: await planBackfill({ config, kit }, asked, onDemand.nameField) };
     } catch (error) {
       throw error instanceof ConfigError ? new InvalidInputError(error.message, {}, error) : error;
     }
@@ -138,7 +138,7 @@ export function createBackfillWrites(
     /** Says what it would do and cost, and stores nothing. */
     async dryRun(asked: AskedBackfill) {
       const { kit, scoring, spec } = await plan(asked);
-      const signal = AbortSignal.timeout(LISTING_LIMIT_MS);
+      const signal = onDemand.until ?? AbortSignal.timeout(LISTING_LIMIT_MS);
       return dryRunConfigured(
         { config, kit, scoring, judgeUse, isBesideLive: onDemand.isBesideLive },
         { spec, tenant, signal },

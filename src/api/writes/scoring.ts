@@ -1,3 +1,4 @@
+import type { NameField } from '../../app/jobs/backfills.ts';
 import type { WatchedTraces } from '../../purge/purged-traces.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { Store } from '../../store/contracts/store.ts';
@@ -38,6 +39,10 @@ export interface ScoringOnDemand {
   load(): Promise<LoadedScoring>;
   /** True in a process that scores live traffic, too. */
   readonly isBesideLive: boolean;
+  /** Ends previews and dry runs, in place of the time limits of requests. */
+  readonly until?: AbortSignal;
+  /** Names a field of a request as its sender wrote it, for faults. */
+  readonly nameField?: NameField;
   /** Gives the leased money back. */
   stop(): Promise<void>;
 }
@@ -152,8 +157,9 @@ export async function previewRule(
   { tenant = '' }: Pick<Caller, 'tenant'>,
   { rule: asked, lastMs, sample }: AskedPreview,
 ) {
-  const listing = AbortSignal.timeout(LISTING_LIMIT_MS);
-  const judging = AbortSignal.timeout(JUDGING_LIMIT_MS);
+  const { until } = onDemand;
+  const listing = until ?? AbortSignal.timeout(LISTING_LIMIT_MS);
+  const judging = until ?? AbortSignal.timeout(JUDGING_LIMIT_MS);
   try {
     const { kit, scoring } = await onDemand.load();
     const rule =

@@ -12,7 +12,7 @@ import { examples, type CommandContext, type RegisterCommand } from '../command.
 import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
-import { showScope, showUnread } from '../show/show-unread.ts';
+import { showScope, showUnread } from '../show/show-target.ts';
 
 interface ConventionsOptions {
   readonly since: number;

@@ -6,7 +6,7 @@ import { parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { openApi } from '../open-api.ts';
+import { loadKit, openApi } from '../open-api.ts';
 import { table } from '../show/output.ts';
 
 interface CoverageOptions {
@@ -42,9 +42,7 @@ export const registerCoverage: RegisterCommand = (program, bind) => {
 };
 
 async function coverage(context: CommandContext, options: CoverageOptions): Promise<ExitCode> {
-  const { config } = await context.loadConfig();
-  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
-  const { rules } = await loadScorerKit(config, context);
+  const { rules } = await loadKit(context);
   const api = await openApi(context, 'coverage', { runRules: rules });
   const sinceMs = options.since ?? Date.now() - DEFAULT_RANGE_MS;
   const { items: lines } = await api.read<{ readonly items: readonly CoverageLine[] }>('/coverage', {

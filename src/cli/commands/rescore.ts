@@ -9,8 +9,9 @@ import { auditCommand } from '../audit-command.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { requireScorers } from '../input/scorer-names.ts';
-import { finishJob, runAttached } from '../jobs/run-job.ts';
-import { showReasons } from '../show/show-reasons.ts';
+import { finishJob, requireLiveScorer, requireTaker, runAttached } from '../jobs/run-job.ts';
+import { loadKit, NEVER, openScoring } from '../open-api.ts';
+import { showReasons } from '../show/show-target.ts';
 
 interface RescoreOptions {
   readonly failed?: boolean;
@@ -51,22 +52,19 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   }
   const { config } = await context.loadConfig();
   requireScorers(scorer === undefined ? [] : [scorer], config);
-  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
-  const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
   const { configureRescoreKind } = await import('../../app/jobs/rescores.ts');
   const { RESCORE } = await import('../../rescore/rescore-job.ts');
   const { buildRescoreSpec } = await import('../../rescore/rescore-spec.ts');
   const { openJob } = await import('../../jobs/follow-job.ts');
   const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
-  const kit = await loadScorerKit(config, context);
+  const kit = await loadKit(context);
   const { rules } = kit;
   if (!rules.some(({ scorers }) => scorer === undefined || scorers.some(({ name }) => name === scorer))) {
     const what = scorer === undefined ? 'no rules are' : `no rule with the scorer ${scorer} is`;
     throw new RequestError(`${what} configured: only scorers of rules run again`);
   }
-  const { store, purged, readTrace } = await context.openApp();
+  const { store, scoring, isBesideLive } = await openScoring(context, { kit }, NEVER);
   if (options.detach === true) {
-    const { requireLiveScorer } = await import('../jobs/leave-job.ts');
     await requireLiveScorer(store.duties);
   }
   const spec = { ...buildRescoreSpec(rules, { scorer, sinceMs: since }) };
@@ -77,26 +75,15 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   if (options.detach === true) {
     const job = await store.jobs.find(id);
     await context.out.document(job === undefined ? { id } : jobJson(job), () => `job ${id}`);
-    const { requireTaker } = await import('../jobs/leave-job.ts');
     await requireTaker(store.jobs, id, context.signal);
     context.out.talk(`a running serve does it; to do it here: ${commandLine(options)}`);
     return EXIT.done;
   }
-  const scoring = createConfiguredScoring({
-    config,
-    kit,
-    stores: store,
-    readTrace,
-    log: context.log,
-    purged,
-  });
-  const { hasLiveScorer } = await import('../../app/scoring/live-scorers.ts');
-  const isLeft = await hasLiveScorer(store.duties);
   const kind = configureRescoreKind(config, { kit, scoring, repairs: store.repairs });
   return finish(
     context,
     options,
-    await runAttached(context, { store, id, kinds: [kind], show, toJson: jobJson, isLeft }),
+    await runAttached(context, { store, id, kinds: [kind], show, toJson: jobJson, isLeft: isBesideLive }),
   );
 }
 

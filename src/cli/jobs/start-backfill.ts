@@ -1,7 +1,12 @@
 import { backfillJson } from '../../api/json/rows.ts';
 import { formatAll } from '../../domain/plural.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
-import { auditCommand } from '../audit-command.ts';
+import { loadKit, NEVER, openApi, openScoring } from '../open-api.ts';
+import type { BackfillDryRun } from '../../app/jobs/backfills.ts';
+import { requireLiveScorer, requireTaker } from './run-job.ts';
+import { showCounts } from '../show/show-backfill.ts';
+import { showEstimate, showMoney } from '../show/show-estimate.ts';
+import { isoTime } from '../../api/json/rows.ts';
 import type { CommandContext } from '../command.ts';
 import { RequestError } from '../../domain/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -11,6 +16,8 @@ import { requireScorers } from '../input/scorer-names.ts';
 import { showBackfill } from '../show/show-backfill.ts';
 import { finishJob, runAttached } from './run-job.ts';
 
+type BackfillJson = ReturnType<typeof backfillJson>;
+
 /** Options of `backfill`. */
 export interface BackfillOptions {
   readonly from?: number;
@@ -19,7 +26,7 @@ export interface BackfillOptions {
   readonly scorer?: string[];
   readonly where?: WrittenConditions;
   readonly sample?: number;
-  readonly rate?: number;
+  readonly rate?: string;
   readonly maxCost?: number;
   readonly concurrency?: number;
   readonly judgeShare?: number;
@@ -37,48 +44,34 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
   const { config } = await context.loadConfig();
   requireScorers(scorer ?? [], config);
   requireRules(rule ?? [], config);
-  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
-  const { planBackfill } = await import('../../app/jobs/backfills.ts');
-  const kit = await loadScorerKit(config, context);
-  const spec = await planBackfill(
-    { config, kit },
-    {
-      fromMs: from,
-      toMs: to,
-      rules: rule,
-      scorers: scorer,
-      where: options.where === undefined ? undefined : writeConditions(options.where),
-      sample: options.sample,
-      rescore: options.rescore,
-      limits: {
-        tracesPerSecond: options.rate,
-        maxCostUsd: options.maxCost,
-        concurrency: options.concurrency,
-        judgeShare: options.judgeShare,
-      },
-    },
-    nameOption,
-  );
-  if (dryRun === true) {
-    const { dryRunHere } = await import('./dry-run.ts');
-    return dryRunHere(context, kit, spec);
-  }
-  const { store } = await context.openApp();
-  const { BACKFILL } = await import('../../backfill/backfill-job.ts');
-  const { openJob } = await import('../../jobs/follow-job.ts');
-  const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
-  if (detach === true) {
-    const { requireLiveScorer } = await import('./leave-job.ts');
+  const kit = await loadKit(context);
+  const { onDemand, store } = await openScoring(context, { kit });
+  if (detach === true && dryRun !== true) {
     await requireLiveScorer(store.duties);
   }
-  await auditCommand(context, 'backfill', { action: 'backfill.start', subjects: [] });
-  const { hide } = loadPurgeKey(config.store);
-  const id = await openJob(store.jobs, { kind: BACKFILL, tenant: '', spec: { ...spec } }, hide);
+  const api = await openApi(context, 'backfill', { onDemand: { ...onDemand, nameField: nameOption } });
+  const { where, rate, maxCost, sample, concurrency, judgeShare, rescore } = options;
+  const body = {
+    from: isoTime(from),
+    to: isoTime(to),
+    rule,
+    scorer,
+    where: where === undefined ? undefined : writeConditions(where),
+    maxCostUsd: maxCost,
+    sample,
+    rate,
+    concurrency,
+    judgeShare,
+    rescore,
+    dryRun,
+  };
+  const backfill = await api.write<BackfillJson>('POST', '/backfills', { body });
+  if (dryRun === true) {
+    return printDryRun(context, backfill as BackfillDryRun);
+  }
+  const { id } = backfill;
   if (detach === true) {
-    const { findBackfill } = await import('../../app/jobs/backfill-jobs.ts');
-    const job = await findBackfill(store.jobs, id);
-    await context.out.document(backfillJson(job), () => `backfill ${id}`);
-    const { requireTaker } = await import('./leave-job.ts');
+    await context.out.document(backfill, () => `backfill ${id}`);
     await requireTaker(store.jobs, id, context.signal);
     context.out.talk(`a running serve does it; to see how far it is: spanscore backfill show ${id}`);
     return EXIT.done;
@@ -86,19 +79,27 @@ export async function startBackfill(context: CommandContext, options: BackfillOp
   return attachBackfill(context, id);
 }
 
+/** Prints what a backfill would do and cost. */
+async function printDryRun({ out, signal }: CommandContext, dryRun: BackfillDryRun): Promise<ExitCode> {
+  const { maxCostUsd, remaining, estimate } = dryRun;
+  const { costUsd } = estimate;
+  const isCapped = maxCostUsd !== null && costUsd !== null && costUsd > maxCostUsd;
+  await out.document(dryRun, () =>
+    [
+      ['dry run', ...showCounts(dryRun), `${remaining} would be scored`].join(' · '),
+      ...showEstimate(estimate),
+      ...(isCapped ? [`the backfill would stop at its --max-cost of ${showMoney(maxCostUsd)}`] : []),
+    ].join('\n'),
+  );
+  return signal.aborted ? EXIT.interrupted : EXIT.done;
+}
+
 /** Follows a backfill to its end, and runs it here unless another process has it. */
 export async function attachBackfill(context: CommandContext, id: string): Promise<ExitCode> {
-  const { config } = await context.loadConfig();
-  const { store, purged, readTrace } = await context.openApp();
-  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
-  const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
+  const { config, kit, scoring, store, isBesideLive } = await openScoring(context, {}, NEVER);
   const { configureBackfillKind } = await import('../../app/jobs/backfills.ts');
   const { hasLiveScorer } = await import('../../app/scoring/live-scorers.ts');
   const { readBackfillReport, SKIPPED } = await import('../../backfill/backfill-report.ts');
-  const { log } = context;
-  const kit = await loadScorerKit(config, context);
-  const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, purged });
-  const isBesideLive = await hasLiveScorer(store.duties);
   const kind = configureBackfillKind({ config, kit }, scoring, isBesideLive);
   const attached = {
     store,

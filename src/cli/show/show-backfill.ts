@@ -2,7 +2,7 @@ import { readBackfillReport } from '../../backfill/backfill-report.ts';
 import { formatCount } from '../../domain/plural.ts';
 import type { backfillJson } from '../../api/json/rows.ts';
 import { OPEN_STATUSES } from '../../store/contracts/jobs.ts';
-import { showReasons } from './show-reasons.ts';
+import { showReasons } from './show-target.ts';
 
 type BackfillJson = ReturnType<typeof backfillJson>;
 

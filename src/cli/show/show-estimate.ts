@@ -1,6 +1,6 @@
 import { formatAbout, formatCount } from '../../domain/plural.ts';
 import type { CallCost, CostEstimate, EstimateBasis } from '../../estimate/estimate-cost.ts';
-import { showReasons } from './show-reasons.ts';
+import { showReasons } from './show-target.ts';
 import { showSpell } from './show-backfill.ts';
 
 const BASES: Readonly<Record<EstimateBasis, string>> = {
