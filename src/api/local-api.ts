@@ -1,5 +1,4 @@
 import type { RequestAccess, Sender } from './access/request-access.ts';
-import { ConfigError } from '../domain/errors.ts';
 import { createApiRoutes, PREFIX } from './api.ts';
 import { createRouter } from './router.ts';
 import { createTenantStores, type TenantStoreParts } from './tenant-store.ts';
@@ -45,8 +44,7 @@ export async function createLocalApi(parts: TenantStoreParts, name: string) {
     const request = new Request(url, { method, ...(body === undefined ? {} : json) });
     const response = await api.fetch(request);
     if (!response.ok) {
-      const error = failures.get(request);
-      throw error?.cause instanceof ConfigError ? error.cause : (error ?? new TypeError(`${method} ${path} was answered with ${response.status}`));
+      throw failures.get(request) ?? new TypeError(`${method} ${path} was answered with ${response.status}`);
     }
     return (await response.json()) as Body;
   }

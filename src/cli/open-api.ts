@@ -2,6 +2,7 @@ import type { LocalApi } from '../api/local-api.ts';
 import type { TenantStoreParts } from '../api/tenant-store.ts';
 import type { Config } from '../app/config/index.ts';
 import type { CommandContext } from './command.ts';
+import type { AuditedWrite } from '../api/writes/audit.ts';
 
 /**
  * Opens the API of a command on the store that it uses. The command takes the place of the token's name in the audit.
@@ -49,3 +50,20 @@ export async function openScoring(
 
 /** Signal for the scoring of a job, which another process continues: it ends with the lease of the job. */
 export const NEVER: AbortSignal = new AbortController().signal;
+
+/**
+ * Stores the audit row of a command. It goes before the write, so that a write that then fails has a row, too. The command takes the
+ * place of the token's name.
+ * @param command as the user types it, without options: `alerts ack`
+ */
+export async function auditCommand(
+  context: CommandContext,
+  command: string,
+  { tenant = '', ...write }: AuditedWrite & { readonly tenant?: string | undefined },
+): Promise<void> {
+  const { createWriteRecorder } = await import('../api/writes/audit.ts');
+  const { loadPurgeKey } = await import('../app/jobs/purges.ts');
+  const { config, store } = await context.openApp();
+  const record = createWriteRecorder(store.audit, loadPurgeKey(config.store));
+  await record({ name: `spanscore ${command}`, tenant }, write);
+}

@@ -290,7 +290,8 @@ async function order(c: Context<ApiEnv>, id: string, word: JobOrder): Promise<Ba
   return backfillJson(await backfills.order(id, word));
 }
 
-function readAsked(
+/** Reads the backfill that a request asks for. */
+export function readAsked(
   {
     from,
     to,

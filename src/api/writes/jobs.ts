@@ -122,7 +122,7 @@ export function createBackfillWrites(
   const plan = async (asked: AskedBackfill) => {
     try {
       const { kit, scoring } = await onDemand.load();
-      return { kit, scoring, spec: await planBackfill({ config, kit }, asked, onDemand.nameField) };
+      return { kit, scoring, spec: await planBackfill({ config, kit }, asked) };
     } catch (error) {
       throw error instanceof ConfigError ? new InvalidInputError(error.message, {}, error) : error;
     }

@@ -1,4 +1,3 @@
-import type { NameField } from '../../app/jobs/backfills.ts';
 import type { WatchedTraces } from '../../purge/purged-traces.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { Store } from '../../store/contracts/store.ts';
@@ -41,8 +40,6 @@ export interface ScoringOnDemand {
   readonly isBesideLive: boolean;
   /** Ends previews and dry runs, in place of the time limits of requests. */
   readonly until?: AbortSignal;
-  /** Names a field of a request as its sender wrote it, for faults. */
-  readonly nameField?: NameField;
   /** Gives the leased money back. */
   stop(): Promise<void>;
 }

@@ -12,7 +12,7 @@ import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { loadKit, openScoring } from '../open-api.ts';
-import { findSession } from '../input/stored-session.ts';
+import { findSession } from '../input/stored-trace.ts';
 import { showNotUnderstood } from '../show/show-reading.ts';
 import { showUnread, showTarget } from '../show/show-target.ts';
 import { showDecision } from './score.ts';

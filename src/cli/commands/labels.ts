@@ -19,7 +19,7 @@ import {
   parseLabels,
   readLabelText,
 } from '../input/label-file.ts';
-import { listRowNames } from '../input/scorer-names.ts';
+import { listRowNames } from '../input/names.ts';
 import { openApi } from '../open-api.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { reportFile, writeOutputFile } from '../show/output-file.ts';

@@ -8,10 +8,10 @@ import { openApi, openScoring } from '../open-api.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { RequestError } from '../../domain/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { requireRules } from '../input/rule-names.ts';
+import { requireRules } from '../input/names.ts';
 import { formatAbout, formatCount } from '../../domain/plural.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { showEstimate, showMoney } from '../show/show-estimate.ts';
+import { showEstimate, showMoney } from '../show/show-backfill.ts';
 import { showReasons } from '../show/show-target.ts';
 
 interface PreviewOptions {

@@ -5,12 +5,11 @@ import { formatCount } from '../../domain/plural.ts';
 import { readReport, type ReasonCounts } from '../../rescore/rescore-report.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import { parseMoment } from '../arguments.ts';
-import { auditCommand } from '../audit-command.ts';
+import { auditCommand, loadKit, NEVER, openScoring } from '../open-api.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { requireScorers } from '../input/scorer-names.ts';
+import { requireScorers } from '../input/names.ts';
 import { finishJob, requireLiveScorer, requireTaker, runAttached } from '../jobs/run-job.ts';
-import { loadKit, NEVER, openScoring } from '../open-api.ts';
 import { showReasons } from '../show/show-target.ts';
 
 interface RescoreOptions {

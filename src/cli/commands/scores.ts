@@ -5,7 +5,7 @@ import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { openApi } from '../open-api.ts';
 import { EXIT } from '../exit-codes.ts';
-import { listRowNames } from '../input/scorer-names.ts';
+import { listRowNames } from '../input/names.ts';
 import { showTarget } from '../show/show-target.ts';
 import { sleep } from '../../domain/waits.ts';
 

@@ -1,8 +1,18 @@
 import { RequestError } from '../../domain/errors.ts';
 import type { Config } from '../../app/config/index.ts';
+import { describeUnknownRule } from '../../app/scoring/rule-names.ts';
 import { readRowNames } from '../../api/reads/configuration.ts';
 import { describeUnknownScorer, listConfiguredScorers } from '../../app/scoring/scorer-names.ts';
 import type { Store } from '../../store/contracts/store.ts';
+
+/** Throws a `RequestError` for rules that the configuration does not have. The error suggests the nearest name. */
+export function requireRules(names: readonly string[], { rules }: Pick<Config, 'rules'>): void {
+  const known = rules.map(({ name }) => name);
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) {
+    throw new RequestError(describeUnknownRule(unknown, known));
+  }
+}
 
 /** Throws a `RequestError` for scorers that cannot run under this configuration. The error suggests the nearest name. */
 export function requireScorers(names: readonly string[], config: Config): void {
