@@ -12,7 +12,7 @@ import {
 } from '../input/backfill-options.ts';
 import { backfillJson } from '../../api/json/rows.ts';
 import { hasLiveScorer } from '../../app/scoring/live-scorers.ts';
-import { readBackfillReport } from '../../backfill/backfill-report.ts';
+import { readBackfillReport, SKIPPED } from '../../backfill/backfill-report.ts';
 import { readBackfillSpec } from '../../backfill/backfill-spec.ts';
 import type { JobOrder, Job } from '../../store/contracts/jobs.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -117,15 +117,9 @@ function registerKnown(backfill: Command, bind: Bind): void {
 async function listBackfills(context: CommandContext, { limit }: { limit: number }): Promise<ExitCode> {
   const api = await openApi(context, 'backfill list');
   const { items } = await api.read<{ readonly items: readonly BackfillJson[] }>('/backfills', { limit });
-  if (context.out.json) {
-    for (const backfill of items) {
-      await context.out.item(backfill, () => '');
-    }
-  } else if (items.length > 0) {
-    await context.out.text(
-      table(['ID', 'STATUS', 'FROM', 'TO', 'TRACES', 'SCORED', 'LEFT', 'USD'], items.map(listCells)),
-    );
-  } else {
+  const headers = ['ID', 'STATUS', 'FROM', 'TO', 'TRACES', 'SCORED', 'LEFT', 'USD'];
+  await context.out.list(items, () => table(headers, items.map(listCells)));
+  if (items.length === 0 && !context.out.json) {
     context.out.talk('there are no backfills');
   }
   return EXIT.done;
@@ -255,8 +249,6 @@ async function printDryRun({ out, signal }: CommandContext, dryRun: BackfillDryR
 async function attachBackfill(context: CommandContext, id: string): Promise<ExitCode> {
   const { config, kit, scoring, store, isBesideLive } = await openScoring(context, {}, NEVER);
   const { configureBackfillKind } = await import('../../app/jobs/backfills.ts');
-  const { hasLiveScorer } = await import('../../app/scoring/live-scorers.ts');
-  const { readBackfillReport, SKIPPED } = await import('../../backfill/backfill-report.ts');
   const kind = configureBackfillKind({ config, kit }, scoring, isBesideLive);
   const attached = {
     store,

@@ -55,13 +55,7 @@ async function coverage(context: CommandContext, options: CoverageOptions): Prom
       'nothing was decided in this time; for a longer one: --since 30d; whether traces come: spanscore status',
     );
   }
-  if (!context.out.json) {
-    await context.out.text(showCoverage(lines, options.by));
-    return EXIT.done;
-  }
-  for (const line of lines) {
-    await context.out.item(line, () => '');
-  }
+  await context.out.list(lines, () => showCoverage(lines, options.by));
   return EXIT.done;
 }
 

@@ -3,7 +3,7 @@ import { resolve } from 'node:path';
 import { loadRuleFile, type Config } from '../../app/config/index.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { MOST_SAMPLED, type previewJson } from '../../api/resources/previews.ts';
-import { limitUpTo, parseSpan } from '../arguments.ts';
+import { limitUpTo, parseSpan, writeSpan } from '../arguments.ts';
 import { openApi, openScoring } from '../open-api.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { RequestError } from '../../domain/errors.ts';
@@ -57,7 +57,7 @@ async function runPreview(context: CommandContext, options: PreviewOptions): Pro
   requireRules([name], config);
   const { onDemand } = await openScoring(context, { config });
   const api = await openApi(context, 'preview', { config, onDemand });
-  const body = { rule: name, last: `${options.last}ms`, sample: options.sample };
+  const body = { rule: name, last: writeSpan(options.last), sample: options.sample };
   const preview = await api.write<Preview>('POST', '/preview', { body });
   await context.out.document(preview, () => showPreview(preview));
   return context.signal.aborted ? EXIT.interrupted : EXIT.done;

@@ -41,15 +41,8 @@ async function traces(context: CommandContext, options: TracesOptions) {
   });
   if (rows.length === 0) {
     context.out.talk('no traces; to connect an agent: spanscore init');
-    return EXIT.done;
   }
-  if (context.out.json) {
-    for (const row of rows) {
-      await context.out.item(arrivedTraceJson(row), () => '');
-    }
-    return EXIT.done;
-  }
-  await context.out.text(showTraces(rows));
+  await context.out.list(rows.map(arrivedTraceJson), () => showTraces(rows));
   return EXIT.done;
 }
 
