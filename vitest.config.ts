@@ -18,7 +18,7 @@ const NEEDS_SECONDS = [
   'test/unit/monitors/**',
   'test/unit/docs/**',
   'test/unit/scoring/{chaos,score-joined}.test.ts',
-  'test/unit/app/read-in-turns.test.ts',
+  'test/unit/scoring/setup/read-in-turns.test.ts',
   'test/unit/scorers/prebuilt/{injections,shared/fence}.test.ts',
   'test/unit/scorers/prebuilt/completeness/**',
 ];

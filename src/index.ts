@@ -2,8 +2,8 @@
  * Public API of spanscore: starts the service from a program, and has the types of its input and output. Scorers,
  * conventions, configuration and utilities have their own entry points (`spanscore/evals`, `spanscore/scorers`, …).
  */
-export { defineConfig } from './app/config/index.ts';
-export type { Config, ConfigInput } from './app/config/index.ts';
+export { defineConfig } from './configuration.ts';
+export type { Config, ConfigInput } from './configuration.ts';
 export type {
   AgentRun,
   NotScorableCode,

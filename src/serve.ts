@@ -1,64 +1,99 @@
 import { randomUUID } from 'node:crypto';
+import type { ReceiverDefinition } from '../collector/receivers/receiver-definition.ts';
+import type { StartReceiver } from '../collector/receivers/receiver.ts';
+import { startAggregates } from './aggregates/refresh-aggregates.ts';
+import { openTenantStores, startServeApi, type ScorerParts, type ServeApi } from './api/serve-api.ts';
+import { createServeStatus, type OtlpAddresses, type ScorerStatus } from './api/serve-status.ts';
 import { createSignIns } from './api/writes/audit.ts';
 import { startPostedJoins } from './api/writes/posted-scores.ts';
-import { limitYoungGeneration } from './app/young-generation.ts';
-import { configuredMonitors } from './app/monitors/configured-monitors.ts';
-import { configureBackfillKind } from './app/jobs/backfills.ts';
-import { connectLentStore, connectOwnStore, type StoreConnection } from './app/store/connect-store.ts';
-import { diskReadings } from './app/store/disk-readings.ts';
-import { engineCheck, engineReadings } from './app/store/engine-part.ts';
-import { meteredStores } from './app/store/metered-stores.ts';
-import { createBudgetWatch } from './app/budgets/budget-watch.ts';
-import { budgetReadings } from './app/budgets/budget-readings.ts';
-import { startBudgetAlerts } from './app/budgets/start-budget-alerts.ts';
-import { startAlerts } from './app/monitors/open-alerts.ts';
-import { judgeReadings } from './app/scoring/judge-readings.ts';
-import { startAggregates } from './app/aggregates/start-aggregates.ts';
-import { createPassLineFinder } from './app/scoring/scorer-scales.ts';
-import { startLabelAgreement } from './app/labels/start-label-agreement.ts';
-import { startMonitors } from './app/monitors/start-monitors.ts';
-import { configurePurgeKind, leaveOutPurged, type PurgeAwareStore } from './app/jobs/purges.ts';
-import { configureRescoreKind } from './app/jobs/rescores.ts';
-import { openOwnStore } from './app/store/open-store.ts';
-import {
-  configureCatchUp,
-  createConfiguredScoring,
-  sessionSettings,
-} from './app/scoring/configured-scoring.ts';
-import { packageVersion } from './app/package-version.ts';
-import { startExports } from './app/start-exports.ts';
-import { createTurnReader } from './app/read-in-turns.ts';
-import { loadScorerKit, type ScorerKit } from './app/scoring/scorer-kit.ts';
-import { scorerReadings } from './app/scoring/scorer-readings.ts';
-import { createServeStatus, type ScorerStatus } from './app/serve-status.ts';
-import { buildAddresses, buildOtlpAddresses, type ServeAddresses } from './app/serve-addresses.ts';
-import { openTenantStores, startServeApi, type ScorerParts, type ServeApi } from './app/start-serve-api.ts';
-import { startReceivers } from './app/start-receivers.ts';
-import { stopParts, type StartedPart } from './app/stop-parts.ts';
-import { PREBUILT_SCORERS } from './components.ts';
-import { parseConfig, type Config, type ConfigInput } from './app/config/index.ts';
+import { configureBackfillKind } from './backfill/configured-backfill.ts';
+import { CHANNELS, EXPORTERS, PREBUILT_SCORERS, RECEIVERS } from './components.ts';
 import { createDataDirectory } from './config/data-directory.ts';
+import { listReceivers } from './config/schema/components.ts';
 import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
+import { parseConfig, type Config, type ConfigInput } from './configuration.ts';
 import { AppError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
-import { startDuties } from './ownership/duties.ts';
+import { startLabelAgreement } from './labels/start-label-agreement.ts';
+import { configuredMonitors } from './monitors/live/configured-monitors.ts';
+import { loggedAlerts, startMonitors } from './monitors/live/start-monitors.ts';
+import { startAlerts } from './outbound/alerts/start-alerts.ts';
+import { startExports } from './outbound/exporters/start-exports.ts';
+import { startDuties, type Duties } from './ownership/duties.ts';
+import { packageVersion } from './process/package.ts';
+import { limitYoungGeneration, stopParts, type StartedPart } from './process/parts.ts';
+import {
+  configurePurgeKind,
+  leaveOutPurged,
+  loadPurgeKey,
+  type PurgeAwareStore,
+} from './purge/configured-purge.ts';
+import { rescoreKind } from './rescore/rescore-job.ts';
+import { startBudgetAlerts } from './scoring/budget/budget-alerts.ts';
+import { createBudgetWatch, budgetReadings } from './scoring/budget/budget-watch.ts';
+import { explainTrace } from './scoring/explain.ts';
 import { createScorerOwnership } from './scoring/live/scorer-ownership.ts';
 import { createScoringLoop, type ScoringLoop } from './scoring/live/scoring-loop.ts';
-import { explainTrace } from './scoring/explain.ts';
 import type { RecordContext } from './scoring/record/record-context.ts';
 import type { Scoring } from './scoring/scoring.ts';
 import { startSessionLoop } from './scoring/sessions/session-loop.ts';
+import {
+  meteredStores,
+  configureCatchUp,
+  createConfiguredScoring,
+  sessionSettings,
+  scorerReadings,
+} from './scoring/setup/configured-scoring.ts';
+import { createTurnReader } from './scoring/setup/read-traces.ts';
+import { loadScorerKit, type ScorerKit } from './scoring/setup/scorer-kit.ts';
+import { createPassLineFinder } from './scoring/setup/scorer-names.ts';
+import {
+  connectLentStore,
+  connectOwnStore,
+  type StoreConnection,
+  engineCheck,
+  engineReadings,
+  openOwnStore,
+} from './store/connection/connect-store.ts';
+import type { Store } from './store/contracts/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
-import { processReadings } from './telemetry/process-readings.ts';
-import type { Store } from './store/contracts/store.ts';
+import { diskReadings, processReadings } from './telemetry/process-readings.ts';
 
 /** Roles of a `serve` process. */
 export const ROLES = ['collector', 'scorer', 'api', 'store'] as const;
 export type Role = (typeof ROLES)[number];
 
-export type { ServeAddresses };
+/** Addresses of a running `serve`; null for a role that it does not have. */
+export interface ServeAddresses extends OtlpAddresses {
+  readonly api: string | null;
+  /** Address of `/healthz`, `/readyz` and `/metrics`, which every role has; null when the port was in use. */
+  readonly probes: string | null;
+  readonly clickhouse: { url: string; username: string; password: string; database: string };
+}
+
+interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Returns the URL of an address; null for a part that does not listen. */
+function formatUrl(address: ListenAddress | null | undefined, tls: object | undefined): string | null {
+  if (address === null || address === undefined) {
+    return null;
+  }
+  const { host, port } = address;
+  return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+function buildOtlpAddresses(
+  { receivers: { otlp } }: Config,
+  receivers: Receivers | undefined,
+): OtlpAddresses {
+  const [http, grpc] = ['otlp-http', 'otlp-grpc'].map((name) => receivers?.addresses.get(name));
+  return { otlpHttp: formatUrl(http, otlp.http.tls), otlpGrpc: formatUrl(grpc, otlp.grpc.tls) };
+}
 
 export interface Serve {
   readonly addresses: ServeAddresses;
@@ -158,12 +193,8 @@ async function startRoles(
   }
   const receives = roles.includes('collector') && !(await readsForeignSpans(config, store, log));
   const scorer = roles.includes('scorer') ? await startScorer(config, purgeAware, deps) : undefined;
-  started.push(...(scorer?.parts ?? []));
   api.waitFor(receives ? 'the receivers' : 'the API');
-  const receivers = receives ? await startReceivers(config, { ...store, purged }, deps) : undefined;
-  if (receivers !== undefined) {
-    started.push({ name: 'receivers', stage: 'work', stop: () => receivers.stop() });
-  }
+  const receivers = receives ? await startReceivers(config, purgeAware, deps) : undefined;
   const checks = [
     ...storeChecks(store, connection, metrics),
     { name: 'tombstones', check: () => purged.check() },
@@ -177,7 +208,10 @@ async function startRoles(
     ? await openTenantStores(config, readStatus, { opened, ...purgeAware, ...scorer?.forApi, started, log })
     : undefined;
   const listening = await api.open({ checks, findStore, signIns: createSignIns(store) });
-  const addresses = buildAddresses(config, { connection, receivers, listening, hasApi });
+  const probes = formatUrl(listening, config.api.tls);
+  const { url, username, password, database } = connection.options;
+  const clickhouse = { url, username, password, database };
+  const addresses = { ...otlp, api: hasApi ? probes : null, probes, clickhouse };
   rejectAborted(deps.signal);
   limitYoungGeneration(roles);
   started.push(logStarted(config.store.dataDir, addresses, { log, isOwner: engine !== undefined }));
@@ -226,7 +260,7 @@ async function startScorer(
   config: Config,
   { store, purged }: PurgeAwareStore,
   { started, log, metrics, api }: ServeDependencies,
-): Promise<{ parts: StartedPart[]; forApi: ScorerParts; status: () => ScorerStatus }> {
+): Promise<{ forApi: ScorerParts; status: () => ScorerStatus }> {
   api.waitFor('the scorers');
   const kit = await loadScorerKit(config, { log });
   started.push({ name: 'own scorers', stage: 'work', stop: () => kit.guests.stop() });
@@ -245,7 +279,7 @@ async function startScorer(
   const deps = { duties, log, metrics };
   started.push({ name: 'duties', stage: 'store', stop: async () => duties.stop() });
   // Before scoring begins: an exporter that is new to this store gets every score from here on.
-  started.push(...(await startExports(config, store, deps)));
+  started.push(...(await startExports(config.exporters, EXPORTERS, store, deps)));
   const { rules } = kit;
   const monotonicMs = () => performance.now();
   const ownership = createScorerOwnership(store.members, rules, { member: randomUUID(), monotonicMs });
@@ -259,13 +293,10 @@ async function startScorer(
     catchUp,
   });
   started.push({ name: 'sessions', stage: 'work', stop: () => sessions.stop() });
-  const { budget, judgeStock, judgeHealth, unpriced } = scoring;
-  metrics.observe(() => scorerReadings({ loop, judgeStock, unpriced }));
-  metrics.observe(() => judgeReadings(scoring));
-  const watch = createBudgetWatch(config, store);
-  metrics.observe(() => budgetReadings(watch));
+  const { budget, judgeHealth, unpriced } = scoring;
+  metrics.observe(() => scorerReadings(loop.status(), scoring));
   metrics.observe(() => kit.guests.readings());
-  const parts: StartedPart[] = [
+  started.push(
     { name: 'judge log', stage: 'exporters', stop: async () => judgeHealth.stop() },
     { name: 'budgets', stage: 'exporters', stop: () => budget.giveBack() },
     { name: 'scorer', stage: 'work', stop: () => stopScoring(loop, scoring) },
@@ -273,15 +304,35 @@ async function startScorer(
     startAggregates(store, deps),
     startPostedJoins(store, deps),
     startLabelAgreement(store, { ...deps, findPassLine: createPassLineFinder(config, rules) }),
-    startMonitors(groups, { store, ...deps }),
-    startBudgetAlerts(config.alerts, { store, watch, budget, duties, log }),
-    ...(await startAlerts(config, store, deps)),
-  ];
+    startMonitors(groups, { ...store.monitors, alerts: loggedAlerts(store.monitors.alerts, log) }, deps),
+    startBudgets(config, store, budget, deps),
+    ...(await startAlerts(config, CHANNELS, store, deps)),
+  );
   const status = (): ScorerStatus => ({
     scoring: { ...loop.status(), unpriced: unpriced.count },
     judges: judgeHealth.states(),
   });
-  return { parts, forApi: { kit, reads: createProcessReads(scoring, kit) }, status };
+  return { forApi: { kit, reads: createProcessReads(scoring, kit) }, status };
+}
+
+/** Starts the metrics and the alerts of budgets. */
+function startBudgets(
+  config: Config,
+  store: Store,
+  budget: Scoring['budget'],
+  deps: { duties: Duties; metrics: Metrics; log: Log },
+): StartedPart {
+  const watch = createBudgetWatch(config, store);
+  deps.metrics.observe(() => budgetReadings(watch));
+  return startBudgetAlerts(
+    config.alerts.budgetPercents,
+    {
+      alerts: loggedAlerts(store.alerts, deps.log),
+      readCaps: () => watch.read(),
+      listSpent: (nowMs) => budget.listSpent(nowMs),
+    },
+    deps,
+  );
 }
 
 /** Returns what a process that scores adds to the reads of the API. */
@@ -304,7 +355,13 @@ function startJobs(
 ): StartedPart {
   const { jobs, duties, spans, repairs } = store;
   const kinds = [
-    configureRescoreKind(config, { kit, scoring, repairs }),
+    rescoreKind({
+      scoring,
+      repairs,
+      rules: kit.rules,
+      sessions: sessionSettings(config),
+      hide: loadPurgeKey(config.store).hide,
+    }),
     configureBackfillKind({ config, kit }, scoring, true),
     configurePurgeKind(config, store),
   ];
@@ -342,4 +399,59 @@ function logStarted(
   }
   writeServeFile(dataDir, { pid: process.pid, ...addresses });
   return { name: 'address file', stage: 'address', stop: async () => removeServeFile(dataDir, process.pid) };
+}
+
+/** The receivers of one process. */
+interface Receivers {
+  /** Addresses of the receivers that listen, by name. */
+  readonly addresses: ReadonlyMap<string, ListenAddress>;
+  readonly checks: readonly ReadinessCheck[];
+}
+
+/** Configures the receivers that a configuration has options for. Throws a `ConfigError` for a file that cannot be used. */
+export async function configureReceivers(
+  config: Pick<Config, 'receivers'>,
+  kinds: readonly ReceiverDefinition[],
+  log: Log,
+): Promise<Map<string, StartReceiver>> {
+  const starts = await Promise.all(
+    listReceivers(config, kinds).map(
+      async ({ section, options }) => [section.name, await section.configure(options, log)] as const,
+    ),
+  );
+  return new Map(starts);
+}
+
+/** Starts every receiver that a configuration asks for. Throws `ConfigError` when an address cannot be used. */
+async function startReceivers(
+  config: Config,
+  { store, purged }: PurgeAwareStore,
+  { started, log, metrics }: ServeDependencies,
+): Promise<Receivers> {
+  const [
+    { startCollector },
+    { bearerTokens },
+    { ingestOptions },
+    { collectorReadings, metricListener },
+    { collectorChecks },
+  ] = await Promise.all([
+    import('../collector/collector.ts'),
+    import('../collector/receivers/bearer-tokens.ts'),
+    import('../collector/configured-ingest.ts'),
+    import('../collector/collector-metrics.ts'),
+    import('../collector/collector-checks.ts'),
+  ]);
+  const collector = await startCollector({
+    sink: store.sink,
+    deadLetters: store.deadLetters,
+    purged,
+    ...ingestOptions(config),
+    receivers: await configureReceivers(config, RECEIVERS, log),
+    authenticate: bearerTokens(config.auth.tokens),
+    listener: metricListener(metrics),
+    log,
+  });
+  started.push({ name: 'receivers', stage: 'work', stop: () => collector.stop() });
+  metrics.observe(() => collectorReadings(collector));
+  return { addresses: collector.addresses, checks: collectorChecks(collector) };
 }

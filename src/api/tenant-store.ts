@@ -1,8 +1,8 @@
-import { countCoverage, countDecided, type CoverageRequest } from '../app/aggregates/count-coverage.ts';
-import type { Config } from '../app/config/index.ts';
-import { loadPurgeKey } from '../app/jobs/purges.ts';
-import { configuredMonitors, createStandings, keyedRules } from '../app/monitors/configured-monitors.ts';
-import { createPassLineFinder } from '../app/scoring/scorer-scales.ts';
+import { countCoverage, countDecided, type CoverageRequest } from '../aggregates/count-coverage.ts';
+import type { Config } from '../configuration.ts';
+import { loadPurgeKey } from '../purge/configured-purge.ts';
+import { configuredMonitors, createStandings, keyedRules } from '../monitors/live/configured-monitors.ts';
+import { createPassLineFinder } from '../scoring/setup/scorer-names.ts';
 import type { DeployMarker } from '../domain/deploy-marker.ts';
 import { NotFoundError } from '../domain/errors.ts';
 import { ALL_TENANTS } from '../monitors/mute.ts';

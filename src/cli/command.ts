@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { LoadedConfig } from '../app/config/index.ts';
+import type { LoadedConfig } from '../configuration.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { App } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';

@@ -1,13 +1,17 @@
-import type { Config } from '../app/config/index.ts';
+import type { Config } from '../configuration.ts';
 import type { ReadingOptions, TraceReading } from '../domain/trace/agent-run.ts';
 import type { TraceData } from '../domain/trace/span.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Output } from './show/output.ts';
-import { connectStore, type StoreConnection, type StoreUser } from '../app/store/connect-store.ts';
+import {
+  connectStore,
+  type StoreConnection,
+  type StoreUser,
+  openConnectedStore,
+} from '../store/connection/connect-store.ts';
 import type { Store } from '../store/contracts/store.ts';
-import { leaveOutPurged } from '../app/jobs/purges.ts';
+import { leaveOutPurged } from '../purge/configured-purge.ts';
 import type { WatchedTraces } from '../purge/purged-traces.ts';
-import { openConnectedStore } from '../app/store/open-store.ts';
 
 /** Store and configuration of a command. */
 export interface App {

@@ -1,6 +1,6 @@
 import type { LocalApi } from '../api/local-api.ts';
 import type { TenantStoreParts } from '../api/tenant-store.ts';
-import type { Config } from '../app/config/index.ts';
+import type { Config } from '../configuration.ts';
 import type { CommandContext } from './command.ts';
 import type { AuditedWrite } from '../api/writes/audit.ts';
 
@@ -21,7 +21,7 @@ export async function openApi(
 
 /** Loads the scorers of a configuration. Throws a `ConfigError` for scorers that cannot be used. */
 export async function loadKit(context: CommandContext, config?: Config) {
-  const { loadScorerKit } = await import('../app/scoring/scorer-kit.ts');
+  const { loadScorerKit } = await import('../scoring/setup/scorer-kit.ts');
   return loadScorerKit(config ?? (await context.loadConfig()).config, context);
 }
 
@@ -37,8 +37,8 @@ export async function openScoring(
 ) {
   const { config = (await context.loadConfig()).config } = known;
   const kit = known.kit ?? (await loadKit(context, config));
-  const { createConfiguredScoring } = await import('../app/scoring/configured-scoring.ts');
-  const { hasLiveScorer } = await import('../app/scoring/live-scorers.ts');
+  const { createConfiguredScoring } = await import('../scoring/setup/configured-scoring.ts');
+  const { hasLiveScorer } = await import('../aggregates/refresh-aggregates.ts');
   const { store, purged, readTrace } = await context.openApp();
   const { log } = context;
   const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, signal, purged });
@@ -62,7 +62,7 @@ export async function auditCommand(
   { tenant = '', ...write }: AuditedWrite & { readonly tenant?: string | undefined },
 ): Promise<void> {
   const { createWriteRecorder } = await import('../api/writes/audit.ts');
-  const { loadPurgeKey } = await import('../app/jobs/purges.ts');
+  const { loadPurgeKey } = await import('../purge/configured-purge.ts');
   const { config, store } = await context.openApp();
   const record = createWriteRecorder(store.audit, loadPurgeKey(config.store));
   await record({ name: `spanscore ${command}`, tenant }, write);

@@ -33,7 +33,7 @@ import { collectNames } from './arguments.ts';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
 import { collectConditions } from './input/backfill-options.ts';
 import { collectBars } from './input/score-bars.ts';
-import { packageVersion } from '../app/package-version.ts';
+import { packageVersion } from '../process/package.ts';
 
 /** All commands, in the order of `--help`. */
 export const COMMANDS: readonly RegisterCommand[] = [

@@ -1,12 +1,12 @@
 import { Command, CommanderError } from 'commander';
-import { loadConfig, type LoadedConfig, reportedIssues } from '../app/config/index.ts';
+import { loadConfig, type LoadedConfig, reportedIssues } from '../configuration.ts';
 import { AppError, readErrorMessage, RequestError, InvalidInputError } from '../domain/errors.ts';
 import { createLog } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
 import { safeJson } from './show/clean-text.ts';
 import type { Action, BindOptions, CommandContext, ConfigOptions, GlobalOptions } from './command.ts';
 import { openApp, type App } from './context.ts';
-import type { StoreUser } from '../app/store/connect-store.ts';
+import type { StoreUser } from '../store/connection/connect-store.ts';
 import { EXIT, chooseExitCode, type ExitCode } from './exit-codes.ts';
 import { createOutput, type Output, type TextSink } from './show/output.ts';
 import { PREBUILT_SCORERS } from '../components.ts';
@@ -188,7 +188,7 @@ async function load(
   const loaded = await loadConfig({
     path: file,
     check: async (config) =>
-      checksParts ? (await import('../app/part-issues.ts')).partIssues(config, { loadsModules }) : [],
+      checksParts ? (await import('./checks/part-issues.ts')).partIssues(config, { loadsModules }) : [],
     cwd,
     flags: {
       ...globals.set,

@@ -12,7 +12,7 @@ import {
 import { mean, sampleVariance } from './linear-fit.ts';
 import type { SampledCell } from './planned-work.ts';
 import { canRender, type RenderedRun } from './render-calls.ts';
-import { STEP_NAMES } from '../evals/scorer.ts';
+import { STEP_NAMES } from '../scorers/evals/scorer.ts';
 import type { PlannedCall } from '../judge/judge-scope.ts';
 import type { PreparedScorer } from '../scoring/select/rule.ts';
 

@@ -1,5 +1,5 @@
 import { AppError } from '../domain/errors.ts';
-import type { ScorerRunInput, ScorerRunOptions, ScorerRunResult } from '../evals/scorer.ts';
+import type { ScorerRunInput, ScorerRunOptions, ScorerRunResult } from '../scorers/evals/scorer.ts';
 import { withJudgeScope, type PlannedCall } from '../judge/judge-scope.ts';
 import { readReasonCode, toFailure } from '../scoring/attempt/attempt-failure.ts';
 import type { PreparedRule, PreparedScorer } from '../scoring/select/rule.ts';

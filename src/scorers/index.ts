@@ -1,2 +1,2 @@
 export * from './prebuilt/index.ts';
-export * from './utils/index.ts';
+export * from './shared/utils.ts';

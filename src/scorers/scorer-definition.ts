@@ -1,28 +1,14 @@
 import { ConfigError } from '../domain/errors.ts';
-import { findScoreLabel } from '../evals/score-label.ts';
-import type { NamedScore, Scorer, ScorerMetadata } from '../evals/scorer.ts';
-import { findOptionFault, type OptionRule } from './prebuilt/shared/checked-options.ts';
+import { findScoreLabel, type NamedScore, type Scorer, type ScorerMetadata } from './evals/scorer.ts';
+import { findOptionFault, type OptionRule } from './shared/options.ts';
 
-/** Judge and options of a scorer's entry. */
-interface ScorerSpec {
-  /** `provider/model`; '' where no judge is configured. */
-  readonly judge: string;
-  readonly options: Readonly<Record<string, unknown>>;
-}
-
-/** An option that a configuration can give. */
-interface DefinedOption extends OptionRule {
-  /** Meaning and default, for the documentation. */
-  readonly means: string;
-  /** Present where a rule cannot do without the option: what it is to hold. */
-  readonly needed?: string;
-}
+type Options = Readonly<Record<string, unknown>>;
 
 /** Direction, range and labels of one score row, for a scorer that writes several rows. */
 export type RowFacts = Pick<ScorerMetadata, 'higherIsBetter' | 'range' | 'labels'>;
 
-/** A scorer as its own folder defines it. Its code is loaded by `create`. */
-export interface ScorerParts {
+/** A scorer that rules can name without an entry of their own. */
+export interface ScorerDefinition {
   /** Name in rules. */
   readonly name: string;
   readonly needsJudge: boolean;
@@ -34,29 +20,55 @@ export interface ScorerParts {
   readonly readsPast?: boolean;
   /** Completes "Measures …" in the documentation. */
   readonly measures: string;
-  readonly options: Readonly<Record<string, DefinedOption>>;
-  /** Finds a fault of options that are sound one by one. */
-  findFault?(options: ScorerSpec['options']): string | undefined;
-  create(spec: ScorerSpec): Promise<Scorer>;
-}
-
-/** A scorer that rules can name without an entry of their own. */
-export interface ScorerDefinition extends ScorerParts {
+  /** Options that a configuration can give, each with its meaning and default for the documentation. */
+  readonly options: Readonly<Record<string, OptionRule & { readonly means: string }>>;
+  /** Options that a rule cannot do without: what each is to hold. */
+  readonly needs: Readonly<Record<string, string>>;
   /** The first fault of the options in words, found without the scorer's code; undefined for sound ones. */
-  findOptionFault(options: ScorerSpec['options']): string | undefined;
+  findOptionFault(options: Options): string | undefined;
+  /** Creates the scorer. `judge` is `provider/model`; '' where no judge is configured. */
+  create(spec: { readonly judge: string; readonly options: Options }): Promise<Scorer>;
 }
 
-/** Adds what all definitions share: the check of the options, and the refusal of a scorer that lacks one. */
+type Defaulted = 'needsJudge' | 'options' | 'needs';
+
+/** The parts of a definition that are the scorer's own. */
+interface ScorerParts
+  extends
+    Omit<ScorerDefinition, 'findOptionFault' | 'create' | Defaulted>,
+    Partial<Pick<ScorerDefinition, Defaulted>> {
+  /** Finds a fault of options that are sound one by one. */
+  findFault?(options: Options): string | undefined;
+  /** Loads the code of the scorer and creates it. */
+  create(config: { readonly model: string; readonly options: Options }): Promise<Scorer>;
+}
+
+/** Adds what all definitions share: defaults, the check of the options, and the refusal of a scorer that lacks one. */
 export function defineScorer(parts: ScorerParts): ScorerDefinition {
+  const { name, options: rules = {}, needs = {}, rowFacts } = parts;
+  const findMissing = (options: Options): string | undefined => {
+    const missing = Object.keys(needs).find((option) => options[option] === undefined);
+    return missing === undefined ? undefined : `${name} needs options.${missing}: ${needs[missing]}`;
+  };
   return {
+    needsJudge: false,
+    ...(rowFacts === undefined ? {} : { rows: Object.keys(rowFacts) }),
     ...parts,
-    findOptionFault: (options) => findMissing(parts, options) ?? findWrong(parts, options),
-    create: async (spec) => {
-      const missing = findMissing(parts, spec.options);
+    options: rules,
+    needs,
+    findOptionFault(options) {
+      const wrong = findOptionFault(options, rules);
+      return (
+        findMissing(options) ??
+        (wrong === undefined ? parts.findFault?.(options) : `options.${wrong.option} ${wrong.fault}`)
+      );
+    },
+    async create({ judge, options }) {
+      const missing = findMissing(options);
       if (missing !== undefined) {
         throw new ConfigError(missing);
       }
-      return parts.create(spec);
+      return parts.create({ model: judge, options });
     },
   };
 }
@@ -70,18 +82,4 @@ export function buildRowScore<Rows extends Readonly<Record<string, RowFacts>>>(
   const { higherIsBetter, range, labels } = rows[name] as RowFacts;
   const label = findScoreLabel(score, labels) ?? '';
   return { name, score, label, higherIsBetter: higherIsBetter ?? true, ...(range === null ? {} : { range }) };
-}
-
-function findMissing({ name, options }: ScorerParts, given: ScorerSpec['options']): string | undefined {
-  for (const [option, { needed }] of Object.entries(options)) {
-    if (needed !== undefined && given[option] === undefined) {
-      return `${name} needs options.${option}: ${needed}`;
-    }
-  }
-  return undefined;
-}
-
-function findWrong(parts: ScorerParts, given: ScorerSpec['options']): string | undefined {
-  const found = findOptionFault(given, parts.options);
-  return found === undefined ? parts.findFault?.(given) : `options.${found.option} ${found.fault}`;
 }

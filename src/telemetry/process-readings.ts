@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { Reading, ReadingSource } from './metrics.ts';
+import { readFile, statfs } from 'node:fs/promises';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 const NS_PER_S = 1e9;
 const US_PER_S = 1e6;
@@ -37,4 +37,13 @@ export async function residentBytes(pid: number): Promise<number | undefined> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
   return kilobytes === undefined ? undefined : Number(kilobytes) * BYTES_PER_KB;
+}
+
+/** Returns the metrics of the disk with a data directory. Free is what this user may write: some systems reserve a part for root. */
+export async function diskReadings(dataDir: string): Promise<Reading[]> {
+  const { bavail, blocks, bsize } = await statfs(dataDir);
+  return [
+    { name: 'spanscore.disk.free', value: bavail * bsize },
+    { name: 'spanscore.disk.limit', value: blocks * bsize },
+  ];
 }

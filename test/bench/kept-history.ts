@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createDecisionAggregates } from '../../src/app/aggregates/count-coverage.ts';
-import { refreshAggregates } from '../../src/app/aggregates/refresh-aggregates.ts';
+import { createDecisionAggregates } from '../../src/aggregates/count-coverage.ts';
+import { refreshAggregates } from '../../src/aggregates/refresh-aggregates.ts';
 import { DAY_MS } from '../../src/domain/durations.ts';
 import type { Store } from '../../src/store/contracts/store.ts';
 import { startEmbeddedEngine } from '../../src/store/embedded/engine.ts';

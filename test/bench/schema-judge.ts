@@ -1,4 +1,4 @@
-import type { ScorerRunInput } from '../../src/evals/index.ts';
+import type { ScorerRunInput } from '../../src/scorers/evals/index.ts';
 import { computeFenceCode } from '../../src/judge/fence-code.ts';
 import { withJudgeScope } from '../../src/judge/judge-scope.ts';
 import { JUDGED_CASES } from '../support/builders/judged-cases.ts';

@@ -14,7 +14,7 @@ import { benchJudged } from './scorers/scorers-judged.ts';
 const DEFAULT_BUDGET_MS = 1500;
 
 const ours = {
-  evals: await import('../../src/evals/index.ts'),
+  evals: await import('../../src/scorers/evals/index.ts'),
   prebuilt: await import('../../src/scorers/prebuilt/index.ts'),
 } as unknown as ScorerLibrary;
 const sides = { ours, peer: await loadPeer() };

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { buildMonitorGroups } from '../../src/app/monitors/monitor-groups.ts';
+import { buildMonitorGroups } from '../../src/monitors/live/configured-monitors.ts';
 import { monitorTestFileSchema } from '../../src/config/schema/monitor-tests.ts';
 import { monitorFileSchema } from '../../src/config/schema/monitors.ts';
 import { runMonitorTest } from '../../src/cli/commands/alerts.ts';

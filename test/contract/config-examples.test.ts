@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../src/components.ts';
-import { loadConfig } from '../../src/app/config/index.ts';
+import { loadConfig } from '../../src/configuration.ts';
 import { readBlocks } from '../support/documents/quickstarts.ts';
 
 const root = new URL('../../', import.meta.url);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../src/components.ts';
-import { configJsonSchema, loadConfig } from '../../src/app/config/index.ts';
+import { configJsonSchema, loadConfig } from '../../src/configuration.ts';
 import { CONFIGURATION_PAGE } from '../../tools/docs/write-configuration-page.ts';
 import { folderWith } from '../support/builders/config-files.ts';
 import { schemaKeys } from '../../tools/docs/config-keys.ts';

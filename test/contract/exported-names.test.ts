@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
-import * as checks from '../../src/scorers/checks/index.ts';
-import * as evals from '../../src/evals/index.ts';
+import * as checks from '../../src/scorers/prebuilt/checks.ts';
+import * as evals from '../../src/scorers/evals/index.ts';
 import * as legacy from '../../src/scorers/legacy/index.ts';
 import * as prebuilt from '../../src/scorers/prebuilt/index.ts';
 import * as scorers from '../../src/scorers/index.ts';
-import * as utils from '../../src/scorers/utils/index.ts';
-import * as vitestHelpers from '../../src/evals/vitest.ts';
+import * as utils from '../../src/scorers/shared/utils.ts';
+import * as vitestHelpers from '../../src/scorers/evals/vitest.ts';
 
 /** Names that moved code imports, by entry point. */
 const NAMES: [string, object, string][] = [

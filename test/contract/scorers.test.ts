@@ -2,8 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../src/components.ts';
 import { defaultRule } from '../../src/config/default-rule.ts';
 import { AppError } from '../../src/domain/errors.ts';
-import type { NamedScore, ScorerMetadata, ScorerRunInput, ScorerRunResult } from '../../src/evals/index.ts';
-import { createAgentTestRun, createTestMessage } from '../../src/scorers/utils/index.ts';
+import type {
+  NamedScore,
+  ScorerMetadata,
+  ScorerRunInput,
+  ScorerRunResult,
+} from '../../src/scorers/evals/index.ts';
+import { createAgentTestRun, createTestMessage } from '../../src/scorers/shared/utils.ts';
 import { requestsOf } from '../bench/schema-judge.ts';
 import type { JudgeRequest } from '../bench/schema-judge.ts';
 import { readFencedPrompt } from '../support/builders/fenced-prompt.ts';
@@ -198,9 +203,7 @@ describe.each(PREBUILT_SCORERS)('the scorer $name of rules', (definition) => {
 
   it('refuses to be made without an option that it needs', async () => {
     const given = documentedOptions(readPage());
-    for (const [option, { needed }] of Object.entries(options).filter(
-      ([, rule]) => rule.needed !== undefined,
-    )) {
+    for (const [option, needed] of Object.entries(definition.needs)) {
       const missing = { ...given, [option]: undefined };
       const message = `${name} needs options.${option}: ${needed}`;
       expect(definition.findOptionFault(missing)).toBe(message);

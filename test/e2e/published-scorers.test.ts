@@ -1,8 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { runEvals } from '../../src/evals/index.ts';
-import type { Scorer } from '../../src/evals/index.ts';
-import { checks as ownChecks } from '../../src/scorers/checks/index.ts';
-import { createTestMessage } from '../../src/scorers/utils/index.ts';
+import { runEvals, type Scorer } from '../../src/scorers/evals/index.ts';
+import { checks as ownChecks } from '../../src/scorers/prebuilt/checks.ts';
+import { createTestMessage } from '../../src/scorers/shared/utils.ts';
 import { scoreTraces } from '../../src/scoring/score-traces.ts';
 import { createCountingJudge } from '../bench/scorers/counting-judge.ts';
 import { isPeerInstalled, loadPeer, MISSING_PEER } from '../bench/peer-packages.ts';

@@ -1,4 +1,4 @@
-import type { Scorer } from '../../src/evals/index.ts';
+import type { Scorer } from '../../src/scorers/evals/index.ts';
 import * as prebuilt from '../../src/scorers/prebuilt/index.ts';
 import type { Comparison } from './comparison.ts';
 import { expectedRun, observeRun } from './observed-run.ts';

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { createScorer, filterRun } from '../../src/evals/index.ts';
-import type { Scorer, ScorerRunInput } from '../../src/evals/index.ts';
+import { createScorer, filterRun, type Scorer, type ScorerRunInput } from '../../src/scorers/evals/index.ts';
 import { scriptedModel } from '../support/fakes/scripted-model.ts';
 import type { ScriptedModel, ScriptedModelReply } from '../support/fakes/scripted-model.ts';
 import type { Comparison } from './comparison.ts';

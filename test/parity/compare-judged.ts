@@ -1,4 +1,4 @@
-import type { Scorer, ScorerRunInput, ScorerRunResult } from '../../src/evals/index.ts';
+import type { Scorer, ScorerRunInput, ScorerRunResult } from '../../src/scorers/evals/index.ts';
 import { scriptedModel } from '../support/fakes/scripted-model.ts';
 import type {
   ScriptedModel,

@@ -1,6 +1,6 @@
-import * as evals from '../../src/evals/index.ts';
-import type { EvalAgent, EvalWorkflow, RunEvalsConfig, Scorer } from '../../src/evals/index.ts';
-import { createTestMessage } from '../../src/scorers/utils/index.ts';
+import * as evals from '../../src/scorers/evals/index.ts';
+import type { EvalAgent, EvalWorkflow, RunEvalsConfig, Scorer } from '../../src/scorers/evals/index.ts';
+import { createTestMessage } from '../../src/scorers/shared/utils.ts';
 import { makeEvalFns } from '../fixtures/parity/fns.mjs';
 import type { Comparison } from './comparison.ts';
 import { record, revive } from './recorded-cases.ts';

@@ -1,6 +1,13 @@
 import { AppError } from '../../src/domain/errors.ts';
-import { createScorer, extractTrajectoryFromTrace, scoreTrace } from '../../src/evals/index.ts';
-import type { Scorer, ScorerRunInput, ScorerType, TraceSpan } from '../../src/evals/index.ts';
+import {
+  createScorer,
+  extractTrajectoryFromTrace,
+  scoreTrace,
+  type Scorer,
+  type ScorerRunInput,
+  type ScorerType,
+  type TraceSpan,
+} from '../../src/scorers/evals/index.ts';
 import type { Comparison } from './comparison.ts';
 import { record, revive } from './recorded-cases.ts';
 import type { RecordedCase } from './recorded-cases.ts';

@@ -1,5 +1,5 @@
-import * as evals from '../../src/evals/index.ts';
-import * as utils from '../../src/scorers/utils/index.ts';
+import * as evals from '../../src/scorers/evals/index.ts';
+import * as utils from '../../src/scorers/shared/utils.ts';
 import type { Comparison } from './comparison.ts';
 import { record, revive } from './recorded-cases.ts';
 import type { RecordedCase } from './recorded-cases.ts';

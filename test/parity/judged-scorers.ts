@@ -1,4 +1,4 @@
-import type { Scorer } from '../../src/evals/index.ts';
+import type { Scorer } from '../../src/scorers/evals/index.ts';
 import * as prebuilt from '../../src/scorers/prebuilt/index.ts';
 import type { ScriptedModel } from '../support/fakes/scripted-model.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AppError } from '../../src/domain/errors.ts';
-import { ScorerRunError } from '../../src/evals/index.ts';
+import { ScorerRunError } from '../../src/scorers/evals/index.ts';
 import { compareReplies, runRecorded } from './compare-judged.ts';
 import { DECISIONS } from './deviations.ts';
 import { recordedCases } from './recorded-cases.ts';

@@ -1,5 +1,10 @@
-import { ScorerError, ScorerRunError } from '../../src/evals/index.ts';
-import type { Scorer, ScorerRunInput, ScorerRunResult } from '../../src/evals/index.ts';
+import {
+  ScorerError,
+  ScorerRunError,
+  type Scorer,
+  type ScorerRunInput,
+  type ScorerRunResult,
+} from '../../src/scorers/evals/index.ts';
 import { record } from './recorded-cases.ts';
 
 const STEPS = ['preprocess', 'analyze', 'generateScore', 'generateReason'] as const;

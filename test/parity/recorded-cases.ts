@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import * as evals from '../../src/evals/index.ts';
-import * as utils from '../../src/scorers/utils/index.ts';
+import * as evals from '../../src/scorers/evals/index.ts';
+import * as utils from '../../src/scorers/shared/utils.ts';
 import { decode, encode } from '../fixtures/parity/codec.mjs';
 import { makeFns } from '../fixtures/parity/fns.mjs';
 

@@ -1,4 +1,4 @@
-import { configJsonSchema } from '../../src/app/config/index.ts';
+import { configJsonSchema } from '../../src/configuration.ts';
 import { type JsonSchemaNode } from '../../src/config/json-schema.ts';
 import { schemaKeys, type SchemaKey } from './config-keys.ts';
 import { CONFIGURATION_EXAMPLES } from './configuration-examples.ts';

@@ -17,8 +17,8 @@ import type {
   ScoreScale,
 } from '../../store/contracts/aggregates/aggregate-reads.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { Config } from '../../app/config/index.ts';
-import { openCurrentReads, type CurrentReads } from '../../app/aggregates/refresh-aggregates.ts';
+import type { Config } from '../../configuration.ts';
+import { openCurrentReads, type CurrentReads } from '../../aggregates/refresh-aggregates.ts';
 import { compareScores, type ComparedSide, type ScoresRequest } from './compare.ts';
 import type { SeriesFacets } from '../../domain/series-facets.ts';
 import { computeSeriesKey } from '../../monitors/series-key.ts';

@@ -4,11 +4,16 @@ import { findRowScorer } from '../../domain/score-rows.ts';
 import { type PreparedRule, type PreparedScorer, computeRuleVersion } from '../../scoring/select/rule.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { RuleVersion } from '../../store/contracts/stores.ts';
-import { countCoverage } from '../../app/aggregates/count-coverage.ts';
-import { createBudgetWatch } from '../../app/budgets/budget-watch.ts';
-import type { Config } from '../../app/config/index.ts';
-import { findScorerEntry, listConfiguredScorers } from '../../app/scoring/scorer-names.ts';
-import { declareScale, findBound, readScale } from '../../app/scoring/scorer-scales.ts';
+import { countCoverage } from '../../aggregates/count-coverage.ts';
+import { createBudgetWatch } from '../../scoring/budget/budget-watch.ts';
+import type { Config } from '../../configuration.ts';
+import {
+  findScorerEntry,
+  listConfiguredScorers,
+  declareScale,
+  findBound,
+  readScale,
+} from '../../scoring/setup/scorer-names.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 
 /** State of a judge in this process. */

@@ -18,8 +18,7 @@ import type { Span, TraceData } from '../../domain/trace/span.ts';
 import { createPieceCache } from '../../scoring/read/piece-cache.ts';
 import { readSlices } from '../../scoring/read/read-slices.ts';
 import { findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
-import { JOINER } from '../../app/scoring/joined-traces.ts';
-import { createTurnReader } from '../../app/read-in-turns.ts';
+import { JOINER, createTurnReader } from '../../scoring/setup/read-traces.ts';
 
 /** Finds the reasons why rules have no decision on a trace. */
 export type ExplainTrace = (key: TraceKey) => Promise<readonly ComputedDecision[]>;

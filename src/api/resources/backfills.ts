@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { MINUTE_MS } from '../../domain/durations.ts';
 import type { JobOrder, Job } from '../../store/contracts/jobs.ts';
-import type { AskedBackfill } from '../../app/jobs/backfills.ts';
+import type { AskedBackfill } from '../../backfill/configured-backfill.ts';
 import {
   describeRoute,
   type ApiEnv,

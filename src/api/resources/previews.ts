@@ -8,7 +8,7 @@ import { Reading, createTextCutter } from '../json/reading.ts';
 import { NoQuery } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeBody, describeJson, tenantStore } from '../router.ts';
 import type { Score } from '../../domain/score.ts';
-import type { previewConfigured } from '../../app/preview/preview-configured.ts';
+import type { previewConfigured } from '../../preview/preview-configured.ts';
 
 /** Most traces that one preview judges. */
 export const MOST_SAMPLED = 50;

@@ -9,7 +9,7 @@ import { ALL_TENANTS, EVERYTHING, type Mute } from '../../monitors/mute.ts';
 import { type Detection, isPinnable } from '../../monitors/rule.ts';
 import { computeSeriesId } from '../../monitors/series-key.ts';
 import type { AlertStore, MonitorView } from '../../store/contracts/monitors.ts';
-import type { KeyedRule } from '../../app/monitors/configured-monitors.ts';
+import type { KeyedRule } from '../../monitors/live/configured-monitors.ts';
 
 /**
  * Accepts the change of an incident as normal: its series starts a new reference at the change, and the incident ends with

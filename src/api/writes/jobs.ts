@@ -5,14 +5,18 @@ import { findOpenPurge, preparePurge } from '../../purge/start-purge.ts';
 import type { Job, JobOrder, JobStore } from '../../store/contracts/jobs.ts';
 import type { PurgeKind, PurgeSubject } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { Config } from '../../app/config/index.ts';
-import { loadPurgeKey, requireSharedKey } from '../../app/jobs/purges.ts';
+import type { Config } from '../../configuration.ts';
+import { loadPurgeKey, requireSharedKey } from '../../purge/configured-purge.ts';
 import { narrowTenant } from '../reads/traces.ts';
 import { BACKFILL } from '../../backfill/backfill-job.ts';
 import { followJob, openJob } from '../../jobs/follow-job.ts';
 import type { ListPage } from '../../store/contracts/lists.ts';
-import { findBackfill, orderBackfill } from '../../app/jobs/backfill-jobs.ts';
-import { dryRunConfigured, planBackfill, type AskedBackfill } from '../../app/jobs/backfills.ts';
+import {
+  findBackfill,
+  orderBackfill,
+  planBackfill,
+  type AskedBackfill,
+} from '../../backfill/configured-backfill.ts';
 import type { ScoringOnDemand } from './scoring.ts';
 
 /** Thing to purge. */
@@ -138,6 +142,7 @@ export function createBackfillWrites(
     /** Says what it would do and cost, and stores nothing. */
     async dryRun(asked: AskedBackfill) {
       const { kit, scoring, spec } = await plan(asked);
+      const { dryRunConfigured } = await import('./backfill-dry-run.ts');
       const signal = onDemand.until ?? AbortSignal.timeout(LISTING_LIMIT_MS);
       return dryRunConfigured(
         { config, kit, scoring, judgeUse, isBesideLive: onDemand.isBesideLive },

@@ -20,10 +20,9 @@ import { readQueue, type QueueRequest } from '../../labels/read-queue.ts';
 import { listTargets, MAX_MODEL_CALLS } from '../../scoring/select/targets.ts';
 import type { LabelTarget } from '../../store/contracts/labels/label-store.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { Config } from '../../app/config/index.ts';
+import type { Config } from '../../configuration.ts';
 import { readRowNames } from '../reads/configuration.ts';
-import { readJoinedTraces } from '../../app/scoring/joined-traces.ts';
-import { createTurnReader } from '../../app/read-in-turns.ts';
+import { readJoinedTraces, createTurnReader } from '../../scoring/setup/read-traces.ts';
 
 /** Judgement of a reviewer on a target. */
 export interface GivenLabel extends Pick<

@@ -8,22 +8,21 @@ import type { FindPassLine } from '../../labels/read-agreement.ts';
 import { isUnjoined, joinPostedScore, joinPostedScores } from '../../scoring/record/posted-scores.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import type { Config } from '../../app/config/index.ts';
-import { configureCatchUp } from '../../app/scoring/configured-scoring.ts';
+import type { Config } from '../../configuration.ts';
+import { configureCatchUp } from '../../scoring/setup/configured-scoring.ts';
 import {
   createPassLineFinder,
   createScaleReader,
   fillScale,
   type ReadScales,
-} from '../../app/scoring/scorer-scales.ts';
+} from '../../scoring/setup/scorer-names.ts';
 import type { LabelStore } from '../../store/contracts/labels/label-store.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import { MAX_SESSION_TURNS } from '../../scoring/sessions/read-session.ts';
 import { joinSessionKey, type SessionKey } from '../../store/contracts/sessions.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import { DAY_MS } from '../../domain/durations.ts';
-import { type DutyDeps, startRepeatedDuty } from '../../app/repeat-duty.ts';
-import type { StartedPart } from '../../app/stop-parts.ts';
+import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../../process/parts.ts';
 
 /** Returns the path of a field of a posted score in the request. */
 export type PathOf = (index: number, field: string) => string;

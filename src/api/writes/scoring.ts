@@ -2,20 +2,19 @@ import type { WatchedTraces } from '../../purge/purged-traces.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Config } from '../../app/config/index.ts';
-import { createConfiguredScoring } from '../../app/scoring/configured-scoring.ts';
-import { createTurnReader } from '../../app/read-in-turns.ts';
-import { loadScorerKit, type ScorerKit } from '../../app/scoring/scorer-kit.ts';
+import type { Config } from '../../configuration.ts';
+import { createConfiguredScoring } from '../../scoring/setup/configured-scoring.ts';
+import { createTurnReader } from '../../scoring/setup/read-traces.ts';
+import { loadScorerKit, type ScorerKit, listRulesNow } from '../../scoring/setup/scorer-kit.ts';
 import type { Caller } from '../access/request-access.ts';
 import { ConfigError, InvalidInputError, NotFoundError } from '../../domain/errors.ts';
-import { listRulesNow, scoreTracesNow } from '../../app/scoring/score-now.ts';
-import { describeUnknownScorer, listConfiguredScorers } from '../../app/scoring/scorer-names.ts';
-import { prepareWrittenRule, previewConfigured } from '../../app/preview/preview-configured.ts';
-import { findRule } from '../../app/scoring/rule-names.ts';
+import { describeUnknownScorer, listConfiguredScorers, findRule } from '../../scoring/setup/scorer-names.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
 import type { Score } from '../../domain/score.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
+import { scoreTraces } from '../../scoring/score-traces.ts';
+import { apiMode } from '../../scoring/scoring-mode.ts';
 
 export interface ScoringOnDemandDeps {
   readonly config: Config;
@@ -115,7 +114,7 @@ export async function scoreNow(
   try {
     const { kit, scoring } = await onDemand.load();
     const rules = await listRulesNow(kit, scorers, false);
-    const outcomes = await scoreTracesNow({ ...scoring, signal }, keys, rules, { write });
+    const outcomes = await scoreTraces({ ...scoring, signal }, keys, apiMode(rules, { write }));
     const broken = outcomes.find(({ error }) => error !== null);
     if (broken?.error) {
       throw broken.error;
@@ -157,6 +156,7 @@ export async function previewRule(
   const { until } = onDemand;
   const listing = until ?? AbortSignal.timeout(LISTING_LIMIT_MS);
   const judging = until ?? AbortSignal.timeout(JUDGING_LIMIT_MS);
+  const { prepareWrittenRule, previewConfigured } = await import('../../preview/preview-configured.ts');
   try {
     const { kit, scoring } = await onDemand.load();
     const rule =

@@ -16,7 +16,7 @@ import {
   type KeyedRule,
   keyedRules,
   createStandings,
-} from '../../app/monitors/configured-monitors.ts';
+} from '../../monitors/live/configured-monitors.ts';
 import { type SeriesFacets, splitTexts } from '../../domain/series-facets.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import type { Finding } from '../../monitors/detector.ts';

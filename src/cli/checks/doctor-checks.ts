@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import { parseEndpoint, type Config, type LoadedConfig } from '../../app/config/index.ts';
+import { parseEndpoint, type Config, type LoadedConfig } from '../../configuration.ts';
 import { readEnvironment } from '../../config/environment.ts';
 import { listEndpoints } from '../../config/addresses/listen-endpoints.ts';
 import { type ExporterSection, readOptions, type ReceiverSection } from '../../config/schema/components.ts';
@@ -7,8 +7,7 @@ import { readServeFile } from '../../config/serve-file.ts';
 import { ConfigError, readErrorMessage, NotFoundError } from '../../domain/errors.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { redactText } from '../../telemetry/redact-fields.ts';
-import { connectStore } from '../../app/store/connect-store.ts';
-import { openConnectedStore, readSchemaStatus } from '../../app/store/open-store.ts';
+import { connectStore, openConnectedStore, readSchemaStatus } from '../../store/connection/connect-store.ts';
 import { refuseNode } from '../node-version.ts';
 import type { AheadRows, Store, UnknownWord } from '../../store/contracts/store.ts';
 import { judgesInUse } from '../../config/checks/judge-checks.ts';
@@ -303,7 +302,7 @@ export async function probeJudges(config: Config): Promise<CheckResult[]> {
 
 async function probe(name: string, config: Config): Promise<CheckResult> {
   const { askForObject } = await import('../../judge/judge.ts');
-  const { createConfiguredJudges } = await import('../../app/scoring/configured-judges.ts');
+  const { createConfiguredJudges } = await import('../../scoring/setup/scorer-kit.ts');
   const { withJudgeScope } = await import('../../judge/judge-scope.ts');
   const check = `judge ${name}`;
   const settings = { maxRetries: 0, timeoutMs: LIMIT_MS, redaction: false };

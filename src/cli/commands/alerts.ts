@@ -1,7 +1,7 @@
 import { formatCount } from '../../domain/plural.ts';
 import { isoTime } from '../../api/json/rows.ts';
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
-import { buildMonitorGroups } from '../../app/monitors/monitor-groups.ts';
+import { buildMonitorGroups } from '../../monitors/live/configured-monitors.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 import {
   loadMonitorFiles,
@@ -16,8 +16,12 @@ import { type Detection, type MonitorGroup, type MonitorRule, buildSplits } from
 import type { Transition, Phase } from '../../monitors/series.ts';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
-import { backtestScores, type ScoreOfSeries, type DayMean } from '../../app/backtest/backtest-scores.ts';
-import { storedScores } from '../../app/backtest/stored-scores.ts';
+import {
+  backtestScores,
+  type ScoreOfSeries,
+  type DayMean,
+  storedScores,
+} from '../../monitors/live/backtest-scores.ts';
 import { parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';

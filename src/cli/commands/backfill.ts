@@ -11,7 +11,7 @@ import {
   type WrittenConditions,
 } from '../input/backfill-options.ts';
 import { backfillJson } from '../../api/json/rows.ts';
-import { hasLiveScorer } from '../../app/scoring/live-scorers.ts';
+import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
 import { readBackfillReport, SKIPPED } from '../../backfill/backfill-report.ts';
 import { readBackfillSpec } from '../../backfill/backfill-spec.ts';
 import type { JobOrder, Job } from '../../store/contracts/jobs.ts';
@@ -20,7 +20,7 @@ import { openApi, loadKit, NEVER, openScoring } from '../open-api.ts';
 import { table } from '../show/output.ts';
 import { showBackfill, showCounts, showEstimate, showMoney } from '../show/show-backfill.ts';
 import { formatAll } from '../../domain/plural.ts';
-import type { BackfillDryRun } from '../../app/jobs/backfills.ts';
+import type { BackfillDryRun } from '../../api/writes/backfill-dry-run.ts';
 import { requireLiveScorer, requireTaker, finishJob, runAttached } from '../jobs/run-job.ts';
 import { RequestError } from '../../domain/errors.ts';
 import { requireRules, requireScorers } from '../input/names.ts';
@@ -206,7 +206,7 @@ async function startBackfill(context: CommandContext, options: BackfillOptions):
     judgeShare,
     rescore,
   };
-  const { planBackfill } = await import('../../app/jobs/backfills.ts');
+  const { planBackfill } = await import('../../backfill/configured-backfill.ts');
   const { readAsked } = await import('../../api/resources/backfills.ts');
   const kit = await loadKit(context);
   // Faults are told by the names of options, and before a store is opened.
@@ -248,7 +248,7 @@ async function printDryRun({ out, signal }: CommandContext, dryRun: BackfillDryR
 /** Follows a backfill to its end, and runs it here unless another process has it. */
 async function attachBackfill(context: CommandContext, id: string): Promise<ExitCode> {
   const { config, kit, scoring, store, isBesideLive } = await openScoring(context, {}, NEVER);
-  const { configureBackfillKind } = await import('../../app/jobs/backfills.ts');
+  const { configureBackfillKind } = await import('../../backfill/configured-backfill.ts');
   const kind = configureBackfillKind({ config, kit }, scoring, isBesideLive);
   const attached = {
     store,

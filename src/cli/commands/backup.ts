@@ -21,7 +21,7 @@ export const registerBackup: RegisterCommand = (program, bind) => {
 async function backup(context: CommandContext, options: BackupOptions): Promise<ExitCode> {
   const { out, log, signal } = context;
   const { config } = await context.loadConfig();
-  const { makeBackup } = await import('../../app/backup/make-backup.ts');
+  const { makeBackup } = await import('../../backup/backup.ts');
   const manifest = await makeBackup(config, {
     ...options,
     log,

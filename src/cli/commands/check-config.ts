@@ -1,4 +1,4 @@
-import { configuredMonitors } from '../../app/monitors/configured-monitors.ts';
+import { configuredMonitors } from '../../monitors/live/configured-monitors.ts';
 import { type ReportedIssue, reportedIssues } from '../../config/index.ts';
 import { ConfigError } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
@@ -31,7 +31,7 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
     await context.out.document({ ok: false, issues: issuesIn(loaded) }, () => loaded.message);
     return EXIT.config;
   }
-  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
+  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
   await loadScorerKit(loaded.config, context);
   const rules = loaded.config.rules.map((rule) => ({ name: rule.name, scorers: rule.scorers }));
   const monitors = (await configuredMonitors(loaded.config)).flatMap(({ rules: members }) =>

@@ -1,8 +1,7 @@
-import { listComponents } from '../../app/list-components.ts';
-import { COMPONENTS, PREBUILT_SCORERS } from '../../components.ts';
+import { listComponents, COMPONENTS, PREBUILT_SCORERS } from '../../components.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { packageVersion } from '../../app/package-version.ts';
+import { packageVersion } from '../../process/package.ts';
 
 export const registerComponents: RegisterCommand = (program, bind) => {
   program

@@ -1,6 +1,5 @@
 import { stringify } from 'yaml';
-import { parseConfig, type LoadedConfig } from '../../app/config/index.ts';
-import { shownValue, withoutSecrets } from '../../app/shown-config.ts';
+import { parseConfig, type LoadedConfig, shownValue, withoutSecrets } from '../../configuration.ts';
 import { listLeaves, showPath } from '../../config/key-path.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';

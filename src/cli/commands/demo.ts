@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openServedStore } from '../../app/store/open-store.ts';
+import { openServedStore } from '../../store/connection/connect-store.ts';
 import { decisionJson, scoreJson } from '../../api/json/rows.ts';
-import type { ConfigInput } from '../../app/config/index.ts';
+import type { ConfigInput } from '../../configuration.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { AppError } from '../../domain/errors.ts';

@@ -46,7 +46,7 @@ async function explain(context: CommandContext, traceId: string | undefined, opt
 
 async function explainSessions(context: CommandContext, sessionId: string) {
   const { config } = await context.loadConfig();
-  const { sessionSettings } = await import('../../app/scoring/configured-scoring.ts');
+  const { sessionSettings } = await import('../../scoring/setup/configured-scoring.ts');
   const { explainSession } = await import('../../scoring/sessions/explain-session.ts');
   const { rules } = await loadKit(context);
   const { store } = await context.openApp();
@@ -84,7 +84,7 @@ async function explainOneTrace(context: CommandContext, traceId: string) {
   const { explainTrace } = await import('../../scoring/explain.ts');
   const { kit, store, scoring, readTrace } = await openScoring(context);
   const found = await store.spans.findTrace(traceId);
-  const { readJoinedTraces } = await import('../../app/scoring/joined-traces.ts');
+  const { readJoinedTraces } = await import('../../scoring/setup/read-traces.ts');
   const keys = found.length > 0 ? found : [{ tenant: '', traceId }];
   let lines = 0;
   for (const key of keys) {

@@ -115,7 +115,7 @@ async function importFile(context: CommandContext, file: string, options: Import
   const { importLabels } = await import('../../api/writes/labels.ts');
   const { createWriteRecorder } = await import('../../api/writes/audit.ts');
   const { createPostDeps } = await import('../../api/writes/posted-scores.ts');
-  const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
+  const { loadPurgeKey } = await import('../../purge/configured-purge.ts');
   const named = lines.map((each) =>
     'fault' in each || each.label.reviewer !== undefined || options.reviewer !== undefined
       ? each

@@ -1,8 +1,13 @@
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import { createDecisionAggregates } from '../../app/aggregates/count-coverage.ts';
-import { logRefusals, rebuildAggregates } from '../../app/aggregates/refresh-aggregates.ts';
-import { connectStore, type StoreConnection } from '../../app/store/connect-store.ts';
-import { migrateStore, openConnectedStore, readSchemaStatus } from '../../app/store/open-store.ts';
+import { createDecisionAggregates } from '../../aggregates/count-coverage.ts';
+import { logRefusals, rebuildAggregates } from '../../aggregates/refresh-aggregates.ts';
+import {
+  connectStore,
+  type StoreConnection,
+  migrateStore,
+  openConnectedStore,
+  readSchemaStatus,
+} from '../../store/connection/connect-store.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { SchemaStatus } from '../../store/contracts/schema-status.ts';

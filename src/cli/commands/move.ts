@@ -33,7 +33,7 @@ async function move(context: CommandContext, options: MoveCommandOptions): Promi
   const { config } = await context.loadConfig();
   const { passwordFile } = options;
   const password = passwordFile === undefined ? undefined : await readPasswordFile(cwd, passwordFile);
-  const { moveStore, parseTarget } = await import('../../app/move/move-to-server.ts');
+  const { moveStore, parseTarget } = await import('../../backup/move-to-server.ts');
   const report = await moveStore(config, {
     to: parseTarget(options.to, password),
     database: options.database ?? config.store.database,

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { isDashboardBuilt } from '../../app/dashboard-folder.ts';
+import { isDashboardBuilt } from '../../process/package.ts';
 import { readEnvironment } from '../../config/environment.ts';
 import { readServeFile } from '../../config/serve-file.ts';
 import { StoreUnavailableError } from '../../domain/errors.ts';

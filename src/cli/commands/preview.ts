@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { resolve } from 'node:path';
-import { loadRuleFile, type Config } from '../../app/config/index.ts';
+import { loadRuleFile, type Config } from '../../configuration.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { MOST_SAMPLED, type previewJson } from '../../api/resources/previews.ts';
 import { limitUpTo, parseSpan, writeSpan } from '../arguments.ts';

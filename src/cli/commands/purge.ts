@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import type { Config } from '../../app/config/index.ts';
+import type { Config } from '../../configuration.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 import { untilAborted } from '../../domain/waits.ts';
@@ -58,7 +58,7 @@ async function purge(context: CommandContext, options: PurgeOptions): Promise<Ex
     throw new RequestError('a purge with --json does not ask: add --yes');
   }
   const { config } = await context.loadConfig();
-  const { requireSharedKey } = await import('../../app/jobs/purges.ts');
+  const { requireSharedKey } = await import('../../purge/configured-purge.ts');
   requireSharedKey(config.store);
   const { store } = await context.openApp();
   const id = await begin(context, { config, store, subject, options });
@@ -93,7 +93,7 @@ interface PurgeRequest {
 async function begin(context: CommandContext, request: PurgeRequest): Promise<string | undefined> {
   const { out, signal, stdin } = context;
   const { config, store, subject, options } = request;
-  const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
+  const { loadPurgeKey } = await import('../../purge/configured-purge.ts');
   const { describeMentions, findOpenPurge, preparePurge } = await import('../../purge/start-purge.ts');
   const key = loadPurgeKey(config.store);
   const begun = await findOpenPurge(store.jobs, key, subject, options.olderThan !== undefined);
@@ -150,7 +150,7 @@ async function finish(
   { config, store, id }: Pick<PurgeRequest, 'config' | 'store'> & { readonly id: string },
 ): Promise<ExitCode> {
   const { out } = context;
-  const { configurePurgeKind } = await import('../../app/jobs/purges.ts');
+  const { configurePurgeKind } = await import('../../purge/configured-purge.ts');
   const kinds = [configurePurgeKind(config, store)];
   const job = await runAttached(context, { store, id, kinds, show });
   if (job.status !== 'done') {

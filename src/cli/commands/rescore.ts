@@ -51,11 +51,12 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   }
   const { config } = await context.loadConfig();
   requireScorers(scorer === undefined ? [] : [scorer], config);
-  const { configureRescoreKind } = await import('../../app/jobs/rescores.ts');
-  const { RESCORE } = await import('../../rescore/rescore-job.ts');
+
+  const { RESCORE, rescoreKind } = await import('../../rescore/rescore-job.ts');
+  const { sessionSettings } = await import('../../scoring/setup/configured-scoring.ts');
   const { buildRescoreSpec } = await import('../../rescore/rescore-spec.ts');
   const { openJob } = await import('../../jobs/follow-job.ts');
-  const { loadPurgeKey } = await import('../../app/jobs/purges.ts');
+  const { loadPurgeKey } = await import('../../purge/configured-purge.ts');
   const kit = await loadKit(context);
   const { rules } = kit;
   if (!rules.some(({ scorers }) => scorer === undefined || scorers.some(({ name }) => name === scorer))) {
@@ -78,7 +79,8 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
     context.out.talk(`a running serve does it; to do it here: ${commandLine(options)}`);
     return EXIT.done;
   }
-  const kind = configureRescoreKind(config, { kit, scoring, repairs: store.repairs });
+  const { repairs } = store;
+  const kind = rescoreKind({ scoring, repairs, rules, sessions: sessionSettings(config), hide });
   return finish(
     context,
     options,

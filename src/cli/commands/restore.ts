@@ -24,7 +24,7 @@ export const registerRestore: RegisterCommand = (program, bind) => {
 async function restore(context: CommandContext, { from }: RestoreOptions): Promise<ExitCode> {
   const { out, log, signal } = context;
   const { config } = await context.loadConfig();
-  const { restoreBackup } = await import('../../app/backup/restore-backup.ts');
+  const { restoreBackup } = await import('../../backup/backup.ts');
   const { manifest, reopened, purged } = await restoreBackup(config, {
     from,
     log,

@@ -1,6 +1,6 @@
 import type { AuditSubject } from '../../api/writes/audit.ts';
 import { decisionJson, scoreJson } from '../../api/json/rows.ts';
-import { readingTerms } from '../../app/store/connect-store.ts';
+import { readingTerms } from '../../store/connection/connect-store.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { RequestError, type AppError } from '../../domain/errors.ts';
 import type { PreparedRule } from '../../scoring/select/rule.ts';
@@ -74,11 +74,10 @@ async function score(
   const { config } = await context.loadConfig();
   requireScorers(options.scorer ?? [], config);
   const bars = createBarCheck(options.failUnder ?? new Map(), config);
-  const { loadScorerKit } = await import('../../app/scoring/scorer-kit.ts');
+  const { listRulesNow, loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
   const kit = await loadScorerKit(config, context);
-  const { listRulesNow } = await import('../../app/scoring/score-now.ts');
   const rules = await listRulesNow(kit, options.scorer, session !== undefined);
-  const { createConfiguredScoring } = await import('../../app/scoring/configured-scoring.ts');
+  const { createConfiguredScoring } = await import('../../scoring/setup/configured-scoring.ts');
   const shared = { config, kit, log: context.log, signal: context.signal };
   const write = options.write === true;
   const ids = inputs.filter((input) => isStoredTrace(input, context.cwd));
@@ -106,12 +105,10 @@ async function score(
       '--write works on stored traces only: send the file to spanscore serve, then score its trace id',
     );
   }
-  const { openTraceSpool } = await import('../../app/trace-files/trace-spool.ts');
+  const { createSpoolStores, openTraceSpool, scoreSpool } = await import('../trace-files.ts');
   const spool = openTraceSpool(readingTerms(config));
   try {
     await readTraceFiles(inputs, context, (parts) => spool.add(parts));
-    const { createSpoolStores } = await import('../../app/trace-files/spool-stores.ts');
-    const { scoreSpool } = await import('../../app/trace-files/score-spool.ts');
     const { readTrace } = await import('../../conventions/index.ts');
     const stores = createSpoolStores(spool, Date.now());
     const scoring = createConfiguredScoring({ ...shared, stores, readTrace });
@@ -132,9 +129,10 @@ async function scoreStoredTraces(
   ids: readonly string[],
   { rules, write }: Terms,
 ): Promise<TraceOutcome[]> {
-  const { scoreTracesNow } = await import('../../app/scoring/score-now.ts');
+  const { scoreTraces } = await import('../../scoring/score-traces.ts');
+  const { apiMode } = await import('../../scoring/scoring-mode.ts');
   const keys = await Promise.all(ids.map((id) => findStoredTrace(context, id)));
-  return scoreTracesNow(scoring, keys.flat(), rules, { write });
+  return scoreTraces(scoring, keys.flat(), apiMode(rules, { write }));
 }
 
 async function scoreStoredSession(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { readStoreStatus, type ServeStatus, type StoreStatus } from '../../app/serve-status.ts';
-import type { Config } from '../../app/config/index.ts';
+import { readStoreStatus, type ServeStatus, type StoreStatus } from '../../api/serve-status.ts';
+import type { Config } from '../../configuration.ts';
 import { readServeFile, type ServeFile } from '../../config/serve-file.ts';
 import { readErrorMessage, StoreUnavailableError } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';

@@ -1,8 +1,11 @@
 import { RequestError } from '../../domain/errors.ts';
-import type { Config } from '../../app/config/index.ts';
-import { describeUnknownRule } from '../../app/scoring/rule-names.ts';
+import type { Config } from '../../configuration.ts';
+import {
+  describeUnknownRule,
+  describeUnknownScorer,
+  listConfiguredScorers,
+} from '../../scoring/setup/scorer-names.ts';
 import { readRowNames } from '../../api/reads/configuration.ts';
-import { describeUnknownScorer, listConfiguredScorers } from '../../app/scoring/scorer-names.ts';
 import type { Store } from '../../store/contracts/store.ts';
 
 /** Throws a `RequestError` for rules that the configuration does not have. The error suggests the nearest name. */

@@ -1,8 +1,8 @@
 import { RequestError } from '../../domain/errors.ts';
 import { InvalidArgumentError } from 'commander';
 import { PREBUILT_SCORERS } from '../../components.ts';
-import type { Config } from '../../app/config/index.ts';
-import { describeUnknownScorer, listConfiguredScorers } from '../../app/scoring/scorer-names.ts';
+import type { Config } from '../../configuration.ts';
+import { describeUnknownScorer, listConfiguredScorers } from '../../scoring/setup/scorer-names.ts';
 import { directScore } from '../../domain/agreement/directed-score.ts';
 import { isBelow } from '../../domain/limits.ts';
 import { formatCount } from '../../domain/plural.ts';

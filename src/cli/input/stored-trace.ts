@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { readingTerms } from '../../app/store/connect-store.ts';
+import { readingTerms } from '../../store/connection/connect-store.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
@@ -30,7 +30,7 @@ export async function findStoredTrace(context: CommandContext, traceId: string):
 /** Reads the spans and logs of a stored trace and of the other traces of its run; one entry for each tenant. */
 export async function readStoredTrace(context: CommandContext, traceId: string): Promise<TraceData[]> {
   const app = await context.openApp();
-  const { readJoinedTraces } = await import('../../app/scoring/joined-traces.ts');
+  const { readJoinedTraces } = await import('../../scoring/setup/read-traces.ts');
   return readJoinedTraces(app.store.spans, await findStoredTrace(context, traceId));
 }
 
@@ -54,7 +54,7 @@ export async function readInputs(context: CommandContext, inputs: readonly strin
 const MAX_INPUT_BYTES = 256 * MIB;
 
 async function readTracesOfFiles(context: CommandContext, files: readonly string[]): Promise<TraceData[]> {
-  const { openTraceSpool } = await import('../../app/trace-files/trace-spool.ts');
+  const { openTraceSpool } = await import('../trace-files.ts');
   const { config } = await context.loadConfig();
   const spool = openTraceSpool(readingTerms(config));
   try {

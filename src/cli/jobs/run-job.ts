@@ -6,7 +6,7 @@ import type { Job, JobStore } from '../../store/contracts/jobs.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { hasLiveScorer } from '../../app/scoring/live-scorers.ts';
+import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
 import type { DutyStore } from '../../store/contracts/duties.ts';
 
 /** Interval in which the runner of a command looks at its job, milliseconds. */

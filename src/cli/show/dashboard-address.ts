@@ -1,4 +1,4 @@
-import { isDashboardBuilt } from '../../app/dashboard-folder.ts';
+import { isDashboardBuilt } from '../../process/package.ts';
 
 /** Command that builds the dashboard in a checkout. */
 const BUILD = 'npm run build:dashboard';

@@ -1,5 +1,5 @@
 import { isoTime, type JobJson } from '../../api/json/rows.ts';
-import type { ScorerStatus, ServeStatus } from '../../app/serve-status.ts';
+import type { ScorerStatus, ServeStatus } from '../../api/serve-status.ts';
 import type { ServeFile } from '../../config/serve-file.ts';
 import { showBytes } from '../../domain/byte-sizes.ts';
 import { showUsd } from '../../domain/money/usd.ts';

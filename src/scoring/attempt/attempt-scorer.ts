@@ -1,4 +1,9 @@
-import type { ScorerRunInput, ScorerRunResult, NamedScore } from '../../evals/scorer.ts';
+import {
+  findScoreLabel,
+  type NamedScore,
+  type ScorerRunInput,
+  type ScorerRunResult,
+} from '../../scorers/evals/scorer.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
 import { withJudgeScope, type JudgeScope } from '../../judge/judge-scope.ts';
 import { createRedactor, type RedactionOptions, type Redactor } from '../../judge/redaction/redaction.ts';
@@ -8,7 +13,6 @@ import type { PreparedScorer, BoundScorer } from '../select/rule.ts';
 import { sumCost, type AttemptResult, type ScorerAttempt, type ScoreValue } from './attempt-result.ts';
 import { untilAborted } from '../../domain/waits.ts';
 import { describeOutside, type Verdict } from '../../domain/score.ts';
-import { findScoreLabel } from '../../evals/score-label.ts';
 
 /** Most verdicts that are stored of one score. */
 const MAX_VERDICTS = 500;

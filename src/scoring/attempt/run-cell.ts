@@ -18,7 +18,7 @@ import { computeRunCost } from '../select/run-totals.ts';
 import { unpricedBudget } from '../../domain/money/model-prices.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import type { JudgeScope } from '../../judge/judge-scope.ts';
-import type { ScorerRunInput } from '../../evals/scorer.ts';
+import type { ScorerRunInput } from '../../scorers/evals/scorer.ts';
 import type { ScoringTarget } from '../select/targets.ts';
 
 /** Faults of a judge that the next try may not have, but that must not be tried for ever: each try may cost money. */

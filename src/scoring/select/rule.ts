@@ -2,10 +2,10 @@ import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import type { BudgetCaps } from '../../domain/money/budget.ts';
 import { ConfigError } from '../../domain/errors.ts';
 import { hashValue, computeFingerprint } from '../../domain/identity.ts';
-import type { Scorer } from '../../evals/scorer.ts';
+import type { Scorer } from '../../scorers/evals/scorer.ts';
 import type { RunStock } from '../attempt/run-stock.ts';
 import type { SamplePlan } from './sample-trace.ts';
-import { canonicalOptions } from '../../evals/canonical-options.ts';
+import { canonicalOptions } from '../../scorers/evals/create-scorer.ts';
 
 /** A scorer under the name that a rule uses for it. */
 export interface BoundScorer {

@@ -2,14 +2,13 @@ import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { loadConfig } from '../../../src/app/config/index.ts';
-import { createConfiguredJudges } from '../../../src/app/scoring/configured-judges.ts';
+import { loadConfig } from '../../../src/configuration.ts';
+import { createConfiguredJudges } from '../../../src/scoring/setup/scorer-kit.ts';
 import { InvalidInputError, readErrorMessage } from '../../../src/domain/errors.ts';
 import { head, row, sumUp } from '../bench-table.ts';
 import { benchTokens } from './count-tokens.ts';
 import { findMeasured, readItems } from './judge-items.ts';
-import { judgeItems, measureAccuracy } from './measure-judge.ts';
-import type { Accuracy, Judged } from './measure-judge.ts';
+import { judgeItems, measureAccuracy, type Accuracy, type Judged } from './measure-judge.ts';
 
 /** Items of this repository. */
 export const ITEMS = new URL('items.jsonl', import.meta.url);

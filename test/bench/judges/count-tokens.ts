@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { decodeTraces, readTrace } from '../../../src/conventions/index.ts';
-import type { ScorerRunInput } from '../../../src/evals/index.ts';
-import { readAnswer, readQuestion } from '../../../src/scorers/prebuilt/shared/read-answer.ts';
+import type { ScorerRunInput } from '../../../src/scorers/evals/index.ts';
+import { readAnswer, readQuestion } from '../../../src/scorers/shared/messages.ts';
 import { JUDGED_CASES } from '../../support/builders/judged-cases.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
 import { atMost, head, row, verdictOn } from '../bench-table.ts';

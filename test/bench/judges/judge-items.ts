@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { PREBUILT_SCORERS } from '../../../src/components.ts';
 import { InvalidInputError } from '../../../src/domain/errors.ts';
-import type { ScorerRunInput } from '../../../src/evals/index.ts';
+import type { ScorerRunInput } from '../../../src/scorers/evals/index.ts';
 import type { ScorerDefinition } from '../../../src/scorers/scorer-definition.ts';
 import {
   createAgentTestRun,
   createTestMessage,
   createToolInvocation,
-} from '../../../src/scorers/utils/index.ts';
+} from '../../../src/scorers/shared/utils.ts';
 
 /** Columns of an item: one JSON object a line. */
 const itemSchema = z.strictObject({

@@ -1,7 +1,7 @@
 import PQueue from 'p-queue';
 import { readErrorMessage } from '../../../src/domain/errors.ts';
-import { findScoreLabel } from '../../../src/evals/score-label.ts';
-import type { ScorerRunResult } from '../../../src/evals/index.ts';
+import { findScoreLabel } from '../../../src/scorers/evals/scorer.ts';
+import type { ScorerRunResult } from '../../../src/scorers/evals/index.ts';
 import type { JudgeCall } from '../../../src/judge/judge.ts';
 import type { JudgeRegistry } from '../../../src/judge/judge-registry.ts';
 import { withJudgeScope } from '../../../src/judge/judge-scope.ts';

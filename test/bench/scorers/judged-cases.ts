@@ -1,4 +1,4 @@
-import { answerUnits } from '../../../src/scorers/prebuilt/shared/evidence/answer-units.ts';
+import { answerUnits } from '../../../src/scorers/shared/sentences.ts';
 import type { CountingJudge } from './counting-judge.ts';
 import type { AnyScorer, ScorerLibrary } from '../peer-packages.ts';
 import { buildText } from './scorer-cases.ts';

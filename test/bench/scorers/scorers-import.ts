@@ -19,7 +19,7 @@ export async function benchImports(): Promise<void> {
   );
   const dist = buildDist();
   for (const [name, own, other] of [
-    ['spanscore/evals, @mastra/core/evals', `${dist}/src/evals/index.js`, PEER_ENTRIES.evals],
+    ['spanscore/evals, @mastra/core/evals', `${dist}/src/scorers/evals/index.js`, PEER_ENTRIES.evals],
     [
       'spanscore/scorers, @mastra/evals/scorers/prebuilt',
       `${dist}/src/scorers/index.js`,

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { refreshAggregates } from '../../../src/app/aggregates/refresh-aggregates.ts';
+import { refreshAggregates } from '../../../src/aggregates/refresh-aggregates.ts';
 import { startReadApi, type ReadApi } from '../../support/api/read-api.ts';
 import { buildDashboard } from '../../support/dashboard/build-dashboard.ts';
 import { hasChromium, startChromium } from '../../support/dashboard/chromium.ts';

@@ -1,4 +1,4 @@
-import type { BackfillDryRun } from '../../../src/app/jobs/backfills.ts';
+import type { BackfillDryRun } from '../../../src/api/writes/backfill-dry-run.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DashboardFiles } from '../../../src/api/dashboard/dashboard.ts';

@@ -3,14 +3,13 @@ import { join } from 'node:path';
 import { beforeAll, expect, it } from 'vitest';
 import { deadAlert } from '../../../src/outbound/alerts/dead-alert.ts';
 import { buildDeliveries } from '../../../src/outbound/alerts/plan-messages.ts';
-import { connectStore } from '../../../src/app/store/connect-store.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { connectStore, openConnectedStore } from '../../../src/store/connection/connect-store.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { anAlert } from '../../support/builders/an-alert.ts';
 import { emptyFolder, jsonLines, runCli } from '../../support/processes/cli.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
-import { openConnectedStore } from '../../../src/app/store/open-store.ts';
 
 const folder = emptyFolder();
 const event = anAlert();

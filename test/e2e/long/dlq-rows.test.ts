@@ -7,15 +7,14 @@ import { createCounter } from '../../../collector/counts.ts';
 import { createInsertHealth } from '../../../collector/insert-health.ts';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
-import { connectStore } from '../../../src/app/store/connect-store.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { connectStore, openConnectedStore } from '../../../src/store/connection/connect-store.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import { StoreRejectedError } from '../../../src/domain/errors.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { emptyFolder, jsonLines, runCli } from '../../support/processes/cli.ts';
 import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
 import { recordingSink } from '../../support/fakes/recording-sink.ts';
 import { newTraceId } from '../../support/store/store-rows.ts';
-import { openConnectedStore } from '../../../src/app/store/open-store.ts';
 
 const folder = emptyFolder();
 const traceId = newTraceId();

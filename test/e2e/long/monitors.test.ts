@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { configuredMonitors } from '../../../src/app/monitors/configured-monitors.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { configuredMonitors } from '../../../src/monitors/live/configured-monitors.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import type { MonitorGroup } from '../../../src/monitors/rule.ts';
 import { testEngine, type TestEngine } from '../../support/store/engine.ts';

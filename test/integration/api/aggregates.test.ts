@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ApiServer } from '../../../src/api/server.ts';
-import { refreshAggregates } from '../../../src/app/aggregates/refresh-aggregates.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { refreshAggregates } from '../../../src/aggregates/refresh-aggregates.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import { createTenantStores } from '../../../src/api/tenant-store.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import { anAlert, budgetAlert, resolvedEvent } from '../../support/builders/an-alert.ts';

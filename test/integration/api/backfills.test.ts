@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parseConfig } from '../../../src/app/config/index.ts';
-import { configureBackfillKind } from '../../../src/app/jobs/backfills.ts';
-import { createConfiguredScoring } from '../../../src/app/scoring/configured-scoring.ts';
-import { loadScorerKit } from '../../../src/app/scoring/scorer-kit.ts';
+import { parseConfig } from '../../../src/configuration.ts';
+import { configureBackfillKind } from '../../../src/backfill/configured-backfill.ts';
+import { createConfiguredScoring } from '../../../src/scoring/setup/configured-scoring.ts';
+import { loadScorerKit } from '../../../src/scoring/setup/scorer-kit.ts';
 import { readTrace } from '../../../src/conventions/index.ts';
 import { startJobRunner } from '../../../src/jobs/job-runner.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';

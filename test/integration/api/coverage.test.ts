@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ApiServer } from '../../../src/api/server.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import { createTenantStores } from '../../../src/api/tenant-store.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 import { buildDecision, testStore, type TestStore } from '../../support/store/store-rows.ts';

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ApiServer } from '../../../src/api/server.ts';
 import { createTenantStores } from '../../../src/api/tenant-store.ts';
-import { configuredMonitors } from '../../../src/app/monitors/configured-monitors.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { configuredMonitors } from '../../../src/monitors/live/configured-monitors.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import type { Scope } from '../../../src/config/access.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 import { testStore, type TestStore } from '../../support/store/store-rows.ts';

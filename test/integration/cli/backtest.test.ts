@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { createScoreSpool } from '../../../src/app/backtest/score-spool.ts';
+import { createScoreSpool } from '../../../src/monitors/live/backtest-scores.ts';
 import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { buildScore, storeFlags, testStore } from '../../support/store/store-rows.ts';

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { StoreConnection } from '../../../src/app/store/connect-store.ts';
+import type { StoreConnection } from '../../../src/store/connection/connect-store.ts';
 import { decodeTraces } from '../../../src/conventions/index.ts';
 import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
 import { runCommand } from '../../support/processes/run-command.ts';

@@ -4,7 +4,7 @@ import { stringify } from 'yaml';
 import { afterEach, expect, it } from 'vitest';
 import { probeJudges } from '../../../src/cli/checks/doctor-checks.ts';
 import { PREBUILT_SCORERS } from '../../../src/components.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import { emptyFolder } from '../../support/processes/cli.ts';
 import {
   judgeFaults,

@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { build } from 'vite';
-import { isDashboardBuilt } from '../../../src/app/dashboard-folder.ts';
+import { isDashboardBuilt } from '../../../src/process/package.ts';
 import { readServeFile, writeServeFile } from '../../../src/config/serve-file.ts';
 import { emptyFolder } from '../../support/processes/cli.ts';
 import { runCommand } from '../../support/processes/run-command.ts';

@@ -9,8 +9,8 @@ import {
 } from '../../../src/cli/demo/run-demo.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import { configureJudges } from '../../../src/judge/judge-registry.ts';
-import { createFaithfulnessScorer } from '../../../src/scorers/prebuilt/faithfulness/faithfulness-scorer.ts';
-import { createHallucinationScorer } from '../../../src/scorers/prebuilt/hallucination/hallucination-scorer.ts';
+import { createFaithfulnessScorer } from '../../../src/scorers/prebuilt/faithfulness.ts';
+import { createHallucinationScorer } from '../../../src/scorers/prebuilt/hallucination.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../support/fakes/http-receiver.ts';
 
 let receiver: HttpReceiver;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CHANNELS } from '../../../src/components.ts';
-import { type Config, configSchema } from '../../../src/app/config/index.ts';
+import { type Config, configSchema } from '../../../src/configuration.ts';
 import { readOptions } from '../../../src/config/schema/components.ts';
 import type { AlertChannel } from '../../../src/outbound/alerts/alert-channel.ts';
 import { startAlertDelivery } from '../../../src/outbound/alerts/alert-delivery.ts';

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { testLong } from '../../support/loops.ts';
 import { EXPORTERS } from '../../../src/components.ts';
-import { configSchema } from '../../../src/app/config/index.ts';
-import { createExporters } from '../../../src/app/start-exports.ts';
+import { configSchema } from '../../../src/configuration.ts';
+import { createExporters } from '../../../src/outbound/exporters/start-exports.ts';
 import type { ExporterDefinition } from '../../../src/outbound/exporters/exporter-definition.ts';
 import { createScoreExportLoop } from '../../../src/outbound/exporters/score-export-loop.ts';
 import type { ScoreExporter } from '../../../src/outbound/exporters/score-exporter.ts';

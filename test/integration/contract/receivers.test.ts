@@ -3,7 +3,7 @@ import { type Collector, startCollector } from '../../../collector/collector.ts'
 import { bearerTokens } from '../../../collector/receivers/bearer-tokens.ts';
 import type { ReceiverDefinition } from '../../../collector/receivers/receiver-definition.ts';
 import { RECEIVERS } from '../../../src/components.ts';
-import { configSchema, parseConfig } from '../../../src/app/config/index.ts';
+import { configSchema, parseConfig } from '../../../src/configuration.ts';
 import { listReceivers } from '../../../src/config/schema/components.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { SENDERS, type SendSpan } from '../../support/collector/receiver-senders.ts';

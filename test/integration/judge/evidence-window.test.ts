@@ -6,7 +6,7 @@ import {
   createHallucinationScorer,
   createPanelScorer,
 } from '../../../src/scorers/prebuilt/index.ts';
-import { createAgentTestRun, createTestMessage } from '../../../src/scorers/utils/index.ts';
+import { createAgentTestRun, createTestMessage } from '../../../src/scorers/shared/utils.ts';
 import { readFencedPrompt } from '../../support/builders/fenced-prompt.ts';
 import {
   judgeFaults,

@@ -4,7 +4,7 @@ import { decodeTraces, readTrace } from '../../../src/conventions/index.ts';
 import { runBackfill } from '../../support/scoring/backfill-runs.ts';
 import type { Decision } from '../../../src/domain/decision.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
-import { noToolErrors } from '../../../src/scorers/checks/tool-checks.ts';
+import { noToolErrors } from '../../../src/scorers/prebuilt/checks.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
 import { createScoring } from '../../../src/scoring/scoring.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { testLong } from '../../support/loops.ts';
-import type { ConfigInput } from '../../../src/app/config/index.ts';
+import type { ConfigInput } from '../../../src/configuration.ts';
 import { type Serve, startServe } from '../../../src/serve.ts';
 import type { SpendEntry } from '../../../src/store/contracts/stores.ts';
 import { createJudgeCallStore } from '../../../src/store/scores/judge-calls.ts';

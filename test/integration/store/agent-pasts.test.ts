@@ -2,10 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { chooseRange } from '../../../src/domain/behaviour/measures.ts';
 import { DAY_MS } from '../../../src/domain/durations.ts';
 import type { Score } from '../../../src/domain/score.ts';
-import {
-  createBehaviourScorer,
-  type BehaviourRunInput,
-} from '../../../src/scorers/prebuilt/behaviour/behaviour-scorer.ts';
+import { createBehaviourScorer, type BehaviourRunInput } from '../../../src/scorers/prebuilt/behaviour.ts';
 import { createAgentPasts } from '../../../src/scoring/attempt/agent-pasts.ts';
 import { joinAgentKey, type AgentKey } from '../../../src/store/contracts/agent-pasts.ts';
 import { openStore } from '../../../src/store/store.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openCurrentReads, refreshAggregates } from '../../../src/app/aggregates/refresh-aggregates.ts';
+import { openCurrentReads, refreshAggregates } from '../../../src/aggregates/refresh-aggregates.ts';
 import { readErrorMessage } from '../../../src/domain/errors.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import type { AggregateStore } from '../../../src/store/contracts/aggregates/aggregates.ts';

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { refreshAggregates } from '../../../src/app/aggregates/refresh-aggregates.ts';
-import type { Decision } from '../../../src/domain/decision.ts';
-import { WHOLE_RULE } from '../../../src/domain/decision.ts';
+import { refreshAggregates } from '../../../src/aggregates/refresh-aggregates.ts';
+import { type Decision, WHOLE_RULE } from '../../../src/domain/decision.ts';
 import type { AggregateStore } from '../../../src/store/contracts/aggregates/aggregates.ts';
 import type { CoverageRow } from '../../../src/store/contracts/aggregates/coverage.ts';
 import type { CoveredCell } from '../../../src/store/contracts/stores.ts';

@@ -1,14 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createScorer, runEvals } from '../../../src/evals/index.ts';
-import type { EvalAgent, EvalWorkflow } from '../../../src/evals/index.ts';
-import { expectEvals } from '../../../src/evals/vitest.ts';
+import {
+  createScorer,
+  runEvals,
+  type EvalAgent,
+  type EvalWorkflow,
+} from '../../../src/scorers/evals/index.ts';
+import { expectEvals } from '../../../src/scorers/evals/vitest.ts';
 import {
   checks,
   createKeywordCoverageScorer,
   createToolCallAccuracyScorerCode,
   createTrajectoryAccuracyScorerCode,
 } from '../../../src/scorers/prebuilt/index.ts';
-import { getAssistantMessageFromRunOutput } from '../../../src/scorers/utils/index.ts';
+import { getAssistantMessageFromRunOutput } from '../../../src/scorers/shared/utils.ts';
 import { replyText, startJudgeServer } from '../../support/fakes/judge-server.ts';
 import type { JudgeScript, JudgeServer } from '../../support/fakes/judge-server.ts';
 import { tellNotProved } from '../../support/not-proved.ts';

@@ -1,11 +1,11 @@
 import type { Caller } from '../../../src/api/access/request-access.ts';
 import type { TenantStore } from '../../../src/api/tenant-store.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import { createSignIns } from '../../../src/api/writes/audit.ts';
-import { leaveOutPurged } from '../../../src/app/jobs/purges.ts';
-import { openTenantStores } from '../../../src/app/start-serve-api.ts';
-import { createServeStatus } from '../../../src/app/serve-status.ts';
-import { stopParts, type StartedPart } from '../../../src/app/stop-parts.ts';
+import { leaveOutPurged } from '../../../src/purge/configured-purge.ts';
+import { openTenantStores } from '../../../src/api/serve-api.ts';
+import { createServeStatus } from '../../../src/api/serve-status.ts';
+import { stopParts, type StartedPart } from '../../../src/process/parts.ts';
 import type { Scope } from '../../../src/config/access.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';

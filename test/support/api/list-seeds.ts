@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { parseConfig, type ConfigInput } from '../../../src/app/config/index.ts';
-import { configuredMonitors, keyedRules } from '../../../src/app/monitors/configured-monitors.ts';
+import { parseConfig, type ConfigInput } from '../../../src/configuration.ts';
+import { configuredMonitors, keyedRules } from '../../../src/monitors/live/configured-monitors.ts';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import type { MonitorStatus } from '../../../src/monitors/monitor-status.ts';
 import type { JobRow } from '../../../src/store/contracts/jobs.ts';

@@ -1,7 +1,7 @@
-import { type ConfigInput, parseConfig } from '../../../src/app/config/index.ts';
+import { type ConfigInput, parseConfig } from '../../../src/configuration.ts';
 import type { DashboardFiles } from '../../../src/api/dashboard/dashboard.ts';
 import { createTenantStores, type ProcessReads } from '../../../src/api/tenant-store.ts';
-import { createServeStatus } from '../../../src/app/serve-status.ts';
+import { createServeStatus } from '../../../src/api/serve-status.ts';
 import type { AccessToken } from '../../../src/config/access.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 import { testStore, type TestStore } from '../store/store-rows.ts';

@@ -1,11 +1,11 @@
-import type { Scorer, ScorerRunInput } from '../../../src/evals/index.ts';
+import type { Scorer, ScorerRunInput } from '../../../src/scorers/evals/index.ts';
 import type { JudgeModel } from '../../../src/judge/judge.ts';
 import * as prebuilt from '../../../src/scorers/prebuilt/index.ts';
 import {
   createAgentTestRun,
   createTestMessage,
   createToolInvocation,
-} from '../../../src/scorers/utils/index.ts';
+} from '../../../src/scorers/shared/utils.ts';
 
 /** Input of a judged case's run. */
 export interface Material {

@@ -1,4 +1,4 @@
-import { type Config, loadConfig } from '../../../src/app/config/index.ts';
+import { type Config, loadConfig } from '../../../src/configuration.ts';
 import { folderWith } from '../builders/config-files.ts';
 import { CONFIGURATION_EXAMPLES } from '../../../tools/docs/configuration-examples.ts';
 

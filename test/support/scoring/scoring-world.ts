@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { AgentRun, TraceReading } from '../../../src/domain/trace/agent-run.ts';
 import type { AgentMessage } from '../../../src/domain/trace/messages.ts';
 import type { Span, TraceData } from '../../../src/domain/trace/span.ts';
-import type { Scorer, ScorerRunInput, ScorerRunResult } from '../../../src/evals/scorer.ts';
+import type { Scorer, ScorerRunInput, ScorerRunResult } from '../../../src/scorers/evals/scorer.ts';
 import {
   createScoring,
   type Scoring,

@@ -1,8 +1,11 @@
-import { connectStore, type StoreConnection } from '../../../src/app/store/connect-store.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import {
+  connectStore,
+  type StoreConnection,
+  openConnectedStore,
+} from '../../../src/store/connection/connect-store.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { post } from '../collector/otlp-post.ts';
-import { openConnectedStore } from '../../../src/app/store/open-store.ts';
 import { startTestCollector } from '../collector/test-collector.ts';
 
 /**

@@ -1,6 +1,5 @@
-import { connectStore } from '../../../src/app/store/connect-store.ts';
-import { openConnectedStore } from '../../../src/app/store/open-store.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { connectStore, openConnectedStore } from '../../../src/store/connection/connect-store.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { queryRows, type ClickHouseAddress } from './clickhouse-query.ts';

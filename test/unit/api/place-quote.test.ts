@@ -4,7 +4,7 @@ import {
   createAgentTestRun,
   createTestMessage,
   createToolInvocation,
-} from '../../../src/scorers/utils/index.ts';
+} from '../../../src/scorers/shared/utils.ts';
 
 const answer = 'We open at 9. Your seat is 4A.';
 const booking = createToolInvocation({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createScorer } from '../../../src/evals/create-scorer.ts';
+import { createScorer } from '../../../src/scorers/evals/create-scorer.ts';
 import { DECLARED_FACTOR } from '../../../src/estimate/estimate-cost.ts';
 import { createJudgeRegistry } from '../../../src/judge/judge-registry.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { initialConfig } from '../../../src/cli/commands/init.ts';
 import { PREBUILT_SCORERS } from '../../../src/components.ts';
-import { loadConfig } from '../../../src/app/config/index.ts';
+import { loadConfig } from '../../../src/configuration.ts';
 import { folderWith } from '../../support/builders/config-files.ts';
 
 /** Removes the comment sign before each key; prose begins with a capital letter. */

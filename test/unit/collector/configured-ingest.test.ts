@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { ingestOptions } from '../../../collector/configured-ingest.ts';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { listenOptions } from '../../../collector/receivers/listen-options.ts';
-import { type ConfigInput, parseConfig } from '../../../src/app/config/index.ts';
+import { type ConfigInput, parseConfig } from '../../../src/configuration.ts';
 
 const FILES = new URL('../../fixtures/tls/', import.meta.url);
 const tls = { cert: new URL('server.pem', FILES).pathname, key: new URL('server.key', FILES).pathname };

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { reportedIssues } from '../../../src/config/faults/config-issue.ts';
-import { loadConfig, parseConfig } from '../../../src/app/config/index.ts';
+import { loadConfig, parseConfig } from '../../../src/configuration.ts';
 import { folderWith, KNOWN_SCORERS } from '../../support/builders/config-files.ts';
 
 /** The faults of a configuration file, as `line:column path: message`. */

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { loadConfig } from '../../../src/app/config/index.ts';
+import { loadConfig } from '../../../src/configuration.ts';
 import { ConfigError } from '../../../src/domain/errors.ts';
 import { KNOWN_SCORERS } from '../../support/builders/config-files.ts';
 

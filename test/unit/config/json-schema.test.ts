@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { configJsonSchema } from '../../../src/app/config/index.ts';
+import { configJsonSchema } from '../../../src/configuration.ts';
 import {
   isSecretPath,
   jsonSchemaText,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { missingKeys, openJudges, uselessOptions } from '../../../src/config/checks/judge-checks.ts';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import { KNOWN_SCORERS } from '../../support/builders/config-files.ts';
 
 function warnings(

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadConfig, parseConfig } from '../../../src/app/config/index.ts';
+import { loadConfig, parseConfig } from '../../../src/configuration.ts';
 import { folderWith, KNOWN_SCORERS } from '../../support/builders/config-files.ts';
 
 const GOOD = new URL('../../fixtures/configs/good/full.yaml', import.meta.url).pathname;

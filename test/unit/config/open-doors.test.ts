@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadConfig, type ConfigInput, parseConfig } from '../../../src/app/config/index.ts';
+import { loadConfig, type ConfigInput, parseConfig } from '../../../src/configuration.ts';
 import { RECEIVERS } from '../../../src/components.ts';
 import { listOpenDoors } from '../../../src/config/load-config.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import { REDACTION_PATTERNS } from '../../../src/config/schema/judges.ts';
 import { DEFAULT_PATTERNS, readRedactionPattern } from '../../../src/judge/redaction/redaction-patterns.ts';
 

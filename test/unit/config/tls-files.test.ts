@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 import { readServerTls, readTlsFiles } from '../../../src/config/tls-files.ts';
 import { ConfigError } from '../../../src/domain/errors.ts';
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { parseConfig } from '../../../src/app/config/index.ts';
+import { parseConfig } from '../../../src/configuration.ts';
 
 it('looks for TLS files beside the file that names them, for receivers and API alike', () => {
   const files = { cert: 'a.pem', key: '/k.pem' };

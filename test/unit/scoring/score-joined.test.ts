@@ -1,9 +1,8 @@
 import { SOLE_CLAIMS } from '../../../src/ownership/claim.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { describe, expect, it } from 'vitest';
-import { scoreSpool } from '../../../src/app/trace-files/score-spool.ts';
-import { createSpoolStores } from '../../../src/app/trace-files/spool-stores.ts';
-import { openTraceSpool } from '../../../src/app/trace-files/trace-spool.ts';
+import { scoreSpool, createSpoolStores } from '../../../src/cli/trace-files.ts';
+import { openTraceSpool } from '../../../src/cli/trace-files.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
 import { apiMode, backfillMode } from '../../../src/scoring/scoring-mode.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';

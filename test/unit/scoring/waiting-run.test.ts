@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
-import { createBehaviourScorer } from '../../../src/scorers/prebuilt/behaviour/behaviour-scorer.ts';
+import { createBehaviourScorer } from '../../../src/scorers/prebuilt/behaviour.ts';
 import { buildSpan, chatMessage, chatSpan, toolCall } from '../../support/builders/spans.ts';
 import { createJoiningScoring } from '../../support/builders/pieces.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';

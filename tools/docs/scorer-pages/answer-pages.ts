@@ -1,4 +1,4 @@
-import { reasonOption, scaleOption } from '../../../src/scorers/prebuilt/shared/described-options.ts';
+import { reasonOption, scaleOption } from '../../../src/scorers/shared/options.ts';
 import { pageOf } from './scorer-page.ts';
 import type { ScorerPage } from './scorer-page.ts';
 

@@ -1,8 +1,4 @@
-import {
-  extractorOption,
-  reasonOption,
-  scaleOption,
-} from '../../../src/scorers/prebuilt/shared/described-options.ts';
+import { extractorOption, reasonOption, scaleOption } from '../../../src/scorers/shared/options.ts';
 import { pageOf } from './scorer-page.ts';
 import type { ScorerPage } from './scorer-page.ts';
 

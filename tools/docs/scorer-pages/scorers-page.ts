@@ -1,8 +1,8 @@
 import { runInNewContext } from 'node:vm';
-import type { Scorer, ScorerRunResult } from '../../../src/evals/index.ts';
+import type { Scorer, ScorerRunResult } from '../../../src/scorers/evals/index.ts';
 import * as legacy from '../../../src/scorers/legacy/index.ts';
 import * as prebuilt from '../../../src/scorers/prebuilt/index.ts';
-import * as utils from '../../../src/scorers/utils/index.ts';
+import * as utils from '../../../src/scorers/shared/utils.ts';
 import { JUDGED_CASES } from '../../../test/support/builders/judged-cases.ts';
 import { scriptedModel } from '../../../test/support/fakes/scripted-model.ts';
 import type { ScriptedModel } from '../../../test/support/fakes/scripted-model.ts';

@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core';
 import { build } from 'vite';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { isDashboardBuilt } from '../../../../src/app/dashboard-folder.ts';
+import { isDashboardBuilt } from '../../../../src/process/package.ts';
 import { AgentTraceBuilder } from '../../../support/builders/agent-trace.ts';
 import { DASHBOARD_CONFIG } from '../../../support/dashboard/build-dashboard.ts';
 import { hasChromium, startChromium } from '../../../support/dashboard/chromium.ts';

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { AGGREGATE_DUTY } from '../../../../src/app/aggregates/start-aggregates.ts';
+import { AGGREGATE_DUTY } from '../../../../src/aggregates/refresh-aggregates.ts';
 import { startJobRunner } from '../../../../src/jobs/job-runner.ts';
 import type { JobKind } from '../../../../src/jobs/job-kind.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildProgram } from '../../../../src/cli/program.ts';
-import { loadConfig } from '../../../../src/app/config/index.ts';
+import { loadConfig } from '../../../../src/configuration.ts';
 import { startServe, type Serve } from '../../../../src/serve.ts';
 import type { Store } from '../../../../src/store/contracts/store.ts';
 import { openStore } from '../../../../src/store/store.ts';

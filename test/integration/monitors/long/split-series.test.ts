@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { backtestScores } from '../../../../src/app/backtest/backtest-scores.ts';
-import { storedScores } from '../../../../src/app/backtest/stored-scores.ts';
+import { backtestScores, storedScores } from '../../../../src/monitors/live/backtest-scores.ts';
 import type { Score } from '../../../../src/domain/score.ts';
 import { computeRuleKey } from '../../../../src/monitors/group-watch.ts';
 import { type MonitorGroup, type RuleSplit, buildSplits } from '../../../../src/monitors/rule.ts';

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { refreshAggregates } from '../../../../src/app/aggregates/refresh-aggregates.ts';
+import { refreshAggregates } from '../../../../src/aggregates/refresh-aggregates.ts';
 import { readTrace } from '../../../../src/conventions/index.ts';
 import { createEvaluator } from '../../../../src/monitors/evaluator.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';

@@ -1,8 +1,9 @@
+import { dryRunConfigured } from '../../../../src/api/writes/backfill-dry-run.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import { parseConfig } from '../../../../src/app/config/index.ts';
-import { configureBackfillKind, dryRunConfigured, planBackfill } from '../../../../src/app/jobs/backfills.ts';
-import { createConfiguredScoring } from '../../../../src/app/scoring/configured-scoring.ts';
-import { loadScorerKit } from '../../../../src/app/scoring/scorer-kit.ts';
+import { parseConfig } from '../../../../src/configuration.ts';
+import { configureBackfillKind, planBackfill } from '../../../../src/backfill/configured-backfill.ts';
+import { createConfiguredScoring } from '../../../../src/scoring/setup/configured-scoring.ts';
+import { loadScorerKit } from '../../../../src/scoring/setup/scorer-kit.ts';
 import { readTrace } from '../../../../src/conventions/index.ts';
 import { DAY_MS } from '../../../../src/domain/durations.ts';
 import type { Span } from '../../../../src/domain/trace/span.ts';

@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { previewJson } from '../../../../src/api/resources/previews.ts';
-import { parseConfig } from '../../../../src/app/config/index.ts';
-import { previewConfigured } from '../../../../src/app/preview/preview-configured.ts';
-import { createConfiguredScoring, sessionSettings } from '../../../../src/app/scoring/configured-scoring.ts';
-import { loadScorerKit } from '../../../../src/app/scoring/scorer-kit.ts';
+import { parseConfig } from '../../../../src/configuration.ts';
+import { previewConfigured } from '../../../../src/preview/preview-configured.ts';
+import {
+  createConfiguredScoring,
+  sessionSettings,
+} from '../../../../src/scoring/setup/configured-scoring.ts';
+import { loadScorerKit } from '../../../../src/scoring/setup/scorer-kit.ts';
 import { readTrace } from '../../../../src/conventions/index.ts';
 import { DAY_MS } from '../../../../src/domain/durations.ts';
 import type { Decision } from '../../../../src/domain/decision.ts';

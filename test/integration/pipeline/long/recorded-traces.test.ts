@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { decodeTraces, joinTraces, readTogether, readTrace } from '../../../../src/conventions/index.ts';
 import type { TraceReading } from '../../../../src/domain/trace/agent-run.ts';
-import type { ScorerRunInput } from '../../../../src/evals/index.ts';
+import type { ScorerRunInput } from '../../../../src/scorers/evals/index.ts';
 import { createScoringLoop, type ScoringLoop } from '../../../../src/scoring/live/scoring-loop.ts';
 import { explainTrace } from '../../../../src/scoring/explain.ts';
 import { joinTraceKey, type TraceKey } from '../../../../src/store/contracts/stores.ts';

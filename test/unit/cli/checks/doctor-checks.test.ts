@@ -8,7 +8,7 @@ import {
   checkSkew,
   describeAhead,
 } from '../../../../src/cli/checks/doctor-checks.ts';
-import { parseConfig, type ConfigInput } from '../../../../src/app/config/index.ts';
+import { parseConfig, type ConfigInput } from '../../../../src/configuration.ts';
 import { EXPORTERS, RECEIVERS } from '../../../../src/components.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { folderWith } from '../../../support/builders/config-files.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseConfig } from '../../../../src/app/config/index.ts';
+import { parseConfig } from '../../../../src/configuration.ts';
 import { RequestError } from '../../../../src/domain/errors.ts';
 import { collectBars, createBarCheck } from '../../../../src/cli/input/score-bars.ts';
 import { aScore } from '../../../support/builders/a-score.ts';

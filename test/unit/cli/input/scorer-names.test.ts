@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { requireScorers, listRowNames } from '../../../../src/cli/input/names.ts';
 import { chooseExitCode } from '../../../../src/cli/exit-codes.ts';
 import { PREBUILT_SCORERS } from '../../../../src/components.ts';
-import { parseConfig } from '../../../../src/app/config/index.ts';
+import { parseConfig } from '../../../../src/configuration.ts';
 import { buildRun, JUDGED_CASES, type JudgedCase } from '../../../support/builders/judged-cases.ts';
 import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
 

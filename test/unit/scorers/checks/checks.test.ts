@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Scorer } from '../../../../src/evals/index.ts';
-import { checks } from '../../../../src/scorers/checks/index.ts';
-import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/utils/index.ts';
+import type { Scorer } from '../../../../src/scorers/evals/index.ts';
+import { checks } from '../../../../src/scorers/prebuilt/checks.ts';
+import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/shared/utils.ts';
 
 function buildRun(answer: string, tools: readonly string[] = []): ReturnType<typeof createAgentTestRun> {
   const toolInvocations = tools.map((toolName, index) => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ScorerRunError } from '../../../../src/evals/index.ts';
+import type { ScorerRunError } from '../../../../src/scorers/evals/index.ts';
 import {
   createFaithfulnessScorer,
   createHallucinationScorer,
@@ -8,7 +8,7 @@ import {
   createAgentTestRun,
   createTestMessage,
   createToolInvocation,
-} from '../../../../src/scorers/utils/index.ts';
+} from '../../../../src/scorers/shared/utils.ts';
 import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';
 import { modelObject } from '../../../support/builders/model-object.ts';
 import { scriptedModel } from '../../../support/fakes/scripted-model.ts';

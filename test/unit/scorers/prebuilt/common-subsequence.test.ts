@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { commonSubsequenceLength } from '../../../../src/scorers/prebuilt/textual-difference/textual-difference-scorer.ts';
+import { commonSubsequenceLength } from '../../../../src/scorers/prebuilt/textual-difference.ts';
 import { fc } from '../../../support/fast-check.ts';
 
 /** The textbook table, row by row. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ScorerRunInput } from '../../../../src/evals/index.ts';
+import type { ScorerRunInput } from '../../../../src/scorers/evals/index.ts';
 import { INJECTIONS } from '../../../fixtures/injections.ts';
 import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';
 import { JUDGED_CASES, MATERIAL, buildRun, findScore } from '../../../support/builders/judged-cases.ts';

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { PREBUILT_SCORERS } from '../../../../src/components.ts';
-import { runEvals } from '../../../../src/evals/index.ts';
+import { runEvals } from '../../../../src/scorers/evals/index.ts';
 import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
 import {
   createAgentTestRun,
   createTestMessage,
   createToolInvocation,
   extractToolResults,
-} from '../../../../src/scorers/utils/index.ts';
+} from '../../../../src/scorers/shared/utils.ts';
 import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';
 import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
 

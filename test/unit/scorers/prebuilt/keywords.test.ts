@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listKeywords } from '../../../../src/scorers/prebuilt/keyword-coverage/keyword-coverage-scorer.ts';
+import { listKeywords } from '../../../../src/scorers/prebuilt/keyword-coverage.ts';
 
 describe('keywords', () => {
   it('are cut out of scripts that write without spaces, grammar left out', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
-import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/utils/index.ts';
+import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/shared/utils.ts';
 import { JUDGED_CASES, buildRun } from '../../../support/builders/judged-cases.ts';
 import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';
 import { modelObject } from '../../../support/builders/model-object.ts';

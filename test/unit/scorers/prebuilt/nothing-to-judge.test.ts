@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
-import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/utils/index.ts';
+import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/shared/utils.ts';
 import { scriptedModel } from '../../../support/fakes/scripted-model.ts';
 import type { ScriptedModelReply } from '../../../support/fakes/scripted-model.ts';
 

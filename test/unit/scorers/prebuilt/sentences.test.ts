@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listSentences } from '../../../../src/scorers/prebuilt/tone/tone-scorer.ts';
+import { listSentences } from '../../../../src/scorers/prebuilt/tone.ts';
 import { fc } from '../../../support/fast-check.ts';
 
 describe('sentences', () => {

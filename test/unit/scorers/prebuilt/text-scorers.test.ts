@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import * as prebuilt from '../../../../src/scorers/prebuilt/index.ts';
-import type { RunnableScorer } from '../../../../src/evals/scorer-chain.ts';
-import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/utils/index.ts';
+import type { RunnableScorer } from '../../../../src/scorers/evals/scorer.ts';
+import { createAgentTestRun, createTestMessage } from '../../../../src/scorers/shared/utils.ts';
 
 const { checks } = prebuilt;
 const CASES = new URL('../../../fixtures/reports/17-keywords-punctuation/cases.json', import.meta.url);

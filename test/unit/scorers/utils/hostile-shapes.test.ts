@@ -5,7 +5,7 @@ import {
   getCombinedSystemPrompt,
   getReasoningFromRunOutput,
   getUserMessageFromRunInput,
-} from '../../../../src/scorers/utils/index.ts';
+} from '../../../../src/scorers/shared/utils.ts';
 
 function nested(field: string, levels: number): unknown {
   let value: unknown = 'deep';

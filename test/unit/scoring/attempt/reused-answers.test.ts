@@ -3,7 +3,7 @@ import { createJudgeRegistry } from '../../../../src/judge/judge-registry.ts';
 import { askForText } from '../../../../src/judge/judge.ts';
 import { createReplyCache } from '../../../../src/judge/reply-cache.ts';
 import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
-import { fence } from '../../../../src/scorers/prebuilt/shared/fence.ts';
+import { fence } from '../../../../src/scorers/shared/judged.ts';
 import { readFencedPrompt } from '../../../support/builders/fenced-prompt.ts';
 import { MemoryStore } from '../../../support/fakes/memory-store.ts';
 import { modelObject } from '../../../support/builders/model-object.ts';

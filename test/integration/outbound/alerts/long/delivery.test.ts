@@ -9,8 +9,9 @@ import {
 } from '../../../../../src/outbound/alerts/alert-delivery.ts';
 import { revivedDeliveries } from '../../../../../src/outbound/alerts/dead-alert.ts';
 import { createWebhookChannel } from '../../../../../src/outbound/alerts/webhook-channel.ts';
-import { startAlerts } from '../../../../../src/app/monitors/open-alerts.ts';
-import { parseConfig } from '../../../../../src/app/config/index.ts';
+import { CHANNELS } from '../../../../../src/components.ts';
+import { startAlerts } from '../../../../../src/outbound/alerts/start-alerts.ts';
+import { parseConfig } from '../../../../../src/configuration.ts';
 import { addressPolicy } from '../../../../../src/config/addresses/private-addresses.ts';
 import { createGuardedPost } from '../../../../../src/outbound/http/guarded-post.ts';
 import { silentLog } from '../../../../../src/telemetry/log.ts';
@@ -188,7 +189,7 @@ describe('all channels of a configuration', () => {
     });
     const metrics = createMetrics({ version: '1', log: silentLog });
     const duties = startDuties(its.store.duties);
-    const parts = await startAlerts(config, its.store, { duties, log: silentLog, metrics });
+    const parts = await startAlerts(config, CHANNELS, its.store, { duties, log: silentLog, metrics });
     const event = alertOfScorer(randomUUID());
     const bodies = (path: string) =>
       receiver.requests.filter((each) => each.path === path && each.body.includes(event.series.scorer));
@@ -222,7 +223,11 @@ describe('all channels of a configuration', () => {
   it('are none where none is configured', async () => {
     const metrics = createMetrics({ version: '1', log: silentLog });
     const duties = startDuties(its.store.duties);
-    const parts = await startAlerts(parseConfig({}), its.store, { duties, log: silentLog, metrics });
+    const parts = await startAlerts(parseConfig({}), CHANNELS, its.store, {
+      duties,
+      log: silentLog,
+      metrics,
+    });
     expect(parts).toEqual([]);
     duties.stop();
     await metrics.stop();

@@ -7,7 +7,7 @@ import { readTraces } from '../../../../../src/conventions/index.ts';
 import {
   createBehaviourScorer,
   type BehaviourRunInput,
-} from '../../../../../src/scorers/prebuilt/behaviour/behaviour-scorer.ts';
+} from '../../../../../src/scorers/prebuilt/behaviour.ts';
 import { listExpectations, recordedSpans } from '../../../../support/recordings/recorded-spans.ts';
 import type { ExpectedFacts } from '../../../../support/recordings/facts.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createCompletenessScorer } from '../../../../../src/scorers/prebuilt/index.ts';
-import { createAgentTestRun, createTestMessage } from '../../../../../src/scorers/utils/index.ts';
+import { createAgentTestRun, createTestMessage } from '../../../../../src/scorers/shared/utils.ts';
 
 function buildRun(question: string, answer: string) {
   return createAgentTestRun({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { listUncovered } from '../../../../../src/scorers/prebuilt/completeness/completeness-scorer.ts';
+import { listUncovered } from '../../../../../src/scorers/prebuilt/completeness.ts';
 import { fc } from '../../../../support/fast-check.ts';
 
 /** The rule, word by word: short words by equality, others when one holds the other and is not much longer. */

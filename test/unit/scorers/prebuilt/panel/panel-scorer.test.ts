@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createPanelScorer } from '../../../../../src/scorers/prebuilt/index.ts';
-import type { PanelOptions } from '../../../../../src/scorers/prebuilt/index.ts';
-import { createAgentTestRun, createTestMessage } from '../../../../../src/scorers/utils/index.ts';
+import { createPanelScorer, type PanelOptions } from '../../../../../src/scorers/prebuilt/index.ts';
+import { createAgentTestRun, createTestMessage } from '../../../../../src/scorers/shared/utils.ts';
 import { scriptedModel } from '../../../../support/fakes/scripted-model.ts';
 import type { ScriptedModel } from '../../../../support/fakes/scripted-model.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { alignmentSchema } from '../../../../../src/scorers/prebuilt/prompt-alignment/prompt-alignment-scorer.ts';
-import { whyFields } from '../../../../../src/scorers/prebuilt/shared/why-fields.ts';
+import { alignmentSchema } from '../../../../../src/scorers/prebuilt/prompt-alignment.ts';
+import { whyFields } from '../../../../../src/scorers/shared/judged.ts';
 import { JUDGED_CASES } from '../../../../support/builders/judged-cases.ts';
 
 const [honest] = JUDGED_CASES.find(({ name }) => name === 'prompt-alignment')?.replies ?? [];

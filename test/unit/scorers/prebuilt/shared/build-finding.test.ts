@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { buildFinding } from '../../../../../src/scorers/prebuilt/shared/build-finding.ts';
+import { buildFinding } from '../../../../../src/scorers/shared/judged.ts';
 
 it('a finding has a reason only where the judge gave one', () => {
   expect(buildFinding('It rains.', 'yes', 'a forecast')).toEqual({

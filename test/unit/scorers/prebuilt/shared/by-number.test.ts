@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { byNumber } from '../../../../../src/scorers/prebuilt/shared/by-number.ts';
+import { byNumber } from '../../../../../src/scorers/shared/judged.ts';
 
 describe('things by number', () => {
   it('stand under their numbers, from 1, in their order', () => {

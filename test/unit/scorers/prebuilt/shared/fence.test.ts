@@ -2,7 +2,7 @@ import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { computeFenceCode } from '../../../../../src/judge/fence-code.ts';
 import { withJudgeScope } from '../../../../../src/judge/judge-scope.ts';
-import { fence } from '../../../../../src/scorers/prebuilt/shared/fence.ts';
+import { fence } from '../../../../../src/scorers/shared/judged.ts';
 import { fc } from '../../../../support/fast-check.ts';
 
 const MARKED = /^<<<([a-p]{12})\n(.*)\n\1>>>$/;

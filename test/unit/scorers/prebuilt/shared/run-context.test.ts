@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ToolInvocation } from '../../../../../src/domain/trace/messages.ts';
-import { listPieces } from '../../../../../src/scorers/prebuilt/shared/evidence/run-evidence.ts';
-import type { ScorerRunInput } from '../../../../../src/evals/index.ts';
-import { createTestMessage, createToolInvocation } from '../../../../../src/scorers/utils/index.ts';
+import { listPieces } from '../../../../../src/scorers/shared/run-evidence.ts';
+import type { ScorerRunInput } from '../../../../../src/scorers/evals/index.ts';
+import { createTestMessage, createToolInvocation } from '../../../../../src/scorers/shared/utils.ts';
 
 function answer(invocations: ToolInvocation[], handoff = false): ReturnType<typeof createTestMessage> {
   return createTestMessage({

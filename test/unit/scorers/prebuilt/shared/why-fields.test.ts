@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { replyReader } from '../../../../../src/scorers/prebuilt/shared/reply-reader.ts';
-import { whyFields } from '../../../../../src/scorers/prebuilt/shared/why-fields.ts';
-import type { ReasonMode } from '../../../../../src/scorers/prebuilt/shared/reason-step.ts';
+import { replyReader, whyFields, type ReasonMode } from '../../../../../src/scorers/shared/judged.ts';
 
 function readReason(mode: ReasonMode, reply: object): unknown {
   return replyReader((found) => whyFields(mode).read(found, 'reason'))(reply);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { verdictsSchema } from '../../../../../../src/scorers/prebuilt/shared/claims/verdicts-reply.ts';
+import { verdictsSchema } from '../../../../../../src/scorers/shared/statements.ts';
 
 const schema = verdictsSchema({
   statements: ['one', 'two', 'three'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { answerUnits } from '../../../../../../src/scorers/prebuilt/shared/evidence/answer-units.ts';
+import { answerUnits } from '../../../../../../src/scorers/shared/sentences.ts';
 
 describe('the units of an answer', () => {
   it('are headings, sentences, questions, rows of tables and blocks of code; rules are none', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isQuotedIn, quotable } from '../../../../../../src/scorers/prebuilt/shared/evidence/find-quote.ts';
+import { isQuotedIn, quotable } from '../../../../../../src/scorers/shared/quotes.ts';
 
 const SOURCE = quotable(
   'The Fabrikam T5 weighs 1.48 kg, has a 14-inch screen and lasts 17 hours on one charge. {"tempC":18}',

@@ -1,0 +1,64 @@
+import { buildRuleHistory, type RuleHistory } from '../scoring/select/rule-history.ts';
+import type { PreparedRule } from '../scoring/select/rule.ts';
+import type { AggregateStore } from '../store/contracts/aggregates/aggregates.ts';
+import type { CoverageQuery, CoverageReading } from '../store/contracts/aggregates/coverage.ts';
+import type { Store } from '../store/contracts/store.ts';
+
+/** Times are Unix milliseconds, by the store's clock. */
+export interface CoverageRequest {
+  readonly sinceMs: number;
+  readonly nowMs: number;
+  readonly byService: boolean;
+}
+
+type CoverageStores = Pick<Store, 'coverage' | 'ruleVersions'>;
+
+/**
+ * Counts the decisions of a tenant, or of all, and what waits for one: undefined in a process that runs no rules. The range begins at the
+ * hour of `sinceMs`, where past hours are summed.
+ * @param rules rules that this process runs; undefined: it runs none, so the stored versions of rules count, and nothing waits for it
+ */
+export async function countCoverage(
+  stores: CoverageStores,
+  { tenant, sinceMs, nowMs, byService }: CoverageRequest & { readonly tenant?: string | undefined },
+  rules?: readonly PreparedRule[],
+) {
+  const history = buildRuleHistory(await stores.ruleVersions.list());
+  const [decided, waiting] = await Promise.all([
+    countByHistory(stores, { tenant, sinceMs, byService }, { history, rules }),
+    rules === undefined
+      ? undefined
+      : stores.coverage.waiting({ sinceMs, nowMs, tenant, cells: history.coverage(rules) }),
+  ]);
+  return { decided: decided.rows, sinceMs: decided.sinceMs, waiting };
+}
+
+/** Counts the decisions of a tenant, or of all. The rules are those of `countCoverage`. */
+export async function countDecided(
+  stores: CoverageStores,
+  query: Omit<CoverageQuery, 'cells'>,
+  rules?: readonly PreparedRule[],
+): Promise<CoverageReading> {
+  const history = buildRuleHistory(await stores.ruleVersions.list());
+  return countByHistory(stores, query, { history, rules });
+}
+
+function countByHistory(
+  { coverage }: CoverageStores,
+  query: Omit<CoverageQuery, 'cells'>,
+  {
+    history,
+    rules = [],
+  }: { readonly history: RuleHistory; readonly rules?: readonly PreparedRule[] | undefined },
+): Promise<CoverageReading> {
+  const cells = [...history.coverage(rules), ...history.formerCoverage(rules)];
+  return coverage.decided({ ...query, cells });
+}
+
+/** Creates the computation of the numbers of decisions by the hour, with the stored versions of the rules. */
+export function createDecisionAggregates({
+  decisionHours,
+  ruleVersions,
+}: Pick<Store, 'decisionHours' | 'ruleVersions'>): AggregateStore {
+  return decisionHours(async () => buildRuleHistory(await ruleVersions.list()).formerCoverage([]));
+}

@@ -1,0 +1,221 @@
+import { DAY_MS } from '../domain/durations.ts';
+import { StoreRejectedError } from '../domain/errors.ts';
+import { MEMBER_TTL_MS } from '../ownership/ownership.ts';
+import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../process/parts.ts';
+import type { AggregateFilter, AggregateReads } from '../store/contracts/aggregates/aggregate-reads.ts';
+import type { AggregateStore, TouchedHour } from '../store/contracts/aggregates/aggregates.ts';
+import type { DutyStore } from '../store/contracts/duties.ts';
+import type { Store } from '../store/contracts/store.ts';
+import type { Log } from '../telemetry/log.ts';
+import { createDecisionAggregates } from './count-coverage.ts';
+
+/**
+ * Time that a pass reads again, milliseconds. It is longer than the longest insert (30 s): a row may become visible that long after its
+ * stamp. So the last pass that computes a bucket begins after all of its rows are visible.
+ */
+const OVERLAP_MS = 45_000;
+
+/** Most score rows, hours and days of time of one computation. */
+const MAX_ROWS = 500_000;
+const MAX_HOURS = 2_000;
+const MAX_SPAN_MS = 7 * DAY_MS;
+
+/** Takes note of an hour that the store refused to compute. The other hours of the pass are computed. */
+type OnRefusedHour = (hour: TouchedHour, error: StoreRejectedError) => void;
+
+const throwRefusal: OnRefusedHour = (_hour, error) => {
+  throw error;
+};
+
+/** Logs the hours that the store refused to compute. */
+export function logRefusals(log: Log): OnRefusedHour {
+  return ({ tenant, hourMs }, error) =>
+    log.error('an hour could not be summed: the pages show its earlier numbers', {
+      tenant,
+      hour: new Date(hourMs).toISOString(),
+      error: error.message,
+    });
+}
+
+/**
+ * Computes the hours whose scores were written, moved or deleted since the last pass. A pass that is interrupted is repeated by the next
+ * one. Two processes may do this at once. Returns the number of touched hours.
+ */
+export async function refreshAggregates(
+  store: AggregateStore,
+  signal?: AbortSignal,
+  onRefused = throwRefusal,
+): Promise<number> {
+  const nowMs = await store.nowMs();
+  const { hours } = await listPending(store, nowMs);
+  await computeAll(store, hours, onRefused, signal);
+  await store.markDone(nowMs);
+  return hours.length;
+}
+
+/** Lists the hours that the next pass computes, and since when their scores were written. */
+async function listPending(store: AggregateStore, nowMs: number) {
+  const doneMs = await store.doneUntil();
+  const sinceMs = doneMs === null ? 0 : Math.min(doneMs, nowMs) - OVERLAP_MS;
+  const hours = await (doneMs === null ? store.allHours() : store.touchedSince(sinceMs));
+  return { doneMs: doneMs ?? 0, sinceMs, hours };
+}
+
+/** Reads of the aggregates with all stored scores. */
+export interface CurrentReads extends Pick<AggregateReads, 'sum' | 'summarise' | 'topGroups' | 'histogram'> {
+  /** Age of the oldest score that the aggregates lack, seconds. */
+  readonly behindSeconds: number;
+  scorerNames(): Promise<string[]>;
+}
+
+/**
+ * Opens the reads of the aggregates of a tenant, or of all. What the next pass computes is read from the scores: that pass may be under
+ * way, stopped in the middle, or begin late. The newest hours are read so, as far as one computation goes.
+ */
+export async function openCurrentReads(
+  { aggregates, aggregateReads }: Pick<Store, 'aggregates' | 'aggregateReads'>,
+  tenant: string | undefined,
+): Promise<CurrentReads> {
+  const nowMs = await aggregates.nowMs();
+  const { doneMs, sinceMs, hours } = await listPending(aggregates, nowMs);
+  const pending = hours.filter((hour) => tenant === undefined || hour.tenant === tenant);
+  const [firstMs, rowsOfDays] =
+    pending.length === 0
+      ? [null, new Map<number, number>()]
+      : await Promise.all([aggregateReads.firstWrittenSince(doneMs), aggregateReads.rowsByDay(tenant)]);
+  const lacking = takeNewest(pending, rowsOfDays);
+  const complete = <Filter extends AggregateFilter>(filter: Filter): Filter => ({ ...filter, lacking });
+  return {
+    behindSeconds: firstMs === null ? 0 : Math.max(0, Math.ceil((nowMs - firstMs) / 1_000)),
+    scorerNames: () => aggregateReads.scorerNames(tenant, sinceMs),
+    sum: (query) => aggregateReads.sum(complete(query)),
+    summarise: (query) => aggregateReads.summarise(complete(query)),
+    topGroups: (query, limit) => aggregateReads.topGroups(complete(query), limit),
+    histogram: (filter) => aggregateReads.histogram(complete(filter)),
+  };
+}
+
+/** Takes the newest hours, as long as the scores of their days are few. A score is at most a day older than its run, by clocks that differ. */
+function takeNewest(hours: readonly TouchedHour[], rowsOfDays: ReadonlyMap<number, number>): TouchedHour[] {
+  const countSince = (fromMs: number) =>
+    [...rowsOfDays].reduce((sum, [dayMs, rows]) => (dayMs > fromMs - 2 * DAY_MS ? sum + rows : sum), 0);
+  const newest = hours.toSorted((a, b) => b.hourMs - a.hourMs).slice(0, MAX_HOURS);
+  const end = newest.findIndex(({ hourMs }) => countSince(hourMs) > MAX_ROWS);
+  return end === -1 ? newest : newest.slice(0, end);
+}
+
+/** Computes all aggregates anew. Returns the number of hours. */
+export async function rebuildAggregates(
+  store: AggregateStore,
+  signal?: AbortSignal,
+  onRefused = throwRefusal,
+): Promise<number> {
+  const nowMs = await store.nowMs();
+  const hours = await store.allHours();
+  await computeAll(store, hours, onRefused, signal);
+  await store.markDone(nowMs);
+  return hours.length;
+}
+
+async function computeAll(
+  store: AggregateStore,
+  hours: readonly TouchedHour[],
+  onRefused: OnRefusedHour,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  // The newest hours are what people look at.
+  for (const part of [...splitHours(hours)].toReversed()) {
+    signal?.throwIfAborted();
+    await computePart(store, part, onRefused);
+  }
+}
+
+/** Computes hours in one statement; of a statement that the store refuses, each hour alone. */
+async function computePart(
+  store: AggregateStore,
+  part: readonly TouchedHour[],
+  onRefused: OnRefusedHour,
+): Promise<void> {
+  const [first] = part;
+  try {
+    await store.compute(part);
+  } catch (error) {
+    if (!(error instanceof StoreRejectedError) || first === undefined) {
+      throw error;
+    }
+    if (part.length === 1) {
+      onRefused(first, error);
+      return;
+    }
+    for (const hour of part) {
+      await computePart(store, [hour], onRefused);
+    }
+  }
+}
+
+/** Splits hours, in the order of time, into parts of one computation each. */
+export function* splitHours(hours: readonly TouchedHour[]): Generator<TouchedHour[]> {
+  let part: TouchedHour[] = [];
+  let rows = 0;
+  for (const hour of hours) {
+    const firstMs = part[0]?.hourMs ?? hour.hourMs;
+    const isFull =
+      rows + hour.rows > MAX_ROWS || part.length === MAX_HOURS || hour.hourMs - firstMs >= MAX_SPAN_MS;
+    if (isFull && part.length > 0) {
+      yield part;
+      part = [];
+      rows = 0;
+    }
+    part.push(hour);
+    rows += hour.rows;
+  }
+  if (part.length > 0) {
+    yield part;
+  }
+}
+
+/** Duty of the process that computes the aggregates. */
+export const AGGREGATE_DUTY = 'aggregates';
+
+/** Time between two looks, milliseconds. */
+const LOOK_EVERY_MS = 5_000;
+
+/** Time between two passes over the decisions, milliseconds: only hours that have ended are summed. */
+const DECISIONS_EVERY_MS = 60_000;
+
+/**
+ * Least time between two passes, as a multiple of the time of the last one. A pass computes the whole current hour, so its time grows
+ * with the traffic of the hour: passes take at most 2.5 % of the time.
+ */
+const REST_FACTOR = 40;
+
+/** Starts to keep the aggregates of scores and decisions up to date, in one of the scorer processes at a time. */
+export function startAggregates(
+  store: Pick<Store, 'aggregates' | 'decisionHours' | 'ruleVersions'>,
+  deps: DutyDeps,
+): StartedPart {
+  const decisionHours = createDecisionAggregates(store);
+  let restUntilMs = 0;
+  let decisionsDueMs = 0;
+  const onRefused = logRefusals(deps.log);
+  const work = async (signal: AbortSignal) => {
+    if (performance.now() < restUntilMs) {
+      return;
+    }
+    const startedMs = performance.now();
+    await refreshAggregates(store.aggregates, signal, onRefused);
+    if (startedMs >= decisionsDueMs) {
+      await refreshAggregates(decisionHours, signal, onRefused);
+      decisionsDueMs = startedMs + DECISIONS_EVERY_MS;
+    }
+    const endedMs = performance.now();
+    restUntilMs = endedMs + REST_FACTOR * (endedMs - startedMs);
+  };
+  const failing = 'aggregates wait: the pages show earlier numbers';
+  return startRepeatedDuty({ duty: AGGREGATE_DUTY, everyMs: LOOK_EVERY_MS, failing, work }, deps);
+}
+
+/** Returns true when a process with the role `scorer` runs on the store: each of them is a candidate for the aggregates. */
+export async function hasLiveScorer(duties: Pick<DutyStore, 'readMembers'>): Promise<boolean> {
+  return (await duties.readMembers([AGGREGATE_DUTY], MEMBER_TTL_MS)).length > 0;
+}

@@ -1,0 +1,392 @@
+import type { AgentMessage, ToolInvocation } from '../../domain/trace/messages.ts';
+import { isObject } from '../../domain/unknown-values.ts';
+
+/** Returns a record as it is, any other value under `value`, and undefined for a missing value. */
+function asRecord(value: unknown): Record<string, unknown> | undefined {
+  if (value === undefined || value === null) {
+    return undefined;
+  }
+  return typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, unknown>) : { value };
+}
+
+/** Members of every step of a trajectory. */
+interface StepBase {
+  /** Name of the tool, of the model, or of the step. */
+  name: string;
+  durationMs?: number;
+  metadata?: Record<string, unknown>;
+  /** Steps inside this one. */
+  children?: TrajectoryStep[];
+}
+
+interface ToolStep extends StepBase {
+  toolArgs?: Record<string, unknown>;
+  toolResult?: Record<string, unknown>;
+  success?: boolean;
+}
+export interface ToolCallStep extends ToolStep {
+  stepType: 'tool_call';
+}
+export interface McpToolCallStep extends ToolStep {
+  stepType: 'mcp_tool_call';
+  mcpServer?: string;
+}
+/** A tool that the model's provider ran. */
+export interface ProviderToolCallStep extends ToolStep {
+  stepType: 'provider_tool_call';
+}
+export interface ModelGenerationStep extends StepBase {
+  stepType: 'model_generation';
+  modelId?: string;
+  promptTokens?: number;
+  completionTokens?: number;
+  finishReason?: string;
+}
+interface AgentRunStep extends StepBase {
+  stepType: 'agent_run';
+  agentId?: string;
+}
+interface WorkflowStepStep extends StepBase {
+  stepType: 'workflow_step';
+  stepId?: string;
+  status?: string;
+  output?: Record<string, unknown>;
+}
+interface WorkflowRunStep extends StepBase {
+  stepType: 'workflow_run';
+  workflowId?: string;
+  status?: string;
+}
+interface WorkflowConditionalStep extends StepBase {
+  stepType: 'workflow_conditional';
+  conditionCount?: number;
+  selectedSteps?: string[];
+}
+interface WorkflowParallelStep extends StepBase {
+  stepType: 'workflow_parallel';
+  branchCount?: number;
+  parallelSteps?: string[];
+}
+interface WorkflowLoopStep extends StepBase {
+  stepType: 'workflow_loop';
+  loopType?: string;
+  totalIterations?: number;
+}
+interface WorkflowSleepStep extends StepBase {
+  stepType: 'workflow_sleep';
+  sleepDurationMs?: number;
+  sleepType?: string;
+}
+interface WorkflowWaitEventStep extends StepBase {
+  stepType: 'workflow_wait_event';
+  eventName?: string;
+  eventReceived?: boolean;
+}
+interface ProcessorRunStep extends StepBase {
+  stepType: 'processor_run';
+  processorId?: string;
+}
+
+export type TrajectoryStep =
+  | ToolCallStep
+  | McpToolCallStep
+  | ProviderToolCallStep
+  | ModelGenerationStep
+  | AgentRunStep
+  | WorkflowStepStep
+  | WorkflowRunStep
+  | WorkflowConditionalStep
+  | WorkflowParallelStep
+  | WorkflowLoopStep
+  | WorkflowSleepStep
+  | WorkflowWaitEventStep
+  | ProcessorRunStep;
+
+export type TrajectoryStepType = TrajectoryStep['stepType'];
+
+/** The steps of an agent or a workflow, in order. Scorers of `type: 'trajectory'` get it as `run.output`. */
+export interface Trajectory {
+  steps: TrajectoryStep[];
+  totalDurationMs?: number;
+  /** The messages from which the steps were read. */
+  rawOutput?: unknown;
+  /** The workflow result from which the steps were read. */
+  rawWorkflowResult?: { stepResults: Record<string, unknown>; stepExecutionPath?: readonly string[] };
+}
+
+/** Match of steps: position by position; in this order with other steps between; in any order. */
+export type StepOrdering = 'strict' | 'relaxed' | 'unordered';
+
+type ExpectedStepOf<T> = T extends TrajectoryStep
+  ? Pick<T, 'name' | 'stepType'> &
+      Partial<Omit<T, 'name' | 'stepType' | 'children' | 'durationMs' | 'metadata'>> & {
+        children?: TrajectoryExpectation;
+      }
+  : never;
+
+/** An expected step: a name alone, or a name with `stepType` and fields of that type, which must be equal. */
+export type ExpectedStep =
+  | ExpectedStepOf<TrajectoryStep>
+  | { name: string; stepType?: undefined; children?: TrajectoryExpectation };
+
+/** Expected properties of a trajectory; absent properties are not checked. */
+export interface TrajectoryExpectation {
+  steps?: readonly ExpectedStep[];
+  /** Default `relaxed`. */
+  ordering?: StepOrdering;
+  /** Default true; false subtracts 0.1 for each name that repeats. */
+  allowRepeatedSteps?: boolean;
+  maxSteps?: number;
+  /** Limit over all model generations, nested ones included. */
+  maxTotalTokens?: number;
+  maxTotalDurationMs?: number;
+  /** True: equal calls in a row lower the score. Default true when a budget is given. */
+  noRedundantCalls?: boolean;
+  /** Names of steps that must not occur. */
+  blacklistedTools?: readonly string[];
+  /** Names that must not follow each other directly. */
+  blacklistedSequences?: readonly (readonly string[])[];
+  /** Repeated calls of a failing tool that do not lower the score. Default 2. */
+  maxRetriesPerTool?: number;
+}
+
+/** A tool invocation from unchecked data. */
+export type LooseInvocation = Partial<ToolInvocation> & Record<string, unknown>;
+
+/**
+ * Lists the tool invocations of a message in order, from its parts and from `content.toolInvocations`. An invocation in both is
+ * read from the parts, which mark failures. An invocation in the list only is put before the next one that is in both.
+ */
+export function mergeToolInvocations(message: unknown): LooseInvocation[] {
+  const content = isObject(message) ? message['content'] : undefined;
+  if (!isObject(content)) {
+    return [];
+  }
+  const fromParts = asRecords(content['parts'])
+    .filter((part) => part['type'] === 'tool-invocation')
+    .map((part) => part['toolInvocation'])
+    .filter(isObject);
+  const known = new Set(fromParts.map((invocation) => invocation['toolCallId']));
+  const before = new Map<unknown, LooseInvocation[]>();
+  let waiting: LooseInvocation[] = [];
+  for (const invocation of asRecords(content['toolInvocations'])) {
+    const id = invocation['toolCallId'];
+    if (id === undefined || !known.has(id)) {
+      waiting.push(invocation);
+    } else if (waiting.length > 0) {
+      before.set(id, [...(before.get(id) ?? []), ...waiting]);
+      waiting = [];
+    }
+  }
+  const merged: LooseInvocation[] = [];
+  for (const invocation of fromParts) {
+    merged.push(...(before.get(invocation['toolCallId']) ?? []), invocation);
+    before.delete(invocation['toolCallId']);
+  }
+  return [...merged, ...waiting];
+}
+
+/** Lists the tool invocations of all messages, in order. */
+export function listToolInvocations(
+  messages: readonly AgentMessage[] | readonly unknown[],
+): LooseInvocation[] {
+  return messages.flatMap((message) => mergeToolInvocations(message));
+}
+
+function asRecords(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+const TAKEN_STATES: ReadonlySet<unknown> = new Set(['result', 'call', 'output-error']);
+
+/** Reads the steps of an agent from the tool invocations of its output messages. */
+export function extractTrajectory(output: readonly unknown[]): Trajectory {
+  const steps = listToolInvocations(output)
+    .filter((invocation) => invocation.toolName && TAKEN_STATES.has(invocation.state))
+    .map(buildToolStep);
+  return { steps, rawOutput: output };
+}
+
+function buildToolStep(invocation: LooseInvocation): ToolCallStep {
+  const step: ToolCallStep = {
+    stepType: 'tool_call',
+    name: String(invocation.toolName),
+    success: invocation.state === 'result' && invocation.isError !== true,
+  };
+  const toolArgs = asRecord(invocation.args);
+  // The result of a call without an answer is ignored; it may be empty.
+  const toolResult = invocation.state === 'result' ? asRecord(invocation.result) : undefined;
+  return {
+    ...step,
+    ...(toolArgs === undefined ? {} : { toolArgs }),
+    ...(toolResult === undefined ? {} : { toolResult }),
+  };
+}
+
+/** Result of a step of a workflow. Times are milliseconds since 1970. */
+export interface WorkflowStepResult {
+  readonly status: string;
+  readonly output?: unknown;
+  readonly startedAt?: number;
+  readonly endedAt?: number;
+  readonly metadata?: Record<string, unknown>;
+  readonly [field: string]: unknown;
+}
+
+/**
+ * Lists the steps of a workflow in the order of `stepExecutionPath`, else in the order of the object. The total duration is the
+ * time from the first start to the last end.
+ */
+export function extractWorkflowTrajectory(
+  stepResults: Readonly<Record<string, WorkflowStepResult>>,
+  stepExecutionPath?: readonly string[],
+): Trajectory {
+  const taken = (stepExecutionPath ?? Object.keys(stepResults)).flatMap((stepId) => {
+    const result = Object.hasOwn(stepResults, stepId) ? stepResults[stepId] : undefined;
+    return result === undefined ? [] : [{ stepId, result }];
+  });
+  const starts = taken.flatMap(({ result }) => result.startedAt ?? []);
+  const ends = taken.flatMap(({ result }) => result.endedAt ?? []);
+  return {
+    steps: taken.map(({ stepId, result }) => buildWorkflowStep(stepId, result)),
+    ...(starts.length === 0 || ends.length === 0
+      ? {}
+      : { totalDurationMs: Math.max(...ends) - Math.min(...starts) }),
+    rawWorkflowResult: { stepResults, ...(stepExecutionPath === undefined ? {} : { stepExecutionPath }) },
+  };
+}
+
+function buildWorkflowStep(stepId: string, result: WorkflowStepResult): WorkflowStepStep {
+  const { status, startedAt, endedAt, metadata } = result;
+  const output = asRecord(result.output);
+  return {
+    stepType: 'workflow_step',
+    name: stepId,
+    stepId,
+    status,
+    ...(output === undefined ? {} : { output }),
+    ...(startedAt === undefined || endedAt === undefined ? {} : { durationMs: endedAt - startedAt }),
+    ...(metadata === undefined ? {} : { metadata }),
+  };
+}
+
+/** A span in the form of observability stores of agents. Times are dates, or values that `new Date()` reads. */
+export interface TraceSpan {
+  readonly spanId: string;
+  readonly parentSpanId?: string | null;
+  readonly spanType: string;
+  readonly name: string;
+  readonly entityId?: string | null;
+  readonly entityName?: string | null;
+  readonly startedAt?: Date | string | number | null;
+  readonly endedAt?: Date | string | number | null;
+  readonly input?: unknown;
+  readonly output?: unknown;
+  readonly attributes?: Readonly<Record<string, unknown>> | null;
+  readonly metadata?: Record<string, unknown> | null;
+  readonly [field: string]: unknown;
+}
+
+type Fields = Record<string, unknown>;
+
+const TOOL: (span: TraceSpan, attributes: Fields) => Fields = (span, { success }) => ({
+  toolArgs: asRecord(span.input),
+  toolResult: asRecord(span.output),
+  success,
+});
+
+/** Fields of each kind of step. A span of any other kind is no step, and its children move up. */
+const STEP_FIELDS: Readonly<Record<TrajectoryStepType, (span: TraceSpan, attributes: Fields) => Fields>> = {
+  tool_call: TOOL,
+  mcp_tool_call: (span, attributes) => ({ ...TOOL(span, attributes), mcpServer: attributes['mcpServer'] }),
+  provider_tool_call: TOOL,
+  model_generation: (_span, { model, usage, finishReason }) => ({
+    modelId: model,
+    promptTokens: asRecord(usage)?.['inputTokens'],
+    completionTokens: asRecord(usage)?.['outputTokens'],
+    finishReason,
+  }),
+  agent_run: ({ entityId }) => ({ agentId: entityId ?? undefined }),
+  workflow_step: (span, { status }) => ({ stepId: span.name, status, output: asRecord(span.output) }),
+  workflow_run: ({ entityId }, { status }) => ({ workflowId: entityId ?? undefined, status }),
+  workflow_conditional: (_span, { conditionCount, selectedSteps }) => ({ conditionCount, selectedSteps }),
+  workflow_parallel: (_span, { branchCount, parallelSteps }) => ({ branchCount, parallelSteps }),
+  workflow_loop: (_span, { loopType, totalIterations }) => ({ loopType, totalIterations }),
+  workflow_sleep: (_span, { durationMs, sleepType }) => ({ sleepDurationMs: durationMs, sleepType }),
+  workflow_wait_event: (_span, { eventName, eventReceived }) => ({ eventName, eventReceived }),
+  processor_run: ({ entityId }) => ({ processorId: entityId ?? undefined }),
+};
+
+const TOOL_TYPES: ReadonlySet<string> = new Set(['tool_call', 'mcp_tool_call', 'provider_tool_call']);
+/** Kinds of root spans that are the run itself: the trajectory is the steps below them. */
+const RUN_TYPES: ReadonlySet<string> = new Set(['agent_run', 'workflow_run']);
+
+/**
+ * Lists the steps of a trace with their nested steps, from `rootSpanId` or, without such a span, from the roots. A span whose
+ * parent is missing is a root; a span that is its own ancestor is left out.
+ */
+export function extractTrajectoryFromTrace(spans: readonly TraceSpan[], rootSpanId?: string): Trajectory {
+  const known = new Set(spans.map(({ spanId }) => spanId));
+  const children = Map.groupBy(spans, ({ parentSpanId }) =>
+    parentSpanId !== null && parentSpanId !== undefined && known.has(parentSpanId) ? parentSpanId : undefined,
+  );
+  const chosen = spans.filter(({ spanId }) => spanId === rootSpanId);
+  const roots = chosen.length > 0 ? chosen : (children.get(undefined) ?? []);
+  const [root] = roots;
+  if (root === undefined) {
+    return { steps: [] };
+  }
+  const isRun = roots.length === 1 && RUN_TYPES.has(root.spanType);
+  const totalDurationMs = roots.length === 1 ? findDuration(root) : undefined;
+  return {
+    steps: listSteps(isRun ? (children.get(root.spanId) ?? []) : roots, children),
+    ...(totalDurationMs === undefined ? {} : { totalDurationMs }),
+  };
+}
+
+/** Lists steps without recursion, because a sender decides how deep a trace is. */
+function listSteps(
+  first: readonly TraceSpan[],
+  children: ReadonlyMap<string | undefined, readonly TraceSpan[]>,
+): TrajectoryStep[] {
+  const steps: TrajectoryStep[] = [];
+  const waiting = [...first].reverse().map((span) => ({ span, into: () => steps }));
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { span } = next;
+    let { into } = next;
+    if (isStepType(span.spanType)) {
+      const step = buildSpanStep(span, span.spanType);
+      into().push(step);
+      into = () => (step.children ??= []);
+    }
+    for (const child of [...(children.get(span.spanId) ?? [])].reverse()) {
+      waiting.push({ span: child, into });
+    }
+  }
+  return steps;
+}
+
+function isStepType(type: string): type is TrajectoryStepType {
+  return Object.hasOwn(STEP_FIELDS, type);
+}
+
+function buildSpanStep(span: TraceSpan, stepType: TrajectoryStepType): TrajectoryStep {
+  const { entityId, entityName, metadata } = span;
+  const fields: Fields = {
+    stepType,
+    name: TOOL_TYPES.has(stepType) ? (entityId ?? entityName ?? span.name) : span.name,
+    durationMs: findDuration(span),
+    metadata: metadata ?? undefined,
+    ...STEP_FIELDS[stepType](span, span.attributes ?? {}),
+  };
+  const known = Object.entries(fields).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(known) as unknown as TrajectoryStep;
+}
+
+function findDuration({ startedAt, endedAt }: TraceSpan): number | undefined {
+  if (startedAt === undefined || startedAt === null || endedAt === undefined || endedAt === null) {
+    return undefined;
+  }
+  const durationMs = new Date(endedAt).getTime() - new Date(startedAt).getTime();
+  return Number.isNaN(durationMs) ? undefined : durationMs;
+}

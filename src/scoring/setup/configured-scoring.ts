@@ -1,0 +1,233 @@
+import { durationDays, durationMs, type Config } from '../../configuration.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { MOST_CALLS } from '../../judge/judge-registry.ts';
+import { createReplyCache } from '../../judge/reply-cache.ts';
+import type { WatchedTraces } from '../../purge/purged-traces.ts';
+import type { JudgeCallRecord } from '../../store/contracts/stores.ts';
+import { countArrivalDays } from '../../store/schema/retention.ts';
+import type { Log } from '../../telemetry/log.ts';
+import type { MetricWriter, Reading } from '../../telemetry/metrics.ts';
+import type { CatchUpTerms } from '../live/catch-up.ts';
+import type { ScoringLoopStatus } from '../live/scoring-loop.ts';
+import type { TraceReader } from '../read/read-context.ts';
+import { shareLookups } from '../read/shared-lookups.ts';
+import type { CommitPace } from '../record/group-commit.ts';
+import type { ScoringStores } from '../scoring-stores.ts';
+import { createScoring, type Scoring } from '../scoring.ts';
+import type { SessionSettings } from '../sessions/session-readiness.ts';
+import { JOINER } from './read-traces.ts';
+import type { ScorerKit } from './scorer-kit.ts';
+
+export interface ConfiguredScoringOptions {
+  readonly config: Config;
+  readonly kit: ScorerKit;
+  readonly stores: ScoringStores;
+  readonly readTrace: TraceReader;
+  readonly log: Log;
+  readonly metrics?: MetricWriter;
+  /** Purges of this store: what is remembered of purged traces is forgotten. Absent: spans come from files. */
+  readonly purged?: WatchedTraces;
+  /** True for live scoring: its rows wait longer for others. */
+  readonly isStream?: boolean;
+  /** Aborts judge calls; attempts under way stay without a decision. */
+  readonly signal?: AbortSignal;
+}
+
+/** Limits of cached judge replies, so that a repeated question (a retry, a second rule) costs nothing. */
+const REPLY_CACHE = { maxEntries: 10_000, maxChars: 32 * 1024 * 1024 };
+
+/**
+ * Time limit of a scorer, its questions to a slow local judge included. It is shorter than the time after which a budget takes a lease for
+ * that of a dead process, and after which an unfinished decision is tried again (10 minutes).
+ */
+const SCORER_TIMEOUT_MS = 9 * 60_000;
+
+/**
+ * Judged runs at a time for each call that the providers allow: while some runs read and write rows, others use the calls. Each
+ * provider limits its calls by itself.
+ */
+const RUNS_PER_CALL = 2;
+
+/**
+ * Pace of a steady stream: a row is written when the last write is 2 s old, 100 rows after half a second. Judge calls wait 1 s: a kill
+ * loses replies that were paid.
+ */
+const STEADY_PACE: CommitPace = {
+  everyMs: 2_000,
+  urgentEveryMs: 1_000,
+  busyEveryMs: 500,
+  manyItems: 100,
+  gatherMs: 50,
+};
+
+/** Pace of a command, for which somebody waits. */
+const COMMAND_PACE: CommitPace = {
+  everyMs: 250,
+  urgentEveryMs: 250,
+  busyEveryMs: 0,
+  manyItems: 900,
+  gatherMs: 50,
+};
+
+/** Time for which look-ups before judge calls wait for others, milliseconds. */
+const LOOKUP_WAIT_MS = 50;
+
+/** Returns the number of judge calls at a time: the sum over all providers. */
+function sumJudgeConcurrency(config: Config): number {
+  const providers = Object.values(config.judges.providers);
+  const sum = providers.reduce((total, provider) => total + (provider.concurrency ?? MOST_CALLS), 0);
+  return sum === 0 ? MOST_CALLS : sum;
+}
+
+/** Returns the limits of the calls to a provider. */
+export function findProviderPace({ judges: { providers } }: Config, name: string) {
+  const { concurrency, requestsPerMinute, tokensPerMinute } = Object.hasOwn(providers, name)
+    ? (providers[name] ?? {})
+    : {};
+  return { concurrency: concurrency ?? MOST_CALLS, requestsPerMinute, tokensPerMinute };
+}
+
+/** Returns the times that sessions are waited for. */
+export function sessionSettings({ readiness: { session } }: Config): SessionSettings {
+  return {
+    idleMs: durationMs(session.idle),
+    maxAgeMs: durationMs(session.maxAge),
+    rescores: session.rescores,
+  };
+}
+
+/** Returns the terms of the catch-up: never longer than spans are stored. */
+export function configureCatchUp({ scoring, store }: Config): CatchUpTerms {
+  const maxAgeMs = Math.min(durationMs(scoring.catchUp), durationMs(store.retention.spans));
+  return { maxAgeMs, order: scoring.catchUpOrder };
+}
+
+/** Computes the age of the oldest arrival that live scoring looks for: as long as the store has arrivals and spans. */
+function computeReachMs({ scoring, store }: Config): number {
+  const days = countArrivalDays(durationDays(scoring.catchUp));
+  return Math.min(days * DAY_MS, durationMs(store.retention.spans));
+}
+
+/** Creates scoring for a configuration: the same for `serve`, a command and a backfill. */
+export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring {
+  const { config, stores, purged } = deps;
+  const cache = config.judges.reuse ? createReplyCache(REPLY_CACHE) : undefined;
+  const scoring = createScoring(
+    {
+      stores: shareLookups(stores),
+      readTrace: deps.readTrace,
+      joiner: JOINER,
+      log: deps.log,
+      metrics: deps.metrics,
+      judgeScope: {
+        judges: deps.kit.judges,
+        cache,
+      },
+      redaction: config.redaction,
+      prices: config.judges.prices,
+      signal: deps.signal,
+      purged,
+    },
+    {
+      decisionWaitMs: durationMs(config.readiness.decisionWait),
+      maxWaitMs: durationMs(config.readiness.maxWait),
+      reachMs: computeReachMs(config),
+      scorerTimeoutMs: SCORER_TIMEOUT_MS,
+      judgeConcurrency: Math.ceil(sumJudgeConcurrency(config) * RUNS_PER_CALL),
+      newestShare: config.scoring.newestShare,
+      maxTracesInMemory: config.scoring.maxTracesInMemory,
+      commitPace: deps.isStream === true ? STEADY_PACE : COMMAND_PACE,
+      lookupWaitMs: LOOKUP_WAIT_MS,
+      judgeAttempts: config.judges.attempts,
+      budgets: config.budgets,
+    },
+  );
+  purged?.onPurge(() => {
+    cache?.clear();
+    scoring.joining?.cache.clear();
+  });
+  return scoring;
+}
+
+/** Wraps stores and counts the rows written to them. */
+export function meteredStores(stores: ScoringStores, metrics: MetricWriter): ScoringStores {
+  const { decisions, scores, judgeCalls } = stores;
+  return {
+    ...stores,
+    decisions: {
+      ...decisions,
+      async write(written) {
+        await decisions.write(written);
+        for (const [status, { length }] of Map.groupBy(written, (decision) => decision.status)) {
+          metrics.add('spanscore.decisions', length, { status });
+        }
+      },
+    },
+    scores: {
+      ...scores,
+      async write(written) {
+        await scores.write(written);
+        const rows = written.filter((score) => !score.isDeleted);
+        for (const [scorer, { length }] of Map.groupBy(rows, (score) => score.scorer)) {
+          metrics.add('spanscore.scores.written', length, { scorer });
+        }
+      },
+    },
+    judgeCalls: {
+      ...judgeCalls,
+      async write(calls) {
+        await judgeCalls.write(calls);
+        calls.forEach((call) => countCall(call, metrics));
+      },
+    },
+  };
+}
+
+function countCall(call: JudgeCallRecord, metrics: MetricWriter): void {
+  const { model, status, inputTokens, outputTokens } = call;
+  metrics.add('spanscore.judge.calls', 1, { model, status });
+  metrics.record('spanscore.judge.duration', call.durationMs / 1_000, { model });
+  metrics.add('spanscore.judge.tokens', inputTokens ?? 0, { model, type: 'input' });
+  metrics.add('spanscore.judge.tokens', outputTokens ?? 0, { model, type: 'output' });
+}
+
+/** Label of a scorer without a judge. */
+const NO_JUDGE = 'none';
+
+/** Returns the metrics of live scoring in this process: queue, work and judges. */
+export function scorerReadings(
+  status: ScoringLoopStatus,
+  { judgeStock, judgeHealth, unpriced }: Scoring,
+): Reading[] {
+  const states = {
+    waiting: status.waiting,
+    queued: status.queued - status.waitingForRoom,
+    waiting_for_judge: status.waitingForRoom,
+    running: status.inFlight,
+    retrying: status.retries,
+  };
+  const judges = judgeHealth.states().flatMap(({ judge, scorer, state, kinds }): Reading[] => {
+    const labels = { judge: judge === '' ? NO_JUDGE : judge, scorer };
+    return [
+      { name: 'spanscore.judge.failing', value: state === 'failing' ? 1 : 0, labels },
+      ...Object.entries(kinds).map(([kind, value]): Reading => ({
+        name: 'spanscore.judge.failures',
+        value,
+        labels: { ...labels, kind },
+      })),
+    ];
+  });
+  return [
+    ...Object.entries(states).map(([state, value]): Reading => ({
+      name: 'spanscore.scoring.traces',
+      value,
+      labels: { state },
+    })),
+    { name: 'spanscore.scoring.traces.spilled', value: status.spilled },
+    { name: 'spanscore.sampling.unpriced', value: unpriced.count },
+    { name: 'spanscore.scoring.queue.age', value: (status.oldestQueuedMs ?? 0) / 1_000 },
+    { name: 'spanscore.judge.queue', value: judgeStock.pending() },
+    { name: 'spanscore.judge.queue.wait', value: judgeStock.waitMs() / 1_000 },
+    ...judges,
+  ];
+}
