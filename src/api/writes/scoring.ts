@@ -153,10 +153,10 @@ export async function previewRule(
   { tenant = '' }: Pick<Caller, 'tenant'>,
   { rule: asked, lastMs, sample }: AskedPreview,
 ) {
+  const { prepareWrittenRule, previewConfigured } = await import('../../preview/preview-configured.ts');
   const { until } = onDemand;
   const listing = until ?? AbortSignal.timeout(LISTING_LIMIT_MS);
   const judging = until ?? AbortSignal.timeout(JUDGING_LIMIT_MS);
-  const { prepareWrittenRule, previewConfigured } = await import('../../preview/preview-configured.ts');
   try {
     const { kit, scoring } = await onDemand.load();
     const rule =
