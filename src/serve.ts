@@ -4,7 +4,7 @@ import { startAggregates } from './aggregates/refresh-aggregates.ts';
 import { openTenantStores, startServeApi, type ScorerParts, type ServeApi } from './api/serve-api.ts';
 import { createServeStatus, type OtlpAddresses, type ScorerStatus } from './api/serve-status.ts';
 import { createSignIns } from './api/writes/audit.ts';
-import { startPostedJoins } from './api/writes/start-posted-joins.ts';
+import { startPostedJoins } from './api/writes/posted-scores.ts';
 import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import { CHANNELS, EXPORTERS, PREBUILT_SCORERS, RECEIVERS } from './components.ts';
 import { createDataDirectory } from './config/data-folder.ts';

@@ -1,8 +1,7 @@
 import { isIP } from 'node:net';
 import type { MiddlewareHandler } from 'hono';
 import { OWN_SITES } from './access/request-site.ts';
-import type { ApiEnv } from './api-env.ts';
-import { answerProblem } from './problem.ts';
+import { type ApiEnv, answerProblem } from './router.ts';
 
 export interface BrowserGuardOptions {
   /** Names under which users reach the API, beside loopback names and IP addresses; lower case, without port. */

@@ -3,8 +3,8 @@ import { createApiRoutes, PREFIX } from './api.ts';
 import { createRouter } from './router.ts';
 import { createTenantStores, type TenantStoreParts } from './tenant-store.ts';
 
-/** Values of the parameters of a request; undefined ones are left out. */
-type Query = Readonly<Record<string, string | number | readonly string[] | undefined>>;
+/** Values of the parameters of a request; undefined and null ones are left out. */
+type Query = Readonly<Record<string, string | number | readonly string[] | null | undefined>>;
 
 /** API of a process for itself: the routes of the HTTP API without a socket, and so without hosts, tokens and limits of requests. */
 export type LocalApi = Awaited<ReturnType<typeof createLocalApi>>;
@@ -56,19 +56,22 @@ export async function createLocalApi(parts: TenantStoreParts, name: string) {
       path: string,
       { query = {}, body }: { readonly query?: Query; readonly body?: object } = {},
     ) => send<Body>(method, path, query, body),
-    /** Reads the items of a list page by page. */
-    async *list<Item>(path: string, query: Query = {}): AsyncGenerator<Item> {
-      for (let cursor: string | null | undefined; cursor !== null;) {
+    /** Reads the first items of a list page by page. Default: all. */
+    async *list<Item>(
+      path: string,
+      query: Query = {},
+      most = Number.POSITIVE_INFINITY,
+    ): AsyncGenerator<Item> {
+      let cursor: string | null | undefined;
+      for (let left = most; left > 0 && cursor !== null;) {
+        const limit = Math.min(PAGE, left);
         const page: { readonly items: readonly Item[]; readonly next: string | null } = await send(
           'GET',
           path,
-          {
-            limit: PAGE,
-            ...query,
-            cursor,
-          },
+          { limit, ...query, cursor },
         );
         yield* page.items;
+        left -= page.items.length;
         cursor = page.next;
       }
     },

@@ -1,15 +1,76 @@
-import { OpenAPIHono } from '@hono/zod-openapi';
+import type { Caller, RequestAccess, Sender } from './access/request-access.ts';
+import type { RequestSite } from './access/request-site.ts';
+import type { RequestRate } from './access/limits.ts';
+import type { TenantStore } from './tenant-store.ts';
 import type { Context, MiddlewareHandler } from 'hono';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { createRoute, z, OpenAPIHono, type RouteConfig } from '@hono/zod-openapi';
 import { routePath } from 'hono/route';
 import { getPath } from 'hono/utils/url';
-import { z } from 'zod';
 import { checkValue } from '../config/index.ts';
 import type { Grant, Refusal, Scope } from '../config/access.ts';
 import { SECOND_MS } from '../domain/durations.ts';
-import type { Caller } from './access/request-access.ts';
-import type { ApiEnv } from './api-env.ts';
-import type { TenantStore } from './tenant-store.ts';
-import { answerProblem, describeProblem } from './problem.ts';
+
+/** Values that the middleware sets for handlers. */
+export interface ApiEnv {
+  Variables: {
+    access: RequestAccess;
+    site: RequestSite;
+    rate: RequestRate;
+    /** Returns the store that shows only the tenant of a caller. Throws `AppError` for a process that has none. */
+    findStore: (caller: Caller) => TenantStore;
+    sender: Sender;
+    caller: Caller;
+    /** Called at the time limit of the request. Returns a sentence for the sender about the work that stops or goes on. */
+    afterLimit?: () => string;
+  };
+}
+
+/** Schema of an error reply (RFC 9457). */
+export const ProblemSchema = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    detail: z.string().optional(),
+    errors: z
+      .array(z.object({ path: z.string(), message: z.string() }))
+      .optional()
+      .describe('Faults of the input, each with the path of the value.'),
+  })
+  .openapi('Problem');
+
+/** Error reply without its type. */
+export type Problem = Omit<z.infer<typeof ProblemSchema>, 'type'>;
+
+/** Headers of every error reply. */
+export const PROBLEM_HEADERS = {
+  'content-type': 'application/problem+json',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+};
+
+/** Formats an error reply as JSON. */
+export function problemJson(problem: Problem): string {
+  return JSON.stringify({ type: 'about:blank', ...problem });
+}
+
+/** Builds an error reply. */
+export function answerProblem(
+  c: Pick<Context, 'body'>,
+  problem: Problem,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  return c.body(problemJson(problem), problem.status as ContentfulStatusCode, {
+    ...PROBLEM_HEADERS,
+    ...headers,
+  });
+}
+
+/** Describes an error reply of a route. */
+export function describeProblem(description: string) {
+  return { description, content: { 'application/problem+json': { schema: ProblemSchema } } };
+}
 
 /** Routes with their schemas. */
 export type ApiRouter = OpenAPIHono<ApiEnv>;
@@ -89,7 +150,7 @@ export function listFilters(routes: ApiRouter, c: Context): string[] {
 }
 
 /** Returns the parts of a route that needs a token with one of some scopes: its security, its check, and its further replies. */
-export function secureRoute(...scopes: readonly [Scope, ...Scope[]]) {
+function secureRoute(...scopes: readonly [Scope, ...Scope[]]) {
   return {
     security: scopes.flatMap((scope) => [{ bearer: [scope] }, { cookie: [scope] }]),
     middleware: limitRate(requireScope(...scopes)),
@@ -111,6 +172,34 @@ export const PROBLEMS = {
   ),
   504: describeProblem('The request took longer than its limit.'),
 };
+
+/** Describes a route of senders with a token. Without scopes, a read needs `read`, and a write `admin`. */
+export function describeRoute<
+  Method extends 'get' | 'post' | 'delete',
+  Path extends string,
+  Request extends NonNullable<RouteConfig['request']>,
+  Replies extends RouteConfig['responses'],
+>(
+  method: Method,
+  path: Path,
+  {
+    scopes = [method === 'get' ? 'read' : 'admin'],
+    tag,
+    replies,
+    ...rest
+  }: {
+    readonly scopes?: readonly [Scope, ...Scope[]];
+    readonly tag: string;
+    readonly summary: string;
+    readonly description?: string;
+    readonly request: Request;
+    /** Replies beside the errors of every route. */
+    readonly replies: Replies;
+  },
+) {
+  const responses = { ...PROBLEMS, ...replies };
+  return createRoute({ ...secureRoute(...scopes), method, path, tags: [tag], ...rest, responses });
+}
 
 /** Creates the check of a sender, which needs one of the scopes and sets the caller. */
 export function requireScope(first: Scope, ...others: readonly Scope[]): MiddlewareHandler<ApiEnv> {

@@ -13,11 +13,11 @@ import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Caller, SignIns } from './access/request-access.ts';
 import { createApi } from './api.ts';
-import { readDashboardFiles } from './dashboard/dashboard-files.ts';
+import { readDashboardFiles } from './dashboard/dashboard.ts';
 import type { ReadStatus } from './serve-status.ts';
 import { startApiServer } from './server.ts';
 import { createTenantStores, type ProcessReads, type TenantStore } from './tenant-store.ts';
-import { createScoringOnDemand } from './writes/scoring-on-demand.ts';
+import { createScoringOnDemand } from './writes/scoring.ts';
 
 /** HTTP server of a `serve` process: probes and metrics from the beginning, further routes when all parts have started. */
 export type ServeApi = Awaited<ReturnType<typeof startServeApi>>;

@@ -6,9 +6,8 @@ import { createBudgetWatch, type BudgetConfig } from '../scoring/budget/budget-w
 import type { ScoringLoopStatus } from '../scoring/live/scoring-loop.ts';
 import type { Store } from '../store/contracts/store.ts';
 import { silentLog } from '../telemetry/log.ts';
-import { createReadiness } from './health.ts';
-import { budgetJson } from './json/budget-json.ts';
-import { jobJson } from './json/job-json.ts';
+import { createReadiness } from './probes.ts';
+import { budgetJson, jobJson } from './json/rows.ts';
 
 /** Addresses for spans; null without a receiver. */
 export interface OtlpAddresses {

@@ -6,7 +6,7 @@ import type { ServerTls } from '../config/tls-files.ts';
 import { limitConnections, type ConnectionLimits } from '../domain/connection-places.ts';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { Log } from '../telemetry/log.ts';
-import { PROBLEM_HEADERS, problemJson, type Problem } from './problem.ts';
+import { PROBLEM_HEADERS, problemJson, type Problem } from './router.ts';
 
 const BAD: Problem = { status: 400, title: 'Bad request', detail: 'this is no request of HTTP/1.1' };
 

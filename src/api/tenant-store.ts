@@ -10,26 +10,31 @@ import type { ListFilters, ListPage } from '../store/contracts/lists.ts';
 import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
 import type { Store } from '../store/contracts/store.ts';
 import type { Caller } from './access/request-access.ts';
-import { coverageLines } from './json/coverage-json.ts';
+import { coverageLines } from './reads/coverage.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
-import { compareDeploys } from './reads/compare-deploys.ts';
-import { createConfigurationReads, type ConfigurationSource } from './reads/configuration.ts';
-import { createLabelReads } from './reads/labels.ts';
-import { readRowNames } from './reads/row-names.ts';
-import { narrowTenant, type ExplainTrace } from './reads/scope.ts';
+import { compareDeploys } from './reads/compare.ts';
+import { createConfigurationReads, type ConfigurationSource, readRowNames } from './reads/configuration.ts';
+import { createLabelReads, storeLabel, type GivenLabel } from './writes/labels.ts';
+import { narrowTenant, type ExplainTrace, createSessionReads, createTraceReads } from './reads/traces.ts';
 import { createScoreReads } from './reads/scores.ts';
-import { createSessionReads } from './reads/sessions.ts';
-import { createTraceReads } from './reads/traces.ts';
 import { acknowledgeIncident, muteSubject, unmuteSubject } from './writes/alert-replies.ts';
 import { createWriteRecorder, type AuditedWrite } from './writes/audit.ts';
-import { createBackfillReads, createBackfillWrites } from './writes/backfills.ts';
-import { deleteScore } from './writes/delete-score.ts';
+import {
+  createBackfillReads,
+  createBackfillWrites,
+  findJob,
+  startPurge,
+  type PurgeRequest,
+} from './writes/jobs.ts';
+import {
+  deleteScore,
+  previewRule,
+  type AskedPreview,
+  scoreNow,
+  type ScoreRequest,
+  type ScoringOnDemand,
+} from './writes/scoring.ts';
 import { createPostDeps, postScores, type PostedScore } from './writes/posted-scores.ts';
-import { previewRule, type AskedPreview } from './writes/preview-rule.ts';
-import { findJob, startPurge, type PurgeRequest } from './writes/purges.ts';
-import { scoreNow, type ScoreRequest } from './writes/score-now.ts';
-import type { ScoringOnDemand } from './writes/scoring-on-demand.ts';
-import { storeLabel, type GivenLabel } from './writes/store-label.ts';
 
 /** Parts that a process that scores adds to the reads. */
 export interface ProcessReads extends Partial<Pick<ConfigurationSource, 'runRules' | 'judgeState'>> {

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { SECOND_MS } from '../domain/durations.ts';
 import { MOMENT_WORDS, parseDurationMs, parseMomentMs } from '../config/index.ts';
 
 /** Parsers of option values. A bad value ends the command as wrong usage (exit code 2). */
@@ -29,6 +30,11 @@ export function parseSpan(text: string): number {
     throw new InvalidArgumentError('Write a duration: 30m, 2h, 7d.');
   }
   return spanMs;
+}
+
+/** Writes a duration for a request of the API. */
+export function writeSpan(spanMs: number): string {
+  return spanMs % SECOND_MS === 0 ? `${spanMs / SECOND_MS}s` : `${spanMs}ms`;
 }
 
 /** Parses a time before now (`1h`, `30d`) or a date and time. Returns Unix milliseconds. */

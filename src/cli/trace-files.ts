@@ -230,7 +230,6 @@ export function createSpoolStores(spool: TraceSpool, nowMs: number): ScoringStor
       byIds: async () => new Map(),
       ofTraces: async () => new Map(),
       write: nothing,
-      list: none,
     },
     ...NO_RUNS,
     sessions: {

@@ -1,22 +1,19 @@
 import type { z } from 'zod';
-import type { Alert } from '../api/resources/alerts.ts';
+import type { Alert, Monitor, Mute } from '../api/resources/alerts.ts';
 import type { CompareReply } from '../api/resources/aggregates/compare.ts';
 import type { Coverage } from '../api/resources/aggregates/coverage.ts';
 import type { DistributionReply } from '../api/resources/aggregates/distribution.ts';
 import type { OverviewReply } from '../api/resources/aggregates/overview.ts';
 import type { SeriesReply } from '../api/resources/aggregates/series.ts';
-import type { Monitor } from '../api/resources/monitors.ts';
-import type { Mute } from '../api/resources/mutes.ts';
 import type { Status } from '../api/resources/status.ts';
 import type { SignIn } from '../api/resources/sign-in.ts';
-import type { Backfill, NewBackfill } from '../api/schemas/backfill-schema.ts';
-import type { JudgePage, RuleItem, ScorerItem } from '../api/schemas/configured-schema.ts';
-import type { ScorerAgreement } from '../api/schemas/agreement-schema.ts';
-import type { LabelQueue, NewLabel, StoredLabel } from '../api/schemas/label-schema.ts';
-import type { NewPreview, Preview } from '../api/schemas/preview-schema.ts';
-import type { ScoreDetail, ScoreItem } from '../api/schemas/score-schema.ts';
-import type { SessionDetail } from '../api/schemas/session-schema.ts';
-import type { SpanItem, TraceDetail, TraceItem } from '../api/schemas/trace-schema.ts';
+import type { Backfill, NewBackfill } from '../api/resources/backfills.ts';
+import type { JudgePage, RuleItem, ScorerItem } from '../api/resources/configured.ts';
+import type { ScorerAgreement, LabelQueue, NewLabel, StoredLabel } from '../api/resources/labels.ts';
+import type { NewPreview, Preview } from '../api/resources/previews.ts';
+import type { ScoreDetail, ScoreItem } from '../api/json/rows.ts';
+import type { SessionDetail } from '../api/resources/sessions.ts';
+import type { SpanItem, TraceDetail, TraceItem } from '../api/resources/traces.ts';
 
 /** Page of a list. */
 interface Page<Schema extends z.ZodType> {

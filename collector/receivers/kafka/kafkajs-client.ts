@@ -7,7 +7,17 @@ import type {
   KafkaRecord,
   OnBatch,
 } from './take-batch.ts';
-import { type Consumer, createKafka, type EachBatchPayload, type IHeaders, installCodecs, type Kafka, type KafkaConnectionOptions, type KafkaMessage, type Admin } from './kafkajs.ts';
+import {
+  type Consumer,
+  createKafka,
+  type EachBatchPayload,
+  type IHeaders,
+  installCodecs,
+  type Kafka,
+  type KafkaConnectionOptions,
+  type KafkaMessage,
+  type Admin,
+} from './kafkajs.ts';
 import { readPoison } from './poison-records.ts';
 import { MIB } from '../../../src/domain/byte-sizes.ts';
 import type { ConnectionOptions } from 'node:tls';

@@ -1,9 +1,9 @@
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { DAY_MS, LAST_MOMENT_MS } from '../../domain/durations.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import type { ListFilters, ListKey, Listed, ListPage } from '../../store/contracts/lists.ts';
-import { describeJson, PROBLEMS, secureRoute } from '../router.ts';
-import { readFilters, type FilterQuery } from './filters.ts';
+import { describeJson, describeRoute } from '../router.ts';
+import { readFilters, type FilterQuery } from './fields.ts';
 
 const MAX_LIMIT = 500;
 const DEFAULT_LIMIT = 50;
@@ -45,14 +45,11 @@ export function describeList<Path extends string, Schema extends z.ZodType>(
   path: Path,
   { item, items, tag, summary }: ListedItems<Schema>,
 ) {
-  return createRoute({
-    ...secureRoute('read'),
-    method: 'get',
-    path,
-    tags: [tag],
+  return describeRoute('get', path, {
+    tag,
     summary,
     request: { query: z.strictObject(CURSOR_FIELDS) },
-    responses: { 200: describeJson(`A page of ${items}.`, describePage(item)), ...PROBLEMS },
+    replies: { 200: describeJson(`A page of ${items}.`, describePage(item)) },
   });
 }
 

@@ -18,7 +18,7 @@ import type {
 import type { Store } from '../../store/contracts/store.ts';
 import type { Config } from '../../configuration.ts';
 import { openCurrentReads, type CurrentReads } from '../../aggregates/refresh-aggregates.ts';
-import { compareScores, type ComparedSide, type ScoresRequest } from './compare-scores.ts';
+import { compareScores, type ComparedSide, type ScoresRequest } from './compare.ts';
 import type { SeriesFacets } from '../../domain/series-facets.ts';
 import { computeSeriesKey } from '../../monitors/series-key.ts';
 

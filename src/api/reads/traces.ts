@@ -1,11 +1,63 @@
-import type { StepSpan } from '../json/span-json.ts';
-import { compareValues } from '../../domain/compare-values.ts';
+import type { ComputedDecision } from '../json/rows.ts';
 import { NotFoundError, SeveralTenantsError } from '../../domain/errors.ts';
 import type { ListFilters, ListPage } from '../../store/contracts/lists.ts';
+import {
+  type TraceKey,
+  joinTraceKey,
+  type TraceActivity,
+  type SpanSource,
+} from '../../store/contracts/stores.ts';
+import { compareValues } from '../../domain/compare-values.ts';
 import type { Store } from '../../store/contracts/store.ts';
-import { joinTraceKey, type TraceActivity, type TraceKey } from '../../store/contracts/stores.ts';
-import { readSteps, readStoredTrace } from './stored-trace.ts';
-import { hideConditions, narrowTenant, type Scope } from './scope.ts';
+import { buildSessionTargetId } from '../../domain/session-target.ts';
+import { setImmediate as pause } from 'node:timers/promises';
+import { readStepKinds } from '../../conventions/normalise-trace.ts';
+import type { TraceReading } from '../../domain/trace/agent-run.ts';
+import type { StepKind } from '../../domain/trace/agent-run.ts';
+import type { Span, TraceData } from '../../domain/trace/span.ts';
+import { PieceCache } from '../../scoring/read/sibling-traces.ts';
+import { readSlices } from '../../scoring/read/read-slices.ts';
+import { findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
+import { JOINER, createTurnReader } from '../../scoring/setup/read-traces.ts';
+
+/** Finds the reasons why rules have no decision on a trace. */
+export type ExplainTrace = (key: TraceKey) => Promise<readonly ComputedDecision[]>;
+
+/** Parts that all reads of one caller share. */
+export interface Scope {
+  /** The only tenant that they see; undefined: all. */
+  readonly tenant: string | undefined;
+  /** Replaces names of scorers by the names of their rows. */
+  readonly namedRows: (filters: ListFilters) => Promise<ListFilters>;
+  readonly explain: ExplainTrace;
+}
+
+/**
+ * Leaves out of reasons what the conditions of a rule want, for a caller of one tenant: they may name customers of others. What was seen
+ * in the caller's own trace stays.
+ */
+export function hideConditions<T extends { readonly reason: string }>(
+  rows: readonly T[],
+  tenant: string | undefined,
+): readonly T[] {
+  return tenant === undefined
+    ? rows
+    : rows.map((row) => ({ ...row, reason: row.reason.replace(UNMET, '$1') }));
+}
+
+/** Reason of a condition that is not met (`findUnmetCondition`). */
+const UNMET = /^(where: .*?), the rule (?:wants|leaves out) .*$/s;
+
+/**
+ * Returns the tenant of a request: the one that it names, else that of its caller; undefined means all. Throws a `NotFoundError` for a
+ * tenant that the caller may not see.
+ */
+export function narrowTenant(own: string | undefined, asked: string | undefined): string | undefined {
+  if (own !== undefined && asked !== undefined && asked !== own) {
+    throw new NotFoundError(`nothing of the tenant ${asked} is stored`);
+  }
+  return asked ?? own;
+}
 
 /** Trace that a request names; tenant undefined: the only one that has it. */
 export interface NamedTrace {
@@ -99,4 +151,104 @@ async function findTrace(
     key: { tenant: only, traceId },
     activity: activities.find((each) => each.tenant === only),
   };
+}
+
+/** Most turns of a session that are read. */
+const MAX_TURNS = 500;
+
+/** One session with its newest turns, the oldest of them first. */
+export type SessionView = Awaited<ReturnType<ReturnType<typeof createSessionReads>['read']>>;
+
+/** Creates the reads of sessions for one tenant, or for all. */
+export function createSessionReads(store: Store, { tenant }: Scope) {
+  const { lists, sessions, spans } = store;
+  return {
+    /** Newest first, by the start of the first turn. */
+    list: (filters: ListFilters, page: ListPage) => lists.sessions({ ...filters, tenant }, page),
+    /** Throws a `NotFoundError` for a session that the tenant does not have, and a `SeveralTenantsError` for one that several have. */
+    read: async ({
+      sessionId,
+      tenant: asked,
+    }: {
+      readonly sessionId: string;
+      readonly tenant?: string | undefined;
+    }) => {
+      const found = await lists.sessionsOf(sessionId, narrowTenant(tenant, asked));
+      if (found.length > 1) {
+        throw new SeveralTenantsError(
+          `session ${sessionId}`,
+          found.map((each) => each.tenant),
+        );
+      }
+      const [session] = found;
+      if (session === undefined) {
+        throw new NotFoundError(
+          'no turn of this session is in the store; a turn is stored when its trace is decided. GET /api/v1/sessions lists sessions',
+        );
+      }
+      const [{ turns, count }, decisions, nowMs] = await Promise.all([
+        sessions.turns(session, MAX_TURNS),
+        sessions.decisions(session.tenant, [buildSessionTargetId(sessionId)]),
+        spans.nowMs(),
+      ]);
+      const traces = await lists.tracesOf(turns);
+      const inOrder = traces.toSorted(
+        (a, b) => a.startedAtMs - b.startedAtMs || (a.traceId < b.traceId ? -1 : 1),
+      );
+      return {
+        session,
+        turns: inOrder,
+        omittedTurns: count - turns.length,
+        decisions: hideConditions(decisions, tenant),
+        nowMs,
+      };
+    },
+  };
+}
+
+/** Span with the kind of its step. */
+export interface StepSpan {
+  readonly span: Span;
+  readonly kind: StepKind;
+}
+
+/** Stored trace as it is scored: with the other traces of its run. */
+export interface StoredTrace {
+  readonly data: TraceData;
+  /** Ids of the other traces. */
+  readonly joinedWith: readonly string[];
+}
+
+/** Reads the spans of a trace and of the other traces of its run. Throws an `AppError` when they cannot be read. */
+export async function readStoredTrace(spans: SpanSource, activity: TraceActivity): Promise<StoredTrace> {
+  for await (const [read] of readSlices(spans, [activity])) {
+    if (read !== undefined && 'error' in read) {
+      throw read.error;
+    }
+    if (read !== undefined) {
+      const source = { spans, joiner: JOINER, cache: new PieceCache() };
+      const [run] = await findJoinedRuns(source, [{ activity, data: read.data }]);
+      const others = (run?.members ?? []).filter(({ traceId }) => traceId !== activity.traceId);
+      return { data: run?.data ?? read.data, joinedWith: others.map(({ traceId }) => traceId) };
+    }
+  }
+  return { data: { traceId: activity.traceId, spans: [], logs: [] }, joinedWith: [] };
+}
+
+const readTrace = createTurnReader();
+
+/** Reads a trace as runs, and the kinds of its steps; the spans by their start. Large traces let other work run between. */
+export async function readSteps(
+  data: TraceData,
+): Promise<{ readonly reading: TraceReading; readonly spans: readonly StepSpan[] }> {
+  const reading = await readTrace(data);
+  const kinds = await readStepKinds(data, { nowMs: () => performance.now(), pause });
+  const spans = data.spans
+    .map((span) => ({ span, kind: kinds.get(span.spanId) ?? 'other' }))
+    .toSorted((a, b) => compareStarts(a.span, b.span));
+  return { reading, spans };
+}
+
+function compareStarts(a: Span, b: Span): number {
+  return Number(a.startUnixNano - b.startUnixNano) || (a.spanId < b.spanId ? -1 : 1);
 }

@@ -1,11 +1,16 @@
-import { createRoute, z } from '@hono/zod-openapi';
-import { acknowledgedJson, alertJson, type AlertReplies } from '../json/alert-json.ts';
-import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
-import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
-import { createRouter, describeJson, PROBLEMS, secureRoute, tenantStore } from '../router.ts';
+import { z } from '@hono/zod-openapi';
+import { createList, describePage, refuseCursor, describeList, CURSOR_FIELDS } from '../lists/cursors.ts';
+import { FILTER_FIELDS, NoQuery } from '../lists/fields.ts';
+import { describeRoute, createRouter, describeJson, tenantStore, describeBody } from '../router.ts';
 import type { TenantStore } from '../tenant-store.ts';
-import { BUDGET_FIELDS } from '../schemas/budget-fields.ts';
-import { Series, Time } from './series-schema.ts';
+import { Series, Time, orNull, isoTime, BUDGET_FIELDS, budgetJson } from '../json/rows.ts';
+import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-status.ts';
+import { DURATION_PATTERN, durationMs, parseDurationMs } from '../../config/index.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { type AlertEvent, LIMIT_SIDES } from '../../monitors/alert-event.ts';
+import { isMuted, type Mute as StoredMute } from '../../monitors/mute.ts';
+import { computeSeriesId } from '../../monitors/series-key.ts';
+import type { Finding } from '../../monitors/detector.ts';
 
 export const Alert = z
   .object({
@@ -67,21 +72,15 @@ export const Alert = z
 
 const alertList = createList('alerts');
 
-const listAlerts = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/alerts',
-  tags: ['alerts'],
+const listAlerts = describeRoute('get', '/alerts', {
+  tag: 'alerts',
   summary: 'Beginnings and ends of incidents, newest first.',
   request: { query: z.strictObject({ ...CURSOR_FIELDS, since: FILTER_FIELDS.since }) },
-  responses: { 200: describeJson('A page of alerts.', describePage(Alert)), ...PROBLEMS },
+  replies: { 200: describeJson('A page of alerts.', describePage(Alert)) },
 });
 
-const acknowledge = createRoute({
-  ...secureRoute('admin'),
-  method: 'post',
-  path: '/alerts/{id}/ack',
-  tags: ['alerts'],
+const acknowledge = describeRoute('post', '/alerts/{id}/ack', {
+  tag: 'alerts',
   summary: 'Accepts the change of an incident as normal: its series gets a new reference.',
   description: 'A write without a body: it needs the header `content-type: application/json` all the same.',
   request: {
@@ -94,9 +93,8 @@ const acknowledge = createRoute({
         .describe('`incidentId` of an open incident, or `id` of the alert about its beginning.'),
     }),
   },
-  responses: {
+  replies: {
     200: describeJson('The incident.', z.object({ acknowledged: z.string(), alert: z.string() })),
-    ...PROBLEMS,
   },
 });
 
@@ -125,4 +123,225 @@ export function createAlertRoutes() {
 export async function readReplies({ alerts, nowMs }: TenantStore): Promise<AlertReplies> {
   const [mutes, acknowledged, now] = await Promise.all([alerts.mutes(), alerts.acknowledged(), nowMs()]);
   return { mutes, acknowledged, nowMs: now };
+}
+
+const Finding = z
+  .object({
+    changeBegan: Time.nullable(),
+    before: z.number().nullable().describe('Expected mean or rate since then.'),
+    after: z.number().nullable().describe('Observed mean or rate since then.'),
+    count: z.number().describe('Observations since then.'),
+    evidenceLog10: z.number().nullable(),
+    cut: z.number().optional().describe('`before` and `after` are shares of scores at or below this score.'),
+  })
+  .openapi('Finding');
+
+export const Monitor = z
+  .object({
+    ruleKey: z.string(),
+    group: z.string(),
+    alert: z.string(),
+    detector: z.string(),
+    series: Series,
+    seriesId: z.string().describe('Subject of a mute of this series.'),
+    phase: z.enum(['learning', 'ok', 'pending', 'firing', 'recovering', 'no_data', 'scorer_error', 'paused']),
+    since: Time.nullable().describe('Begin of the phase.'),
+    incidentId: z.string().nullable(),
+    finding: orNull(Finding),
+    lacks: z.string().nullable().describe('Missing part of the reference.'),
+    mean: z.number().nullable().describe('Directed mean of the latest bucket.'),
+    baseline: z.number().nullable().describe('Mean that earlier scores let expect, directed.'),
+    limit: z.number().nullable().describe('Limit of the rule, for a detector that has one.'),
+    evidenceLog10: z.number().nullable(),
+    scores: z.number(),
+    bucket: Time.nullable().describe('Start of the latest bucket.'),
+    lateScores: z
+      .number()
+      .describe(
+        'Scores of the series in 24 hours that came more than an hour after their trace: monitors do not count them. Of a split series, those of all its parts.',
+      ),
+    lastLateBucket: Time.nullable().describe('Start of the latest bucket with such a score.'),
+    muted: z.boolean(),
+  })
+  .openapi('Monitor');
+
+const monitorList = createList('monitors');
+
+const listMonitors = describeRoute('get', '/monitors', {
+  tag: 'monitors',
+  summary: 'States of the configured monitors, in the order of their alerts and series.',
+  request: {
+    query: z.strictObject({
+      ...CURSOR_FIELDS,
+      since: FILTER_FIELDS.since.describe('Earliest begin of the phase: `24h`, or a date and time.'),
+      order: z
+        .enum(['alert', 'firing'])
+        .default('alert')
+        .describe('`firing`: the states that fire first; at most 500, without a cursor.'),
+    }),
+  },
+  replies: { 200: describeJson('A page of states.', describePage(Monitor)) },
+});
+
+/** Creates the routes of monitors. */
+export function createMonitorRoutes() {
+  return createRouter().openapi(listMonitors, async (c) => {
+    const store = tenantStore(c.var);
+    const replies = await readReplies(store);
+    const { order, ...query } = c.req.valid('query');
+    const { filters, page } = monitorList.readQuery(query, replies.nowMs);
+    const toJson = (status: MonitorStanding) => monitorJson(status, replies);
+    if (order === 'firing') {
+      refuseCursor(order, query);
+      const items = await store.standings.listFiring(filters, page.limit);
+      return c.json({ items: items.map(toJson), next: null }, 200);
+    }
+    return c.json(monitorList.toReply(await store.standings.list(filters, page), toJson), 200);
+  });
+}
+
+const name = z.string().min(1).max(1_000);
+/** Longest mute, milliseconds. */
+const MAX_MUTE_MS = 3_650 * DAY_MS;
+
+const duration = z
+  .string()
+  .refine((text) => (parseDurationMs(text) ?? 0) > 0, { error: 'write a duration: 30m, 2h, 7d' })
+  .refine((text) => (parseDurationMs(text) ?? 0) <= MAX_MUTE_MS, { error: 'must be at most 3650d' })
+  .openapi({ pattern: DURATION_PATTERN.source });
+const SUBJECT =
+  'Name of an alert, id of a series (`seriesId` of a monitor or an alert) or of an incident, or `*`: everything.';
+
+export const Mute = z
+  .object({
+    tenant: z.string().describe('Tenant whose alerts are muted; `*`: all tenants.'),
+    subject: z.string().describe(SUBJECT),
+    until: Time.nullable(),
+  })
+  .openapi('Mute');
+
+const NewMute = z
+  .strictObject({ subject: name.describe(SUBJECT), for: duration.describe('`30m`, `2h`, `7d`.') })
+  .openapi('NewMute');
+
+const muteList = createList('mutes');
+
+const listMutes = describeList('/mutes', {
+  item: Mute,
+  items: 'mutes',
+  tag: 'alerts',
+  summary: 'Mutes that are active, the latest begun first.',
+});
+
+const mute = describeRoute('post', '/mutes', {
+  tag: 'alerts',
+  summary: 'Mutes an alert, a series, an incident or everything for a time.',
+  request: { query: NoQuery, body: describeBody(NewMute) },
+  replies: { 201: describeJson('The mute.', Mute) },
+});
+
+const unmute = describeRoute('delete', '/mutes', {
+  tag: 'alerts',
+  summary: 'Ends a mute.',
+  request: {
+    query: z.strictObject({
+      subject: name.describe('Subject of the mute.'),
+      tenant: z
+        .string()
+        .optional()
+        .describe('Tenant of the mute, where several have muted the subject; `*`: the mute of all tenants.'),
+    }),
+  },
+  replies: { 200: describeJson('The subject.', z.object({ unmuted: z.string() })) },
+});
+
+/** Creates the routes of mutes. */
+export function createMuteRoutes() {
+  return createRouter()
+    .openapi(listMutes, async (c) => {
+      const { alerts, nowMs } = tenantStore(c.var);
+      const { page } = muteList.readQuery(c.req.valid('query'), await nowMs());
+      return c.json(muteList.toReply(await alerts.listMutes(page), muteJson), 200);
+    })
+    .openapi(mute, async (c) => {
+      const store = tenantStore(c.var);
+      const { subject, for: time } = c.req.valid('json');
+      const subjects = [{ kind: 'alert', id: subject }] as const;
+      const { alerts } = await store.openWrites({ action: 'mute.set', subjects });
+      const muted = await alerts.mute(subject, (await store.nowMs()) + durationMs(time));
+      return c.json(muteJson(muted), 201);
+    })
+    .openapi(unmute, async (c) => {
+      const { subject: id, tenant } = c.req.valid('query');
+      const subjects = [{ kind: 'alert', id }] as const;
+      const { alerts } = await tenantStore(c.var).openWrites({ action: 'mute.end', subjects });
+      return c.json(unmutedJson(await alerts.unmute(id, tenant)), 200);
+    });
+}
+
+/** Mutes and acknowledgements of alerts. */
+export interface AlertReplies {
+  readonly mutes: readonly StoredMute[];
+  /** Time of the acknowledgement by incident, Unix milliseconds. */
+  readonly acknowledged: ReadonlyMap<string, number>;
+  readonly nowMs: number;
+}
+
+/** Formats the beginning or end of an incident as JSON; times in ISO 8601. */
+export function alertJson(event: AlertEvent, { mutes, acknowledged, nowMs }: AlertReplies) {
+  const { startsAtMs, endsAtMs, changeBeganMs, budget, before, ...rest } = event;
+  const hasLimit = LIMIT_SIDES.has(event.detector);
+  return {
+    ...rest,
+    before: hasLimit ? null : before,
+    limit: hasLimit ? before : null,
+    seriesId: budget === undefined ? computeSeriesId(event.series) : null,
+    startsAt: isoTime(startsAtMs),
+    endsAt: isoTime(endsAtMs),
+    changeBegan: isoTime(changeBeganMs),
+    muted: isMuted(event, mutes, nowMs),
+    ...(budget === undefined ? {} : { budget: { ...budgetJson(budget), percent: budget.percent } }),
+    acknowledgedAt: isoTime(acknowledged.get(event.incidentId) ?? null),
+  };
+}
+
+/** Formats a mute as JSON. */
+export function muteJson({ tenant, subject, untilMs }: StoredMute) {
+  return { tenant, subject, until: isoTime(untilMs) };
+}
+
+/** Formats the end of a mute as JSON. */
+export function unmutedJson({ subject }: StoredMute) {
+  return { unmuted: subject };
+}
+
+/** Formats an accepted incident as JSON. */
+export function acknowledgedJson({ incidentId, alert }: AlertEvent) {
+  return { acknowledged: incidentId, alert };
+}
+
+/** Returns whether the messages about a series are muted. */
+export function isStatusMuted(
+  { alert, incidentId, series }: MonitorStatus,
+  { mutes, nowMs }: Pick<AlertReplies, 'mutes' | 'nowMs'>,
+): boolean {
+  return isMuted({ alert, incidentId: incidentId ?? '', series }, mutes, nowMs);
+}
+
+/** Formats the state of a rule on a series as JSON; times in ISO 8601. */
+export function monitorJson(status: MonitorStanding, replies: Pick<AlertReplies, 'mutes' | 'nowMs'>) {
+  const { sinceMs, finding, bucketMs, lastLateBucketMs, ...rest } = status;
+  return {
+    ...rest,
+    seriesId: computeSeriesId(status.series),
+    muted: isStatusMuted(status, replies),
+    since: isoTime(sinceMs),
+    finding: finding === null ? null : findingJson(finding),
+    bucket: isoTime(bucketMs),
+    lastLateBucket: isoTime(lastLateBucketMs),
+  };
+}
+
+function findingJson({ changeBeganMs, ...rest }: Finding) {
+  return { changeBegan: isoTime(changeBeganMs), ...rest };
 }

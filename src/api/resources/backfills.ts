@@ -1,24 +1,157 @@
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
+import { parseRatePerSecond } from '../../config/index.ts';
+import { Time, jobJson, backfillJson } from '../json/rows.ts';
 import type { Context } from 'hono';
 import { streamSSE } from 'hono/streaming';
-import { parseRatePerSecond } from '../../config/index.ts';
 import { MINUTE_MS } from '../../domain/durations.ts';
-import type { JobOrder } from '../../store/contracts/jobs.ts';
+import type { JobOrder, Job } from '../../store/contracts/jobs.ts';
 import type { AskedBackfill } from '../../jobs/configured-backfill.ts';
-import type { ApiEnv } from '../api-env.ts';
-import { backfillJson } from '../json/backfill-json.ts';
-import { createList, describeList } from '../lists/cursors.ts';
-import { NoQuery, readMoment } from '../lists/filters.ts';
 import {
+  describeRoute,
+  type ApiEnv,
   answerTooMany,
   createRouter,
   describeBody,
   describeJson,
-  PROBLEMS,
   tenantStore,
-  secureRoute,
 } from '../router.ts';
-import { Backfill, NewBackfill } from '../schemas/backfill-schema.ts';
+import { createList, describeList } from '../lists/cursors.ts';
+import { NoQuery, readMoment } from '../lists/fields.ts';
+
+const usd = z.number().nullable();
+
+const callFields = {
+  judgeCalls: z.int().describe('Expected judge calls.'),
+  inputTokens: z.int(),
+  outputTokens: z.int(),
+  costUsd: usd.describe('Expected cost in US dollars; null when a judge has no price.'),
+  costLow: usd.describe('Lower end of the interval in which about 95 of 100 real costs lie.'),
+  costHigh: usd.describe('Upper end of that interval.'),
+  basis: z
+    .enum(['stored_calls', 'declared_lengths', 'mixed', 'none'])
+    .describe(
+      'Source of the lengths of replies and of later questions: stored calls of the same scorer and judge, or declared lengths. `none`: no call is expected.',
+    ),
+};
+
+const estimateFields = {
+  ...callFields,
+  seconds: z.int().describe('Time at the configured limits.'),
+  prompts: z.int().describe('Prompts that were really rendered.'),
+  scorers: z
+    .array(
+      z.object({
+        rule: z.string(),
+        scorer: z.string(),
+        judges: z.array(z.string()).readonly(),
+        targets: z.int().describe('Traces and sessions on which it would run.'),
+        rendered: z.int().describe('Targets of which the first question was rendered.'),
+        ...callFields,
+      }),
+    )
+    .readonly()
+    .describe('Scorers that may ask a judge.'),
+  unscored: z
+    .record(z.string(), z.int())
+    .describe('Expected pairs that give no score, by the code of the reason; scaled from the sample.'),
+  unpriced: z.array(z.string()).readonly().describe('Judges without a price.'),
+  unknown: z
+    .array(z.string())
+    .readonly()
+    .describe('Own scorers that may ask a judge, of which no call is stored: they are not in the estimate.'),
+};
+
+/** Estimated calls, tokens and cost of judges. */
+export const Estimate = z.object(estimateFields).openapi('Estimate');
+
+/** Estimated calls, tokens, cost and time of a backfill. */
+export const BackfillEstimate = z
+  .object({
+    ...estimateFields,
+    isComplete: z
+      .boolean()
+      .describe('False: there was no time to list all targets, so that all numbers are too small.'),
+  })
+  .openapi('BackfillEstimate');
+
+const share = z
+  .number()
+  .positive({ error: 'must be above 0' })
+  .max(1, { error: 'must be at most 1' })
+  .optional();
+const names = z
+  .union([z.string().min(1), z.array(z.string().min(1)).min(1)])
+  .transform((given): readonly string[] => [given].flat())
+  .optional();
+
+/** Backfill that a request asks for. */
+export const NewBackfill = z
+  .strictObject({
+    from: z.string().min(1).describe('Traces that began since `7d`, or a date and time.'),
+    to: z.string().min(1).optional().describe('Traces that began before this time. Default: now.'),
+    rule: names.describe('Rules. Default: all, unless scorers are named.'),
+    scorer: names.describe('Scorers that run on every trace, instead of the rules.'),
+    where: z
+      .record(z.string(), z.unknown())
+      .optional()
+      .describe(
+        'Conditions, as in a rule of the configuration: on the traces for rules on traces and their parts, and on the turns of a session together for rules on sessions.',
+      ),
+    sample: share.describe('Part of the traces, instead of the samples of the rules.'),
+    rate: z
+      .string()
+      .refine((text) => parseRatePerSecond(text) !== undefined, {
+        error: 'write a number of traces and a time: 50/s, 600/m, 1000/h',
+      })
+      .optional()
+      .describe('Most traces in a time: `50/s`, `600/m`.'),
+    maxCostUsd: z
+      .number()
+      .positive({ error: 'must be above 0' })
+      .optional()
+      .describe('Most money for judges.'),
+    concurrency: z.int().min(1).max(1_000).optional().describe('Traces whose scorers run at the same time.'),
+    judgeShare: share.describe('Part of the places of judges. Default: 0.3 beside live scoring.'),
+    rescore: z.boolean().optional().describe('True: scores of the same fingerprint are replaced.'),
+    dryRun: z.boolean().optional().describe('True: only says what the backfill would do and cost.'),
+  })
+  .openapi('NewBackfill');
+
+const reasons = z.record(z.string(), z.int());
+const pairs = 'Pairs: one scorer of one rule on one target.';
+
+/** Backfill as a job, or what one would do. */
+export const Backfill = z
+  .looseObject({
+    id: z.string().describe("'' for a dry run."),
+    tenant: z.string().describe("Tenant whose traces are scored; '' for all tenants."),
+    status: z.enum(['queued', 'running', 'paused', 'done', 'failed', 'cancelled']),
+    spec: z
+      .record(z.string(), z.unknown())
+      .describe(
+        'Range, conditions, rules with their fingerprints, and limits, as they were when it was made.',
+      ),
+    createdAt: Time.nullable(),
+    startedAt: Time.nullable(),
+    finishedAt: Time.nullable(),
+    matched: z.int().describe('Traces.'),
+    sessions: z.int().describe('Sessions, for rules on them.'),
+    scored: z.int().describe(`${pairs} With a new score.`),
+    skipped: reasons.describe(`${pairs} Without a new score, by reason.`),
+    failed: reasons.describe(`${pairs} Whose scorer failed, by reason.`),
+    remaining: z.int().describe(`${pairs} That are left, estimated.`),
+    perSecond: z.number().nullable().describe('Pairs a second in the last half minute.'),
+    etaSeconds: z.number().nullable(),
+    costUsd: z.number(),
+    maxCostUsd: z.number().nullable(),
+    checkpoint: z.unknown().describe('Place from which it continues; null before the first.'),
+    owner: z.string().describe("Process that ran it last; '' before the first."),
+    error: z.string().nullable(),
+    left: z.string().nullable().describe('Reason why a process left it to others.'),
+    dryRun: z.literal(true).optional(),
+    estimate: BackfillEstimate.optional().describe('Of a dry run: what the pairs of `remaining` would cost.'),
+  })
+  .openapi('Backfill');
 
 /** Interval of comments that keep an idle stream open, milliseconds. */
 const KEEP_ALIVE_MS = 15_000;
@@ -39,29 +172,22 @@ const listBackfills = describeList('/backfills', {
   summary: 'Backfills, newest first.',
 });
 
-const startBackfill = createRoute({
-  ...secureRoute('admin'),
-  method: 'post',
-  path: '/backfills',
-  tags: ['backfills'],
+const startBackfill = describeRoute('post', '/backfills', {
+  tag: 'backfills',
   summary:
     'Starts a backfill, or finds the open one with the same specification. With `dryRun`, only says what it would do and cost.',
   request: { query: NoQuery, body: describeBody(NewBackfill) },
-  responses: {
+  replies: {
     200: describeJson('What it would do.', Backfill),
     201: describeJson('The backfill.', Backfill),
-    ...PROBLEMS,
   },
 });
 
-const readBackfill = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/backfills/{id}',
-  tags: ['backfills'],
+const readBackfill = describeRoute('get', '/backfills/{id}', {
+  tag: 'backfills',
   summary: 'How far a backfill is.',
   request: { query: NoQuery, params },
-  responses: { 200: describeJson('The backfill.', Backfill), ...PROBLEMS },
+  replies: { 200: describeJson('The backfill.', Backfill) },
 });
 
 /** One event. OpenAPI 3.1 has no word for a stream of them: this is the schema of each. */
@@ -69,29 +195,22 @@ const ProgressEvent = z
   .object({ event: z.literal('progress'), data: z.string().describe('The backfill as JSON.') })
   .openapi('ProgressEvent');
 
-const readEvents = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/backfills/{id}/events',
-  tags: ['backfills'],
+const readEvents = describeRoute('get', '/backfills/{id}/events', {
+  tag: 'backfills',
   summary:
     'Progress of a backfill as server-sent events `progress`, each with the backfill. The stream ends with the backfill, or after 15 minutes. A token has at most 8 streams.',
   request: { query: NoQuery, params },
-  responses: {
+  replies: {
     200: { description: 'The events.', content: { 'text/event-stream': { schema: ProgressEvent } } },
-    ...PROBLEMS,
   },
 });
 
 const describeOrder = <Path extends string>(path: Path, summary: string) =>
-  createRoute({
-    ...secureRoute('admin'),
-    method: 'post',
-    path,
-    tags: ['backfills'],
+  describeRoute('post', path, {
+    tag: 'backfills',
     summary,
     request: { query: NoQuery, params },
-    responses: { 200: describeJson('The backfill.', Backfill), ...PROBLEMS },
+    replies: { 200: describeJson('The backfill.', Backfill) },
   });
 
 const pauseBackfill = describeOrder(
@@ -171,7 +290,8 @@ async function order(c: Context<ApiEnv>, id: string, word: JobOrder): Promise<Ba
   return backfillJson(await backfills.order(id, word));
 }
 
-function readAsked(
+/** Reads the backfill that a request asks for. */
+export function readAsked(
   {
     from,
     to,
@@ -195,4 +315,36 @@ function readAsked(
     rescore,
     limits: { ...limits, tracesPerSecond: rate === undefined ? undefined : parseRatePerSecond(rate) },
   };
+}
+
+const Job = z
+  .looseObject({
+    id: z.string(),
+    kind: z.string(),
+    tenant: z.string(),
+    status: z.enum(['queued', 'running', 'paused', 'done', 'failed', 'cancelled']),
+    spec: z.record(z.string(), z.unknown()),
+    createdAt: Time.nullable(),
+    startedAt: Time.nullable(),
+    finishedAt: Time.nullable(),
+    costUsd: z.number(),
+    owner: z.string().describe("Process that ran it last; '' before the first."),
+    error: z.string().nullable(),
+    left: z.string().nullable().describe('Reason why a process left the job to others.'),
+  })
+  .openapi('Job');
+
+const readJob = describeRoute('get', '/jobs/{id}', {
+  tag: 'jobs',
+  summary: 'How far a job is. Its report stands beside the other fields.',
+  request: { query: NoQuery, params: z.strictObject({ id: z.string() }) },
+  replies: { 200: describeJson('The job.', Job) },
+});
+
+/** Creates the route of jobs. */
+export function createJobRoutes() {
+  return createRouter().openapi(readJob, async (c) => {
+    const job = await tenantStore(c.var).findJob(c.req.valid('param').id);
+    return c.json(jobJson(job) as z.infer<typeof Job>, 200);
+  });
 }

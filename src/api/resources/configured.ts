@@ -1,13 +1,107 @@
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
+import type { Rule } from '../../config/index.ts';
+import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
+import { Time, isoTime, BUDGET_FIELDS, budgetJson } from '../json/rows.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { describePage } from '../lists/cursors.ts';
-import { FILTER_FIELDS, NoQuery, readFilters } from '../lists/filters.ts';
-import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
-import { JudgePage, RuleItem, ScorerItem } from '../schemas/configured-schema.ts';
+import { FILTER_FIELDS, NoQuery, readFilters } from '../lists/fields.ts';
+import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
 import type { JudgeUse } from '../../store/contracts/judge-use.ts';
-import { budgetJson } from '../json/budget-json.ts';
 import type { JudgesView, RuleView, ScorerView } from '../reads/configuration.ts';
-import { isoTime } from '../json/time-json.ts';
+
+/** Schema of a configured scorer. */
+export const ScorerItem = z
+  .object({
+    scorer: z.string(),
+    use: z.string().nullable().describe('Prebuilt scorer; null for a module.'),
+    module: z.string().nullable(),
+    kind: z.enum(['code', 'judge', 'own']),
+    version: z.string().nullable(),
+    judge: z.string().nullable(),
+    fingerprint: z.string().nullable(),
+    higherIsBetter: z.boolean().nullable(),
+    scoreMin: z.number().nullable(),
+    scoreMax: z.number().nullable(),
+    rows: z.array(z.string()).readonly().describe('Names of its score rows.'),
+    rules: z.array(z.string()).readonly().describe('Rules that use it.'),
+    activeFrom: Time.nullable().describe('In force since then; null for a scorer of no rule.'),
+  })
+  .openapi('Scorer');
+
+/** Schema of a part of the configuration, whose own schema has checked it. */
+function describeConfigured<Value>() {
+  return z.looseObject({}) as unknown as z.ZodType<Value>;
+}
+
+/** Schema of a rule. */
+export const RuleItem = z
+  .object({
+    rule: z.string(),
+    version: z.string().nullable(),
+    activeFrom: Time.nullable().describe('In force since then; null before a scorer process has loaded it.'),
+    target: z.enum(TARGET_KINDS),
+    scorers: z.array(z.string()).readonly(),
+    where: describeConfigured<NonNullable<Rule['where']>>().describe('Conditions as they are configured.'),
+    sample: describeConfigured<Rule['sample']>().describe('Sampling as it is configured.'),
+    budget: describeConfigured<NonNullable<Rule['budget']>>().nullable(),
+    versions: z
+      .array(z.object({ version: z.string(), activeFrom: Time.nullable(), rate: z.number() }))
+      .readonly()
+      .describe('All versions, the newest first.'),
+    decisions: z
+      .object({ since: Time.nullable(), scored: z.number(), eligible: z.number() })
+      .describe('Counts of the last 24 hours.'),
+  })
+  .openapi('Rule');
+
+const CallCounts = {
+  calls: z.number(),
+  failed: z.number(),
+  inputTokens: z.number(),
+  outputTokens: z.number(),
+  costUsd: z.number(),
+  latencyP50Ms: z.number().nullable(),
+  latencyP95Ms: z.number().nullable(),
+};
+
+const JudgeItem = z
+  .object({
+    judge: z.string().describe('`provider/model`.'),
+    ...CallCounts,
+    failures: z
+      .record(z.string(), z.number())
+      .describe('Failed calls by reason, also those whose reply could not be used.'),
+    cacheHits: z
+      .number()
+      .nullable()
+      .describe('Answers that needed no call; null in a process that scores nothing.'),
+    breaker: z
+      .enum(['closed', 'half_open', 'open'])
+      .nullable()
+      .describe('Null in a process that scores nothing.'),
+    scorers: z.array(z.string()).readonly(),
+    hours: z.array(z.object({ hour: Time.nullable(), ...CallCounts })).readonly(),
+  })
+  .openapi('Judge');
+
+/** Schema of a cap of a budget. */
+const Budget = z
+  .object({
+    ...BUDGET_FIELDS,
+    reservedUsd: z.number().describe('Leased by running processes and not spent.'),
+    leftUsd: z.number(),
+  })
+  .openapi('Budget');
+
+/** Schema of the judges. */
+export const JudgePage = z
+  .object({
+    items: z.array(JudgeItem).readonly(),
+    next: z.null(),
+    since: Time.nullable(),
+    budgets: z.array(Budget).readonly(),
+  })
+  .openapi('Judges');
 
 const NO_USE: Counts = {
   calls: 0,
@@ -19,34 +113,25 @@ const NO_USE: Counts = {
   latencyP95Ms: null,
 };
 
-const listScorers = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/scorers',
-  tags: ['configuration'],
+const listScorers = describeRoute('get', '/scorers', {
+  tag: 'configuration',
   summary: 'Scorers that rules use or that are configured.',
   request: { query: NoQuery },
-  responses: { 200: describeJson('The scorers.', describePage(ScorerItem)), ...PROBLEMS },
+  replies: { 200: describeJson('The scorers.', describePage(ScorerItem)) },
 });
 
-const listRules = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/rules',
-  tags: ['configuration'],
+const listRules = describeRoute('get', '/rules', {
+  tag: 'configuration',
   summary: 'Rules, and since when they are in force.',
   request: { query: NoQuery },
-  responses: { 200: describeJson('The rules.', describePage(RuleItem)), ...PROBLEMS },
+  replies: { 200: describeJson('The rules.', describePage(RuleItem)) },
 });
 
-const listJudges = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/judges',
-  tags: ['configuration'],
+const listJudges = describeRoute('get', '/judges', {
+  tag: 'configuration',
   summary: 'Judges: calls, cost, latency, failures and budgets.',
   request: { query: z.strictObject({ since: FILTER_FIELDS.since }) },
-  responses: { 200: describeJson('The judges.', JudgePage), ...PROBLEMS },
+  replies: { 200: describeJson('The judges.', JudgePage) },
 });
 
 /** Creates the routes of what is configured. */

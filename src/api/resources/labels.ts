@@ -1,44 +1,226 @@
-import { createRoute } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
+import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
+import { Moment, ScoreValue, checkTarget, hexId, Name, readFilters, TenantQuery } from '../lists/fields.ts';
+import { Time, orNull, ScoreItem, scoreJson, isoTime } from '../json/rows.ts';
+import { Run } from '../json/reading.ts';
 import { checkAuthor } from '../access/request-access.ts';
 import type { AuditSubject } from '../writes/audit.ts';
-import { agreementJson } from '../json/agreement-json.ts';
-import { readFilters } from '../lists/filters.ts';
-import type { LabelQueueView } from '../reads/labels.ts';
-import { createRouter, describeBody, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
-import { AgreementQuery, ScorerAgreement } from '../schemas/agreement-schema.ts';
-import { LabelQueue, NewLabel, QueueQuery, StoredLabel } from '../schemas/label-schema.ts';
-import { TenantQuery } from '../schemas/target-fields.ts';
-import { scoreJson } from '../json/score-json.ts';
-import { isoTime } from '../json/time-json.ts';
+import type { LabelQueueView } from '../writes/labels.ts';
+import { describeRoute, createRouter, describeBody, describeJson, tenantStore } from '../router.ts';
+import type { AgreementReading } from '../../domain/agreement/agreement.ts';
 
-const readQueue = createRoute({
-  ...secureRoute('read', 'label'),
-  method: 'get',
-  path: '/labels/queue',
-  tags: ['labels'],
+/** Most characters of a session id and of a label. */
+const MAX_TEXT = 1_000;
+
+/** Most characters of a note. */
+const MAX_NOTE = 100_000;
+
+/** Most items of a queue, and the usual number. Each comes with its content. */
+const QUEUE_ITEMS = { most: 20, usual: 5 };
+
+/** Orders in which a reviewer gets targets. */
+const STRATEGIES = ['stratified'] as const;
+
+/** Parameters of the reads of labels. */
+export const LABEL_FIELDS = {
+  scorer: Name.describe('Name of the score rows to check.'),
+  since: Moment.default('30d').describe('Oldest start: `24h`, or a date and time.'),
+};
+
+/** Schema of the parameters of a queue. */
+export const QueueQuery = z.strictObject({
+  ...LABEL_FIELDS,
+  strategy: z
+    .enum(STRATEGIES)
+    .default('stratified')
+    .describe('`stratified`: as many targets of each label of the scorer and each fifth of its range.'),
+  reviewer: Name.optional().describe('Default: the name of the token.'),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(QUEUE_ITEMS.most)
+    .default(QUEUE_ITEMS.usual)
+    .describe('Most items.'),
+});
+
+const LabelItem = z
+  .object({
+    tenant: z.string(),
+    target: z.enum(TARGET_KINDS).describe('Kind of the thing to label.'),
+    targetId: z.string(),
+    traceId: z.string().describe("'' for a session."),
+    spanId: z.string().describe("Send it with the label; '' for the whole run, and for a session."),
+    sessionId: z.string(),
+    agent: z.string(),
+    service: z.string(),
+    environment: z.string(),
+    startedAt: Time.nullable().describe('Start of the run.'),
+    run: orNull(Run).describe('What to read. Null for a session, and when no span is stored any more.'),
+  })
+  .openapi('LabelItem');
+
+/** Schema of a reviewer's queue. It has neither scores nor reasons of the scorer. */
+export const LabelQueue = z
+  .object({
+    scorer: z.string(),
+    strategy: z.enum(STRATEGIES),
+    reviewer: z.string(),
+    day: z.string().describe('UTC day. The order is the same for a reviewer during a day.'),
+    higherIsBetter: z.boolean().nullable(),
+    scoreMin: z.number().nullable(),
+    scoreMax: z.number().nullable(),
+    labelled: z.number().describe('Targets of the range that the reviewer has labelled.'),
+    left: z.number().describe('Targets of the range without a label of the reviewer, these items included.'),
+    items: z.array(LabelItem).readonly(),
+  })
+  .openapi('LabelQueue');
+
+/** Schema of a label. */
+export const NewLabel = checkTarget(
+  z.strictObject({
+    traceId: hexId(32)
+      .optional()
+      .describe('Required, unless `sessionId` is given: then the label is about the session.'),
+    spanId: hexId(16).optional().describe('Absent: the label is about the whole run.'),
+    sessionId: z.string().min(1).max(MAX_TEXT).optional(),
+    scorer: Name,
+    passes: z
+      .boolean()
+      .optional()
+      .describe('True stores the best score of the range of the scorer, false the worst one.'),
+    score: ScoreValue.optional().describe('Score within the range of the scorer, in place of `passes`.'),
+    label: z.string().max(MAX_TEXT).default(''),
+    note: z.string().max(MAX_NOTE).default('').describe('Stored as the reason of the score.'),
+    reviewer: Name.optional().describe(
+      'Default: the name of the token. The name of another token needs the scope admin.',
+    ),
+  }),
+)
+  .refine(({ passes, score }) => (passes === undefined) !== (score === undefined), {
+    path: ['score'],
+    error: 'give either passes or score',
+  })
+  .openapi('NewLabel');
+
+/** Schema of the reply to a label: now the reviewer may see the scores of the scorer. */
+export const StoredLabel = z
+  .object({
+    scoreId: z.string().describe('Id of the label: a score with the source `human`.'),
+    reviewer: z.string(),
+    score: z.number(),
+    agrees: z
+      .boolean()
+      .nullable()
+      .describe(
+        'Whether the newest score of the scorer passes as the label does; null without such a score.',
+      ),
+    scores: z.array(ScoreItem).readonly().describe('Scores of the scorer on this target, newest first.'),
+  })
+  .openapi('StoredLabel');
+
+/** Numbers of the agreement of two sides. */
+export const AGREEMENT_FIELDS = {
+  n: z.number().describe('Targets with a score on both sides.'),
+  agreement: z.number().nullable().describe('Share of the targets that pass on both sides or fail on both.'),
+  kappa: z
+    .number()
+    .nullable()
+    .describe("Cohen's kappa; null when a side gives every target the same answer."),
+  kappaLow: z.number().nullable().describe('95 % interval of kappa.'),
+  kappaHigh: z.number().nullable(),
+};
+
+/** Schema of the targets by the answers of both sides. */
+export const Confusion = z
+  .object({
+    bothPass: z.number(),
+    leftPasses: z.number().describe('Only the left side passes.'),
+    rightPasses: z.number().describe('Only the right side passes.'),
+    bothFail: z.number(),
+  })
+  .describe(
+    'A score passes when it is not in the worst label of its scorer; without labels, from `failBelow` of the scorer on, else in the better half of its range.',
+  );
+
+/** Schema of the parameters of the agreement. */
+export const AgreementQuery = z.strictObject({
+  ...LABEL_FIELDS,
+  scorer: LABEL_FIELDS.scorer.describe(
+    'Scorer to compare with people. `grounding` and `panel` mean all of their score rows.',
+  ),
+});
+
+const RowName = z.string().describe('Name of the score rows.');
+
+const share = z.number().nullable();
+
+const VersionAgreement = z
+  .object({
+    scorer: RowName,
+    fingerprint: z.string(),
+    scorerVersion: z.string(),
+    judgeModel: z.string().describe("'' for a scorer without a judge."),
+    higherIsBetter: z.boolean(),
+    scores: z.number().describe('Scores of the version in the range.'),
+    ...AGREEMENT_FIELDS,
+    confusion: Confusion.describe(
+      'Labelled targets by the answers of the scorer (left) and of people (right).',
+    ),
+    sensitivity: share.describe('Share of the passing targets that the scorer lets pass.'),
+    sensitivityLow: share.describe('95 % interval of the sensitivity (Wilson).'),
+    sensitivityHigh: share,
+    specificity: share.describe('Share of the failing targets that the scorer lets fail.'),
+    specificityLow: share.describe('95 % interval of the specificity (Wilson).'),
+    specificityHigh: share,
+    passRate: share.describe('Share of all scores that pass.'),
+    corrected: z
+      .object({ share: z.number(), low: z.number(), high: z.number() })
+      .nullable()
+      .describe("The pass rate without the scorer's mistakes, with its 95 % interval; null below 50 labels."),
+  })
+  .openapi('VersionAgreement');
+
+const ReviewerAgreement = z
+  .object({ scorer: RowName, left: z.string(), right: z.string(), ...AGREEMENT_FIELDS })
+  .openapi('ReviewerAgreement');
+
+/** Schema of the agreement of a scorer with people. */
+export const ScorerAgreement = z
+  .object({
+    scorer: z.string().describe('Scorer of the request.'),
+    since: Time,
+    until: Time,
+    versions: z
+      .array(VersionAgreement)
+      .describe('Versions with labels, by name of score rows, the last used first.'),
+    reviewers: z
+      .array(ReviewerAgreement)
+      .describe('Pairs of reviewers with a target in common, by name of score rows.'),
+  })
+  .openapi('ScorerAgreement');
+
+const readQueue = describeRoute('get', '/labels/queue', {
+  scopes: ['read', 'label'],
+  tag: 'labels',
   summary: 'Targets for a reviewer to label, without the scores of the scorer.',
   request: { query: QueueQuery },
-  responses: { 200: describeJson('The queue.', LabelQueue), ...PROBLEMS },
+  replies: { 200: describeJson('The queue.', LabelQueue) },
 });
 
-const readAgreement = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/labels/agreement',
-  tags: ['labels'],
+const readAgreement = describeRoute('get', '/labels/agreement', {
+  tag: 'labels',
   summary: 'Agreement of each version of a scorer with people, and of reviewers with each other.',
   request: { query: AgreementQuery },
-  responses: { 200: describeJson('The agreement.', ScorerAgreement), ...PROBLEMS },
+  replies: { 200: describeJson('The agreement.', ScorerAgreement) },
 });
 
-const postLabel = createRoute({
-  ...secureRoute('label'),
-  method: 'post',
-  path: '/labels',
-  tags: ['labels'],
+const postLabel = describeRoute('post', '/labels', {
+  scopes: ['label'],
+  tag: 'labels',
   summary: 'Stores a label. The reply shows the scores of the scorer.',
   request: { query: TenantQuery, body: describeBody(NewLabel) },
-  responses: { 201: describeJson('The label, and what it is compared with.', StoredLabel), ...PROBLEMS },
+  replies: { 201: describeJson('The label, and what it is compared with.', StoredLabel) },
 });
 
 /** Creates the routes of labels. */
@@ -90,5 +272,25 @@ function itemJson({ target: found, run }: LabelQueueView['items'][number]) {
     environment,
     startedAt: isoTime(found.startMs),
     run,
+  };
+}
+
+/** Agreement of a scorer with people on the runs of a range. Times are Unix milliseconds. */
+export interface AgreementView {
+  readonly scorer: string;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  readonly reading: AgreementReading;
+}
+
+/** Formats the agreement of a scorer with people. */
+export function agreementJson({ scorer, sinceMs, untilMs, reading }: AgreementView) {
+  const { versions, reviewers } = reading;
+  return {
+    scorer,
+    since: isoTime(sinceMs) ?? '',
+    until: isoTime(untilMs) ?? '',
+    versions: [...versions],
+    reviewers: [...reviewers],
   };
 }

@@ -1,11 +1,11 @@
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { DATE_WORDS, parseMomentMs } from '../../config/index.ts';
-import { deployJson } from '../json/deploy-json.ts';
-import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
-import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
-import { markerJson } from '../json/marker-json.ts';
-import { createRouter, describeBody, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
-import { Series, Time } from './series-schema.ts';
+import { createList, describePage, CURSOR_FIELDS } from '../lists/cursors.ts';
+import { FILTER_FIELDS, NoQuery } from '../lists/fields.ts';
+import { describeRoute, createRouter, describeBody, describeJson, tenantStore } from '../router.ts';
+import { Series, Time, isoTime } from '../json/rows.ts';
+import type { DeployMarker, Deploy } from '../../domain/deploy-marker.ts';
+import type { VersionComparison } from '../../monitors/version-compare.ts';
 
 const name = z.string().min(1).max(1_000);
 const optionalName = z.string().max(1_000).default('');
@@ -56,34 +56,25 @@ const Comparison = z
 
 const markerList = createList('markers');
 
-const listMarkers = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/markers',
-  tags: ['markers'],
+const listMarkers = describeRoute('get', '/markers', {
+  tag: 'markers',
   summary: 'First uses of versions, newest first.',
   request: { query: z.strictObject({ ...CURSOR_FIELDS, since: FILTER_FIELDS.since }) },
-  responses: { 200: describeJson('A page of markers.', describePage(Marker)), ...PROBLEMS },
+  replies: { 200: describeJson('A page of markers.', describePage(Marker)) },
 });
 
-const recordMarker = createRoute({
-  ...secureRoute('admin'),
-  method: 'post',
-  path: '/markers',
-  tags: ['markers'],
+const recordMarker = describeRoute('post', '/markers', {
+  tag: 'markers',
   summary: 'Announces a version.',
   request: { query: NoQuery, body: describeBody(NewMarker) },
-  responses: { 201: describeJson('The marker.', Marker), ...PROBLEMS },
+  replies: { 201: describeJson('The marker.', Marker) },
 });
 
-const compareVersion = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/markers/compare',
-  tags: ['markers'],
+const compareVersion = describeRoute('get', '/markers/compare', {
+  tag: 'markers',
   summary: 'Effect of a version on each series.',
   request: { query: z.strictObject({ version: name }) },
-  responses: { 200: describeJson('The series.', describePage(Comparison)), ...PROBLEMS },
+  replies: { 200: describeJson('The series.', describePage(Comparison)) },
 });
 
 /** Creates the routes of deploy markers. */
@@ -110,4 +101,17 @@ export function createMarkerRoutes() {
       );
       return c.json({ items, next: null }, 200);
     });
+}
+
+/** Formats a deploy marker as JSON; times in ISO 8601. */
+export function markerJson({ atMs, serviceVersion, ...rest }: DeployMarker) {
+  return { ...rest, version: serviceVersion, at: isoTime(atMs) };
+}
+
+/** Formats the effect of a deploy on a series as JSON; times in ISO 8601. */
+export function deployJson(
+  { service, version, atMs }: Pick<Deploy, 'service' | 'version' | 'atMs'>,
+  { series, effect, ...numbers }: VersionComparison,
+) {
+  return { service, version, deployedAt: isoTime(atMs), series, verdict: effect, ...numbers };
 }

@@ -1,48 +1,65 @@
-import { createRoute, z } from '@hono/zod-openapi';
-import { readWhole } from '../access/whole-reads.ts';
-import { CURSOR_FIELDS, createList, describePage, refuseCursor } from '../lists/cursors.ts';
-import { FILTER_FIELDS, NoQuery } from '../lists/filters.ts';
-import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
-import { ScoreDetail, ScoreItem } from '../schemas/score-schema.ts';
-import { ScoreParams } from '../schemas/target-fields.ts';
-import { scoreJson } from '../json/score-json.ts';
+import { z } from '@hono/zod-openapi';
+import { readWhole } from '../access/limits.ts';
+import { createList, describePage, refuseCursor, CURSOR_FIELDS } from '../lists/cursors.ts';
+import {
+  NoQuery,
+  ScoreParams,
+  ScoreValue,
+  checkTarget,
+  hexId,
+  Name,
+  TenantQuery,
+  FILTER_FIELDS,
+} from '../lists/fields.ts';
+import {
+  describeRoute,
+  createRouter,
+  describeJson,
+  tenantStore,
+  describeProblem,
+  describeBody,
+} from '../router.ts';
+import { ScoreDetail, ScoreItem, scoreJson, isoTime, decisionJson, DecisionItem } from '../json/rows.ts';
 import type { JudgeCallRecord } from '../../domain/judge-call.ts';
 import type { ScoreView } from '../reads/scores.ts';
-import { isoTime } from '../json/time-json.ts';
+import { HTTPException } from 'hono/http-exception';
+import { checkAuthor } from '../access/request-access.ts';
+import type { AuditSubject } from '../writes/audit.ts';
+import type { PostedScore } from '../writes/posted-scores.ts';
+import type { ScoreRequest } from '../writes/scoring.ts';
 
 const NOWHERE = { spanId: null, messageIndex: null, partIndex: null, start: null, end: null };
 
-const scoreList = createList('scores');
+/** Lists by the parameter `order`. A cursor belongs to one order. */
+const SCORE_LISTS = {
+  newest: { order: 'started', list: createList('scores') },
+  scored: { order: 'scored', list: createList('scores by scoring') },
+  'scored-first': { order: 'scored_first', list: createList('scores by first scoring') },
+} as const;
 
-const listScores = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/scores',
-  tags: ['scores'],
+const listScores = describeRoute('get', '/scores', {
+  tag: 'scores',
   summary: 'Score rows, newest first by the start of their run.',
   request: {
     query: z.strictObject({
       ...CURSOR_FIELDS,
       ...FILTER_FIELDS,
       order: z
-        .enum(['newest', 'score'])
+        .enum(['newest', 'score', 'scored', 'scored-first'])
         .default('newest')
         .describe(
-          '`score`: the worst first, by the direction of each scorer; at most 500, without a cursor.',
+          '`score`: the worst first, by the direction of each scorer; at most 500, without a cursor. `scored` and `scored-first`: the last or the first scored first; `since` and `until` are then times of the scoring.',
         ),
     }),
   },
-  responses: { 200: describeJson('A page of scores.', describePage(ScoreItem)), ...PROBLEMS },
+  replies: { 200: describeJson('A page of scores.', describePage(ScoreItem)) },
 });
 
-const readScore = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/scores/{scoreId}',
-  tags: ['scores'],
+const readScore = describeRoute('get', '/scores/{scoreId}', {
+  tag: 'scores',
   summary: 'One score, with the evidence of its verdicts and the calls of its judge.',
   request: { query: NoQuery, params: ScoreParams },
-  responses: { 200: describeJson('The score.', ScoreDetail), ...PROBLEMS },
+  replies: { 200: describeJson('The score.', ScoreDetail) },
 });
 
 /** Creates the routes of scores. */
@@ -51,13 +68,14 @@ export function createScoreRoutes() {
     .openapi(listScores, async (c) => {
       const { scores, nowMs } = tenantStore(c.var);
       const { order, ...query } = c.req.valid('query');
-      const { filters, page } = scoreList.readQuery(query, await nowMs());
+      const { order: by, list } = SCORE_LISTS[order === 'score' ? 'newest' : order];
+      const { filters, page } = list.readQuery(query, await nowMs());
       if (order === 'score') {
         refuseCursor(order, query);
         const items = await scores.listWorst(filters, page.limit);
         return c.json({ items: items.map(scoreJson), next: null }, 200);
       }
-      return c.json(scoreList.toReply(await scores.list(filters, page), scoreJson), 200);
+      return c.json(list.toReply(await scores.list(filters, { ...page, order: by }), scoreJson), 200);
     })
     .openapi(readScore, async (c) => {
       const { scores } = tenantStore(c.var);
@@ -104,4 +122,141 @@ function callJson({
     latencyMs: durationMs,
     calledAt: isoTime(calledAtMs),
   };
+}
+
+/** Most scores of a request. */
+const MAX_POSTED = 1_000;
+
+const MAX_LABEL = 1_000;
+const MAX_REASON = 100_000;
+const MAX_SCORERS = 100;
+
+const NewScore = checkTarget(
+  z.strictObject({
+    traceId: hexId(32)
+      .optional()
+      .describe('Required, unless `sessionId` is given: then the score is about the session.'),
+    spanId: hexId(16).optional().describe('Absent: the score is about the whole run.'),
+    sessionId: z.string().min(1).max(MAX_LABEL).optional(),
+    scorer: Name,
+    score: ScoreValue.describe('Within the range of the scorer, where it has one.'),
+    label: z.string().max(MAX_LABEL).default(''),
+    reason: z.string().max(MAX_REASON).default(''),
+    source: z.enum(['human', 'api']).describe('`human` needs the scope label, `api` the scope admin.'),
+    scoredBy: Name.optional().describe(
+      'Author. Default: the name of the token. The name of another token needs the scope admin.',
+    ),
+  }),
+).openapi('NewScore');
+
+const NewScores = z
+  .union([NewScore, z.array(NewScore).min(1).max(MAX_POSTED)])
+  .describe(`One score, or up to ${MAX_POSTED}.`);
+
+const postScores = describeRoute('post', '/scores', {
+  scopes: ['label'],
+  tag: 'scores',
+  summary:
+    'Stores scores of people and programs. The same trace, target, scorer and author replaces; a trace may come later.',
+  request: { query: TenantQuery, body: describeBody(NewScores) },
+  replies: {
+    201: describeJson('The ids, in the order of the scores.', z.object({ ids: z.array(z.guid()) })),
+  },
+});
+
+const deleteScore = describeRoute('delete', '/scores/{scoreId}', {
+  tag: 'scores',
+  summary: 'Deletes a score. It does not come back for the same evidence.',
+  request: { query: NoQuery, params: ScoreParams },
+  replies: { 200: describeJson('The id.', z.object({ deleted: z.guid() })) },
+});
+
+const scoreNow = describeRoute('post', '/score', {
+  tag: 'scores',
+  summary: 'Runs scorers on a stored trace now.',
+  request: {
+    query: NoQuery,
+    body: describeBody(
+      z.strictObject({
+        traceId: hexId(32),
+        scorers: z.array(Name).min(1).max(MAX_SCORERS),
+        write: z.boolean().default(false).describe('true: stores the results.'),
+      }),
+    ),
+  },
+  replies: {
+    200: describeJson(
+      'The results. A scorer without a score has a decision that says why.',
+      z.object({ scores: z.array(ScoreItem), decisions: z.array(DecisionItem) }),
+    ),
+    504: describeProblem(
+      'The scorers took longer than the limit of a request. With `write`, they continue, and their results are stored: `GET /traces/{traceId}` shows them. Without it, they are stopped.',
+    ),
+  },
+});
+
+/** Creates the routes that change scores. */
+export function createScoreWriteRoutes() {
+  return createRouter()
+    .openapi(postScores, async (c) => {
+      const body = c.req.valid('json');
+      const posted = Array.isArray(body) ? body.map(toPosted) : toPosted(body);
+      const list = [posted].flat();
+      const { name: token, scopes } = c.var.sender;
+      if (list.some(({ source }) => source === 'api') && !scopes.includes('admin')) {
+        const message = `the bearer token ${token} lacks the scope admin, which the source api needs`;
+        throw new HTTPException(403, { message });
+      }
+      list.forEach(({ scoredBy }) => checkAuthor(c.var.sender, scoredBy));
+      const subjects = list.map(findSubject);
+      const { scores } = await tenantStore(c.var).openWrites({ action: 'score.post', subjects });
+      const { tenant } = c.req.valid('query');
+      return c.json({ ids: [...(await scores.post(posted, tenant))] }, 201);
+    })
+    .openapi(deleteScore, async (c) => {
+      const { scoreId } = c.req.valid('param');
+      const subjects = [{ kind: 'score', id: scoreId }] as const;
+      const { scores } = await tenantStore(c.var).openWrites({ action: 'score.delete', subjects });
+      await scores.delete(scoreId);
+      return c.json({ deleted: scoreId }, 200);
+    })
+    .openapi(scoreNow, async (c) => {
+      const store = tenantStore(c.var);
+      const request = c.req.valid('json');
+      const atLimit = new AbortController();
+      c.set('afterLimit', () => {
+        atLimit.abort();
+        return describeLateResults(request);
+      });
+      // Without `write`, only the reply has the results: the scorers end with the request.
+      const ends = request.write ? [] : [atLimit.signal, c.req.raw.signal];
+      const subjects = [{ kind: 'trace', id: request.traceId }] as const;
+      const writes = await store.openWrites({ action: 'trace.score', subjects });
+      const { scores, decisions } = await writes.scores.run(request, AbortSignal.any(ends));
+      const nowMs = await store.nowMs();
+      return c.json(
+        { scores: scores.map(scoreJson), decisions: decisions.map((row) => decisionJson(row, nowMs)) },
+        200,
+      );
+    });
+}
+
+function describeLateResults({ traceId, write }: ScoreRequest): string {
+  const place = `GET /api/v1/traces/${traceId} shows them`;
+  return write
+    ? `the scorers continue, and their results will be stored: ${place}`
+    : `the scorers were stopped, as nobody would get their results: ask again with "write": true, then ${place}`;
+}
+
+function toPosted({
+  traceId = '',
+  spanId = '',
+  sessionId = '',
+  ...rest
+}: z.output<typeof NewScore>): PostedScore {
+  return { ...rest, traceId, spanId, sessionId };
+}
+
+function findSubject({ traceId, sessionId }: PostedScore): AuditSubject {
+  return traceId === '' ? { kind: 'session', id: sessionId } : { kind: 'trace', id: traceId };
 }

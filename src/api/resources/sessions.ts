@@ -1,25 +1,45 @@
-import { createRoute, z } from '@hono/zod-openapi';
-import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
-import { TenantQuery } from '../schemas/target-fields.ts';
-import { FILTER_FIELDS } from '../lists/filters.ts';
-import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
-import { SessionDetail, SessionItem } from '../schemas/session-schema.ts';
+import { z } from '@hono/zod-openapi';
+import { Time, DecisionItem, ScoreItem, decisionJson, scoreJson, isoTime } from '../json/rows.ts';
+import { TraceItem, traceJson } from './traces.ts';
+import { createList, describePage, CURSOR_FIELDS } from '../lists/cursors.ts';
+import { TenantQuery, FILTER_FIELDS } from '../lists/fields.ts';
+import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
 import type { ListedSession } from '../../store/contracts/lists.ts';
-import { decisionJson } from '../json/decision-json.ts';
-import type { SessionView } from '../reads/sessions.ts';
-import { scoreJson } from '../json/score-json.ts';
-import { isoTime } from '../json/time-json.ts';
-import { traceJson } from '../json/trace-json.ts';
+import type { SessionView } from '../reads/traces.ts';
+
+const SessionColumns = {
+  tenant: z.string(),
+  sessionId: z.string(),
+  startedAt: Time.nullable().describe('Start of the first turn.'),
+  lastTurnAt: Time.nullable().describe('Start of the last turn.'),
+  turnCount: z.number(),
+  userId: z.string().nullable(),
+  agents: z.array(z.string()).readonly(),
+  services: z.array(z.string()).readonly(),
+  totalTokens: z.number().nullable(),
+  costUsd: z.number().nullable(),
+  scores: z.array(ScoreItem).readonly().describe('Scores of the whole session.'),
+};
+
+/** Schema of one session of a list. */
+export const SessionItem = z.object(SessionColumns).openapi('Session');
+
+/** Schema of one session with its turns. */
+export const SessionDetail = z
+  .object({
+    ...SessionColumns,
+    decisions: z.array(DecisionItem).readonly().describe('Decisions on the whole session.'),
+    turns: z.array(TraceItem).readonly().describe('Turns with their scores, the oldest first.'),
+    omittedTurns: z.number().describe('Oldest turns beyond the limit of 500.'),
+  })
+  .openapi('SessionDetail');
 
 const { since, until, service, agent, environment, model, serviceVersion } = FILTER_FIELDS;
 
 const sessionList = createList('sessions');
 
-const listSessions = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/sessions',
-  tags: ['sessions'],
+const listSessions = describeRoute('get', '/sessions', {
+  tag: 'sessions',
   summary: 'Sessions, newest first by the start of their first turn.',
   request: {
     query: z.strictObject({
@@ -35,17 +55,14 @@ const listSessions = createRoute({
       userId: FILTER_FIELDS.userId,
     }),
   },
-  responses: { 200: describeJson('A page of sessions.', describePage(SessionItem)), ...PROBLEMS },
+  replies: { 200: describeJson('A page of sessions.', describePage(SessionItem)) },
 });
 
-const readSession = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/sessions/{sessionId}',
-  tags: ['sessions'],
+const readSession = describeRoute('get', '/sessions/{sessionId}', {
+  tag: 'sessions',
   summary: 'One session: its turns in order, with their scores.',
   request: { query: TenantQuery, params: z.strictObject({ sessionId: z.string().min(1).max(10_000) }) },
-  responses: { 200: describeJson('The session.', SessionDetail), ...PROBLEMS },
+  replies: { 200: describeJson('The session.', SessionDetail) },
 });
 
 /** Creates the routes of sessions. */

@@ -2,20 +2,19 @@ import { createRoute, z } from '@hono/zod-openapi';
 import { SCOPES } from '../../config/access.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import type { Sender } from '../access/request-access.ts';
-import { NoQuery } from '../lists/filters.ts';
+import { NoQuery } from '../lists/fields.ts';
 import {
+  describeRoute,
   answerRefusal,
   answerTooMany,
   createRouter,
   describeBody,
   describeJson,
   identifyCaller,
-  PROBLEMS,
   tenantStore,
-  secureRoute,
+  PROBLEMS,
 } from '../router.ts';
-import { isoTime } from '../json/time-json.ts';
-import { Time } from './series-schema.ts';
+import { isoTime, Time } from '../json/rows.ts';
 import { isIPv6 } from 'node:net';
 
 /** Wrong tokens of an address before it has to wait. */
@@ -46,14 +45,11 @@ export const SignIn = z
   })
   .openapi('SignIn');
 
-const readSession = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/session',
-  tags: ['session'],
+const readSession = describeRoute('get', '/session', {
+  tag: 'session',
   summary: 'Token, tenant and scopes of the sender.',
   request: { query: NoQuery },
-  responses: { 200: describeJson('The sender.', SignIn), ...PROBLEMS },
+  replies: { 200: describeJson('The sender.', SignIn) },
 });
 
 const signIn = createRoute({
@@ -65,14 +61,12 @@ const signIn = createRoute({
   responses: { 201: describeJson('The sender.', SignIn), ...PROBLEMS },
 });
 
-const signOut = createRoute({
-  ...secureRoute('read'),
-  method: 'delete',
-  path: '/session',
-  tags: ['session'],
+const signOut = describeRoute('delete', '/session', {
+  scopes: ['read'],
+  tag: 'session',
   summary: 'Signs a browser out: its cookie is removed, and no process takes it again.',
   request: { query: NoQuery },
-  responses: { 204: { description: 'The cookie is removed.' }, ...PROBLEMS },
+  replies: { 204: { description: 'The cookie is removed.' } },
 });
 
 /** Creates the routes of the sign-in. */

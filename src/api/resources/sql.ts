@@ -1,7 +1,7 @@
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { ForbiddenError } from '../../domain/errors.ts';
-import { NoQuery } from '../lists/filters.ts';
-import { createRouter, describeBody, PROBLEMS, secureRoute, tenantStore } from '../router.ts';
+import { NoQuery } from '../lists/fields.ts';
+import { describeRoute, createRouter, describeBody, tenantStore } from '../router.ts';
 
 const Statement = z
   .strictObject({
@@ -21,19 +21,15 @@ const Statement = z
   })
   .openapi('SqlStatement');
 
-const runStatement = createRoute({
-  ...secureRoute('admin'),
-  method: 'post',
-  path: '/sql',
-  tags: ['sql'],
+const runStatement = describeRoute('post', '/sql', {
+  tag: 'sql',
   summary: 'Runs one SELECT over the tables of spanscore, for a token without a tenant.',
   request: { query: NoQuery, body: describeBody(Statement) },
-  responses: {
+  replies: {
     200: {
       description: 'The rows in the asked format.',
       content: { 'application/octet-stream': { schema: z.string().openapi({ format: 'binary' }) } },
     },
-    ...PROBLEMS,
   },
 });
 

@@ -1,8 +1,7 @@
-import { createRoute, z } from '@hono/zod-openapi';
-import { NoQuery } from '../lists/filters.ts';
-import { BUDGET_FIELDS } from '../schemas/budget-fields.ts';
-import { createRouter, describeJson, PROBLEMS, secureRoute, tenantStore } from '../router.ts';
-import { Time } from './series-schema.ts';
+import { z } from '@hono/zod-openapi';
+import { NoQuery } from '../lists/fields.ts';
+import { Time, BUDGET_FIELDS } from '../json/rows.ts';
+import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
 
 export const Status = z
   .looseObject({
@@ -65,14 +64,11 @@ export const Status = z
   })
   .openapi('Status');
 
-const readStatus = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/status',
-  tags: ['status'],
+const readStatus = describeRoute('get', '/status', {
+  tag: 'status',
   summary: 'State of this process and its store.',
   request: { query: NoQuery },
-  responses: { 200: describeJson('The state.', Status), ...PROBLEMS },
+  replies: { 200: describeJson('The state.', Status) },
 });
 
 /** Creates the route of the status. */

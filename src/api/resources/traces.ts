@@ -1,48 +1,141 @@
-import { createRoute, z } from '@hono/zod-openapi';
-import { readWhole } from '../access/whole-reads.ts';
-import { spanJson, type StepSpan } from '../json/span-json.ts';
-import { traceJson, deriveState } from '../json/trace-json.ts';
-import { CURSOR_FIELDS, createList, describePage } from '../lists/cursors.ts';
-import { FILTER_FIELDS } from '../lists/filters.ts';
-import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../router.ts';
-import { hexId, TenantQuery } from '../schemas/target-fields.ts';
-import { SpanItem, TraceDetail, TraceItem } from '../schemas/trace-schema.ts';
-import { decisionJson } from '../json/decision-json.ts';
-import type { TraceView } from '../reads/traces.ts';
-import { scoreJson } from '../json/score-json.ts';
-import { computedJson } from '../json/computed-json.ts';
-import { createTextCutter, type TextCutter } from '../json/cut-texts.ts';
+import { z } from '@hono/zod-openapi';
+import { DECISION_STATUSES, type StatusCounts } from '../../domain/decision.ts';
+import {
+  Time,
+  DecisionItem,
+  ScoreItem,
+  orNull,
+  decisionJson,
+  scoreJson,
+  computedJson,
+  isoTime,
+} from '../json/rows.ts';
+import { Reading, Usage, createTextCutter, type TextCutter } from '../json/reading.ts';
+import { readWhole } from '../access/limits.ts';
+import type { StepSpan, TraceView } from '../reads/traces.ts';
+import { createList, describePage, CURSOR_FIELDS } from '../lists/cursors.ts';
+import { hexId, TenantQuery, FILTER_FIELDS } from '../lists/fields.ts';
+import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
+import type { RunRecord } from '../../domain/run-record.ts';
+import type { ListedTrace } from '../../store/contracts/lists.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
+
+const ScoreBrief = z
+  .object({
+    scoreId: z.string(),
+    scorer: z.string(),
+    score: z.number(),
+    label: z.string(),
+    higherIsBetter: z.boolean().nullable(),
+    source: z.enum(['live', 'backfill', 'human', 'api']),
+  })
+  .openapi('ScoreBrief');
+
+/** Schema of one trace of a list. */
+export const TraceItem = z
+  .object({
+    tenant: z.string(),
+    traceId: z.string(),
+    spanId: z.string().nullable().describe('Root span of the run; null before the trace is read.'),
+    sessionId: z.string().nullable(),
+    userId: z.string().nullable(),
+    agent: z.string().nullable(),
+    agentVersion: z.string().nullable(),
+    service: z.string().nullable(),
+    serviceVersion: z.string().nullable(),
+    environment: z.string().nullable(),
+    startedAt: Time.nullable(),
+    endedAt: Time.nullable(),
+    durationMs: z.number().nullable(),
+    status: z.enum(['ok', 'error']).nullable(),
+    errorType: z.string().nullable(),
+    models: z.array(z.string()).readonly(),
+    usage: Usage,
+    costUsd: z.number().nullable(),
+    toolCalls: z.number().nullable(),
+    toolErrors: z.number().nullable(),
+    scores: z.array(ScoreBrief).readonly(),
+    decisions: z.partialRecord(z.enum(DECISION_STATUSES), z.number()).describe('Decisions by status.'),
+    state: z.enum(['waiting', 'scored', 'partly', 'not_scored']),
+  })
+  .openapi('Trace');
+
+const Attributes = z.record(z.string(), z.string());
+
+/** Schema of a span. */
+export const SpanItem = z
+  .object({
+    traceId: z.string(),
+    spanId: z.string(),
+    parentSpanId: z.string().describe("'' for a root span."),
+    name: z.string(),
+    kind: z.enum(['agent', 'model', 'tool', 'retrieval', 'other']).describe('Kind of the step.'),
+    spanKind: z.enum(['Unspecified', 'Internal', 'Server', 'Client', 'Producer', 'Consumer']),
+    service: z.string(),
+    scope: z.string(),
+    scopeVersion: z.string(),
+    startedAt: Time.nullable(),
+    endedAt: Time.nullable(),
+    startUnixNano: z.string(),
+    durationMs: z.number(),
+    status: z.enum(['unset', 'ok', 'error']),
+    statusMessage: z.string(),
+    attributes: Attributes,
+    resourceAttributes: Attributes,
+    events: z.array(z.object({ name: z.string(), at: Time.nullable(), attributes: Attributes })).readonly(),
+    links: z.array(z.object({ traceId: z.string(), spanId: z.string(), attributes: Attributes })).readonly(),
+    truncated: z.boolean().describe('True when texts were cut; the route of the span has them whole.'),
+  })
+  .openapi('Span');
+
+const ComputedLine = z
+  .object({
+    tenant: z.string(),
+    traceId: z.string(),
+    rule: z.string(),
+    scorer: z.string(),
+    status: z.string(),
+    reason: z.string(),
+    nextAttemptAt: Time.nullable(),
+    computed: z.literal(true).describe('Not stored: why there is no decision.'),
+  })
+  .openapi('ComputedDecision');
+
+/** Schema of one trace. */
+export const TraceDetail = z
+  .object({
+    tenant: z.string(),
+    traceId: z.string(),
+    state: z.enum(['waiting', 'scored', 'partly', 'not_scored']),
+    reading: orNull(Reading).describe('Null when no span is stored any more.'),
+    spans: z.array(SpanItem).readonly(),
+    scores: z.array(ScoreItem).readonly(),
+    decisions: z.array(z.union([DecisionItem, ComputedLine])).readonly(),
+    joinedWith: z.array(z.string()).readonly().describe('Other traces of the same run.'),
+  })
+  .openapi('TraceDetail');
 
 const traceList = createList('traces');
 
-const listTraces = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/traces',
-  tags: ['traces'],
+const listTraces = describeRoute('get', '/traces', {
+  tag: 'traces',
   summary: 'Traces of agents with their scores, newest first by their start.',
   request: { query: z.strictObject({ ...CURSOR_FIELDS, ...FILTER_FIELDS }) },
-  responses: { 200: describeJson('A page of traces.', describePage(TraceItem)), ...PROBLEMS },
+  replies: { 200: describeJson('A page of traces.', describePage(TraceItem)) },
 });
 
-const readTrace = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/traces/{traceId}',
-  tags: ['traces'],
+const readTrace = describeRoute('get', '/traces/{traceId}', {
+  tag: 'traces',
   summary: 'One trace: its reading, spans, scores and decisions.',
   request: { query: TenantQuery, params: z.strictObject({ traceId: hexId(32) }) },
-  responses: { 200: describeJson('The trace.', TraceDetail), ...PROBLEMS },
+  replies: { 200: describeJson('The trace.', TraceDetail) },
 });
 
-const readSpan = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/traces/{traceId}/spans/{spanId}',
-  tags: ['traces'],
+const readSpan = describeRoute('get', '/traces/{traceId}/spans/{spanId}', {
+  tag: 'traces',
   summary: 'One span whole.',
   request: { query: TenantQuery, params: z.strictObject({ traceId: hexId(32), spanId: hexId(16) }) },
-  responses: { 200: describeJson('The span.', SpanItem), ...PROBLEMS },
+  replies: { 200: describeJson('The span.', SpanItem) },
 });
 
 /** Creates the routes of traces. */
@@ -89,4 +182,125 @@ function traceViewJson({ key, reading, spans, scores, decisions, computed, joine
 function cutSpanJson(span: StepSpan, cutter: TextCutter) {
   const { value, truncated } = cutter.cut(spanJson(span));
   return { ...value, truncated };
+}
+
+/** States of a trace: `partly` has scores, and decisions that failed or wait for another attempt. */
+export const TRACE_STATES = ['waiting', 'scored', 'partly', 'not_scored'] as const;
+export type TraceState = (typeof TRACE_STATES)[number];
+
+/** Derives the state of a trace from its current decisions and its number of scores. */
+export function deriveState(
+  { scored = 0, deferred = 0, failed = 0, ...others }: StatusCounts,
+  scores: number,
+): TraceState {
+  if (scored > 0 || scores > 0) {
+    return deferred > 0 || failed > 0 ? 'partly' : 'scored';
+  }
+  const isDecided = failed > 0 || Object.keys(others).length > 0;
+  return deferred > 0 || !isDecided ? 'waiting' : 'not_scored';
+}
+
+/** Formats a trace of a list as JSON; times in ISO 8601. Facts that are not known are null. */
+export function traceJson({ tenant, traceId, startedAtMs, run, decisions, scores }: ListedTrace) {
+  return {
+    tenant,
+    traceId,
+    ...(run === null ? { ...NO_RUN, startedAt: isoTime(startedAtMs) } : runJson(run)),
+    scores,
+    decisions,
+    state: deriveState(decisions, scores.length),
+  };
+}
+
+function runJson(run: RunRecord) {
+  const { inputTokens, outputTokens, totalTokens, reasoningTokens, cachedInputTokens } = run;
+  return {
+    spanId: run.spanId || null,
+    sessionId: run.sessionId || null,
+    userId: run.userId || null,
+    agent: run.agent || null,
+    agentVersion: run.agentVersion || null,
+    service: run.serviceName || null,
+    serviceVersion: run.serviceVersion || null,
+    environment: run.environment || null,
+    startedAt: isoTime(run.startedAt),
+    endedAt: isoTime(run.startedAt + run.durationMs),
+    durationMs: run.durationMs,
+    status: run.status || null,
+    errorType: run.errorType || null,
+    models: run.models,
+    usage: { inputTokens, outputTokens, totalTokens, reasoningTokens, cachedInputTokens },
+    costUsd: run.costUsd,
+    toolCalls: run.toolCalls,
+    toolErrors: run.toolErrors,
+  };
+}
+
+const NO_RUN = {
+  spanId: null,
+  sessionId: null,
+  userId: null,
+  agent: null,
+  agentVersion: null,
+  service: null,
+  serviceVersion: null,
+  environment: null,
+  endedAt: null,
+  durationMs: null,
+  status: null,
+  errorType: null,
+  models: [] as readonly string[],
+  usage: {
+    inputTokens: null,
+    outputTokens: null,
+    totalTokens: null,
+    reasoningTokens: null,
+    cachedInputTokens: null,
+  },
+  costUsd: null,
+  toolCalls: null,
+  toolErrors: null,
+};
+
+/** Formats a span as JSON; times in ISO 8601. */
+export function spanJson({ span, kind }: StepSpan) {
+  return {
+    traceId: span.traceId,
+    spanId: span.spanId,
+    parentSpanId: span.parentSpanId,
+    name: span.name,
+    kind,
+    spanKind: span.kind,
+    service: span.serviceName,
+    scope: span.scopeName,
+    scopeVersion: span.scopeVersion,
+    startedAt: nanoTime(span.startUnixNano),
+    endedAt: nanoTime(span.startUnixNano + span.durationNano),
+    startUnixNano: span.startUnixNano.toString(),
+    durationMs: Number(span.durationNano) / 1e6,
+    status: STATUSES[span.statusCode],
+    statusMessage: span.statusMessage,
+    attributes: toRecord(span.attributes),
+    resourceAttributes: toRecord(span.resourceAttributes),
+    events: span.events.map(({ name, timeUnixNano, attributes }) => ({
+      name,
+      at: nanoTime(timeUnixNano),
+      attributes: toRecord(attributes),
+    })),
+    links: span.links.map(({ traceId, spanId, attributes }) => ({
+      traceId,
+      spanId,
+      attributes: toRecord(attributes),
+    })),
+  };
+}
+
+const STATUSES = { Unset: 'unset', Ok: 'ok', Error: 'error' } as const;
+
+function toRecord(attributes: Attributes): Record<string, string> {
+  return Object.fromEntries(attributes);
+}
+
+function nanoTime(unixNano: bigint): string | null {
+  return isoTime(Number(unixNano / 1_000_000n));
 }

@@ -5,8 +5,7 @@ import type { Scoring } from '../../scoring/scoring.ts';
 import { findProviderPace, sessionSettings } from '../../scoring/setup/configured-scoring.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import type { JudgeUseStore } from '../../store/contracts/judge-use.ts';
-import { backfillJson } from '../json/backfill-json.ts';
-import type { JobJson } from '../json/job-json.ts';
+import { backfillJson, type JobJson } from '../json/rows.ts';
 
 /** Backfill that was only looked at, as JSON: in the shape of its job. */
 export interface BackfillDryRun extends JobJson, BackfillReport {

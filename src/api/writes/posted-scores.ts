@@ -1,3 +1,4 @@
+import { InvalidInputError, SeveralTenantsError } from '../../domain/errors.ts';
 import type { Caller } from '../access/request-access.ts';
 import type { Scale } from '../../domain/agreement/directed-score.ts';
 import { computeAuthorFingerprint, computeScoreId } from '../../domain/identity.ts';
@@ -15,9 +16,35 @@ import {
   fillScale,
   type ReadScales,
 } from '../../scoring/setup/scorer-names.ts';
-import { pathsOf, rejectFaults, type PathOf, type PostedFault } from './posted-faults.ts';
-import { readPostedRuns } from './posted-runs.ts';
-import { findTenants } from './posted-tenants.ts';
+import type { LabelStore } from '../../store/contracts/labels/label-store.ts';
+import type { RunRecord } from '../../domain/run-record.ts';
+import { MAX_SESSION_TURNS } from '../../scoring/sessions/select-sessions.ts';
+import { joinSessionKey, type SessionKey } from '../../store/contracts/sessions.ts';
+import { joinTraceKey } from '../../store/contracts/stores.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../../process/parts.ts';
+
+/** Returns the path of a field of a posted score in the request. */
+export type PathOf = (index: number, field: string) => string;
+
+/** Returns the paths of a request: with an index for a list, without one for a single score. */
+export function pathsOf(posted: unknown): PathOf {
+  return Array.isArray(posted) ? (index, field) => `[${index}].${field}` : (_, field) => field;
+}
+
+/** Fault of a field of a request. */
+export interface PostedFault {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Throws an `InvalidInputError` that names each fault, if there is one. */
+export function rejectFaults(faults: readonly PostedFault[]): void {
+  if (faults.length > 0) {
+    const message = faults.map((fault) => `${fault.path}: ${fault.message}`).join('; ');
+    throw new InvalidInputError(message, { errors: faults });
+  }
+}
 
 /** Score of a person or of a program of the user. */
 export interface PostedScore {
@@ -225,4 +252,141 @@ function replaceFormer(row: Score, former: Score | undefined): Score {
         revision: former.revision + 1,
         evidenceUntil: Math.max(row.evidenceUntil, former.evidenceUntil + 1),
       };
+}
+
+/** Trace or session of a posted score; the other id is ''. */
+interface PostedTarget {
+  readonly traceId: string;
+  readonly sessionId: string;
+}
+
+/**
+ * Finds the tenants of posted scores: that of the caller, else the one that has the trace or the session; '' for an unknown one.
+ * Throws an `InvalidInputError` when several tenants have one of them.
+ */
+export async function findTenants(
+  labels: Pick<LabelStore, 'tenantsOf'>,
+  { tenant }: Pick<Caller, 'tenant'>,
+  targets: readonly PostedTarget[],
+  pathOf: PathOf,
+): Promise<readonly string[]> {
+  if (tenant !== undefined) {
+    return targets.map(() => tenant);
+  }
+  const ids = targets.map(readId);
+  const listIds = (kind: 'trace' | 'session') => ids.flatMap((each) => (each.kind === kind ? [each.id] : []));
+  const [trace, session] = await Promise.all([
+    labels.tenantsOf('trace', listIds('trace')),
+    labels.tenantsOf('session', listIds('session')),
+  ]);
+  const found = ids.map(({ kind, id }) => ({ trace, session })[kind].get(id) ?? []);
+  rejectFaults(
+    ids.flatMap((target, index) => {
+      const tenants = found[index] ?? [];
+      return tenants.length > 1
+        ? [
+            {
+              path: pathOf(index, target.field),
+              message: new SeveralTenantsError(`${target.kind} ${target.id}`, tenants).message,
+            },
+          ]
+        : [];
+    }),
+  );
+  return found.map(([only = '']) => only);
+}
+
+function readId({ traceId, sessionId }: PostedTarget) {
+  return traceId === ''
+    ? ({ kind: 'session', id: sessionId, field: 'sessionId' } as const)
+    : ({ kind: 'trace', id: traceId, field: 'traceId' } as const);
+}
+
+/** Reads the runs that posted scores may join: those of their traces, and the newest turns of their sessions. */
+export async function readPostedRuns(
+  { runs, sessions }: Pick<Store, 'runs' | 'sessions'>,
+  scores: readonly Score[],
+): Promise<RunRecord[]> {
+  const listed = await sessions.turnsOf(listSessions(scores), MAX_SESSION_TURNS);
+  const traces = [...scores.filter(({ traceId }) => traceId !== ''), ...listed.flatMap(({ turns }) => turns)];
+  const keys = new Map(traces.map((key) => [joinTraceKey(key), key]));
+  return [...(await runs.ofTraces([...keys.values()])).values()].flat();
+}
+
+/** Lists the sessions that scores are about. */
+export function listSessions(scores: readonly Score[]): SessionKey[] {
+  const ofSessions = scores.filter(({ traceId }) => traceId === '');
+  return [...new Map(ofSessions.map((score) => [joinSessionKey(score), score])).values()];
+}
+
+/** Time between two looks, milliseconds. */
+const LOOK_EVERY_MS = 5_000;
+
+/** Time that a look reads again, milliseconds: longer than the longest insert, whose rows become visible that long after their stamp. */
+const OVERLAP_MS = 45_000;
+
+/** Time for which a score waits for its run, milliseconds. A run that comes later adds its facts when its trace is read. */
+const WAIT_MS = DAY_MS;
+
+/** Most scores that wait. */
+const MAX_WAITING = 10_000;
+
+type JoinStores = Pick<Store, 'labels' | 'scores' | 'runs' | 'sessions' | 'spans'>;
+
+/**
+ * Starts to join posted scores with runs, in one of the scorer processes at a time. A post and the store of its run may overlap: the post
+ * finds no run yet, and the scorer has read the scores of the trace before the post. Then neither of both joins them.
+ */
+export function startPostedJoins(store: JoinStores, deps: DutyDeps): StartedPart {
+  const waiting = new Map<string, Score>();
+  let readUntilMs: number | undefined;
+  const work = async () => {
+    const nowMs = await store.spans.nowMs();
+    const writtenSinceMs = Math.min(readUntilMs ?? nowMs - WAIT_MS, nowMs) - OVERLAP_MS;
+    for (const score of await store.labels.unjoined({ writtenSinceMs, limit: MAX_WAITING })) {
+      waiting.set(score.scoreId, score);
+    }
+    forgetOldest(waiting, nowMs);
+    if (waiting.size > 0) {
+      await joinWaiting(store, waiting, writtenSinceMs);
+    }
+    readUntilMs = nowMs;
+  };
+  const onIdle = () => {
+    waiting.clear();
+    readUntilMs = undefined;
+  };
+  const failing = 'posted scores wait for the facts of their runs';
+  return startRepeatedDuty({ duty: 'posted scores', everyMs: LOOK_EVERY_MS, failing, work, onIdle }, deps);
+}
+
+/** Joins the waiting scores whose runs are known by now, and takes them out. */
+async function joinWaiting(store: JoinStores, waiting: Map<string, Score>, sinceMs: number): Promise<void> {
+  const known = await readPostedRuns(store, await leaveOutIdle(store, [...waiting.values()], sinceMs));
+  const found = [...waiting.values()].filter((score) => joinPostedScore(score, known) !== undefined);
+  // Somebody may have replaced or deleted a score since it was read.
+  const current = await store.scores.byIds(found.map(({ scoreId }) => scoreId));
+  await store.scores.write(joinPostedScores([...current.values()], known));
+  found.forEach(({ scoreId }) => waiting.delete(scoreId));
+}
+
+/** Leaves out the scores of sessions without a turn since a time: their turns were looked up before, and the look-up is costly. */
+async function leaveOutIdle(
+  { sessions }: Pick<Store, 'sessions'>,
+  waiting: readonly Score[],
+  sinceMs: number,
+): Promise<Score[]> {
+  const changed = await sessions.changed(listSessions(waiting), sinceMs);
+  const names = new Set(changed.map(joinSessionKey));
+  return waiting.filter((score) => score.traceId !== '' || names.has(joinSessionKey(score)));
+}
+
+function forgetOldest(waiting: Map<string, Score>, nowMs: number): void {
+  const oldestFirst = [...waiting.values()].toSorted((a, b) => a.scoredAt - b.scoredAt);
+  const tooMany = waiting.size - MAX_WAITING;
+  for (const [index, { scoreId, scoredAt }] of oldestFirst.entries()) {
+    if (index < tooMany || nowMs - scoredAt > WAIT_MS) {
+      waiting.delete(scoreId);
+    }
+  }
 }

@@ -6,10 +6,11 @@ import {
   type AlertReplies,
   type muteJson,
   type unmutedJson,
-} from '../../api/json/alert-json.ts';
-import { isStatusMuted, monitorJson } from '../../api/json/monitor-json.ts';
-import type { deployJson } from '../../api/json/deploy-json.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+  isStatusMuted,
+  monitorJson,
+} from '../../api/resources/alerts.ts';
+import type { deployJson } from '../../api/resources/markers.ts';
+import { isoTime } from '../../api/json/rows.ts';
 import {
   configuredMonitors,
   type KeyedRule,
@@ -17,11 +18,11 @@ import {
   createStandings,
 } from '../../monitors/live/configured-monitors.ts';
 import { type SeriesFacets, splitTexts } from '../../domain/series-facets.ts';
-import { type AlertEvent } from '../../monitors/alert-event.ts';
+import type { AlertEvent } from '../../monitors/alert-event.ts';
 import type { Finding } from '../../monitors/detector.ts';
 import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-status.ts';
-import { limitUpTo, parseMoment, parseSpan } from '../arguments.ts';
+import { limitUpTo, parseMoment, parseSpan, writeSpan } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import type { Bind, CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -29,7 +30,7 @@ import { openApi } from '../open-api.ts';
 import { table } from '../show/output.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import { formatCount } from '../../domain/plural.ts';
-import { DAY_MS, SECOND_MS } from '../../domain/durations.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 
 interface ListOptions {
   readonly incidents?: boolean;
@@ -89,14 +90,15 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
   }
   const rules = keyedRules(await configuredMonitors(config));
   const statuses = await createStandings(rules, store.monitorView).read({}, options.limit);
-  if (context.out.json) {
-    for (const status of statuses) {
-      await context.out.item(monitorJson(status, replies), () => '');
-    }
-  } else if (statuses.length > 0) {
-    const rows = statuses.map((status) => statusCells(status, replies));
-    await context.out.text(table(['STATE', 'SINCE', 'ALERT', 'SERIES', 'WHAT', 'INCIDENT'], rows));
-  }
+  const headers = ['STATE', 'SINCE', 'ALERT', 'SERIES', 'WHAT', 'INCIDENT'];
+  await context.out.list(
+    statuses.map((status) => monitorJson(status, replies)),
+    () =>
+      table(
+        headers,
+        statuses.map((status) => statusCells(status, replies)),
+      ),
+  );
   await reportMore(context, store, rules, statuses.length);
   return EXIT.done;
 }
@@ -154,7 +156,7 @@ async function mute(
   { for: forMs }: { readonly for: number },
 ): Promise<ExitCode> {
   const api = await openApi(context, 'alerts mute');
-  const body = { subject, for: forMs % SECOND_MS === 0 ? `${forMs / SECOND_MS}s` : `${forMs}ms` };
+  const body = { subject, for: writeSpan(forMs) };
   const muted = await api.write<ReturnType<typeof muteJson>>('POST', '/mutes', { body });
   await context.out.document(muted, () => `no messages about ${muted.subject} until ${muted.until}`);
   return EXIT.done;

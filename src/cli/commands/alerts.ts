@@ -1,5 +1,5 @@
 import { formatCount } from '../../domain/plural.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+import { isoTime } from '../../api/json/rows.ts';
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import { buildMonitorGroups } from '../../monitors/live/configured-monitors.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';

@@ -1,16 +1,29 @@
 import { Option, type Command } from 'commander';
 import { collectNames, limitUpTo, parseMoment } from '../arguments.ts';
 import { examples, type Bind, type RegisterCommand, type CommandContext } from '../command.ts';
-import { collectConditions, parseRate, parseShare, parseUsd } from '../input/backfill-options.ts';
-import { startBackfill, attachBackfill } from '../jobs/start-backfill.ts';
-import type { backfillJson } from '../../api/json/backfill-json.ts';
+import {
+  collectConditions,
+  parseRate,
+  parseShare,
+  parseUsd,
+  nameOption,
+  writeConditions,
+  type WrittenConditions,
+} from '../input/backfill-options.ts';
+import { backfillJson } from '../../api/json/rows.ts';
 import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
-import { readBackfillReport, readBackfillSpec } from '../../jobs/stored-job.ts';
-import type { JobOrder } from '../../store/contracts/jobs.ts';
+import { readBackfillReport, SKIPPED } from '../../jobs/stored-job.ts';
+import { readBackfillSpec } from '../../jobs/stored-job.ts';
+import type { JobOrder, Job } from '../../store/contracts/jobs.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { openApi } from '../open-api.ts';
+import { openApi, loadKit, NEVER, openScoring } from '../open-api.ts';
 import { table } from '../show/output.ts';
-import { showBackfill } from '../show/show-backfill.ts';
+import { showBackfill, showCounts, showEstimate, showMoney } from '../show/show-backfill.ts';
+import { formatAll } from '../../domain/plural.ts';
+import type { BackfillDryRun } from '../../api/writes/backfill-dry-run.ts';
+import { requireLiveScorer, requireTaker, finishJob, runAttached } from '../jobs/run-job.ts';
+import { RequestError } from '../../domain/errors.ts';
+import { requireRules, requireScorers } from '../input/names.ts';
 
 /** Most traces whose scorers run at the same time. */
 const MOST_AT_ONCE = 1_000;
@@ -100,21 +113,13 @@ function registerKnown(backfill: Command, bind: Bind): void {
     .action(bind((context, id: string) => changeBackfill(context, id, 'cancel')));
 }
 
-type BackfillJson = ReturnType<typeof backfillJson>;
-
 /** Prints the newest backfills. */
 async function listBackfills(context: CommandContext, { limit }: { limit: number }): Promise<ExitCode> {
   const api = await openApi(context, 'backfill list');
   const { items } = await api.read<{ readonly items: readonly BackfillJson[] }>('/backfills', { limit });
-  if (context.out.json) {
-    for (const backfill of items) {
-      await context.out.item(backfill, () => '');
-    }
-  } else if (items.length > 0) {
-    await context.out.text(
-      table(['ID', 'STATUS', 'FROM', 'TO', 'TRACES', 'SCORED', 'LEFT', 'USD'], items.map(listCells)),
-    );
-  } else {
+  const headers = ['ID', 'STATUS', 'FROM', 'TO', 'TRACES', 'SCORED', 'LEFT', 'USD'];
+  await context.out.list(items, () => table(headers, items.map(listCells)));
+  if (items.length === 0 && !context.out.json) {
     context.out.talk('there are no backfills');
   }
   return EXIT.done;
@@ -157,4 +162,125 @@ function pathOf(id: string): string {
 async function print({ out }: CommandContext, backfill: BackfillJson): Promise<ExitCode> {
   await out.document(backfill, () => showBackfill(backfill));
   return EXIT.done;
+}
+
+type BackfillJson = ReturnType<typeof backfillJson>;
+
+/** Options of `backfill`. */
+interface BackfillOptions {
+  readonly from?: number;
+  readonly to?: number;
+  readonly rule?: string[];
+  readonly scorer?: string[];
+  readonly where?: WrittenConditions;
+  readonly sample?: number;
+  readonly rate?: string;
+  readonly maxCost?: number;
+  readonly concurrency?: number;
+  readonly judgeShare?: number;
+  readonly rescore?: boolean;
+  readonly dryRun?: boolean;
+  readonly detach?: boolean;
+}
+
+/** Starts a backfill, or continues the open one with the same specification. */
+async function startBackfill(context: CommandContext, options: BackfillOptions): Promise<ExitCode> {
+  const { from, to = Date.now(), rule, scorer, dryRun, detach } = options;
+  if (from === undefined) {
+    throw new RequestError("required option '--from <when>' is not given");
+  }
+  const { config } = await context.loadConfig();
+  requireScorers(scorer ?? [], config);
+  requireRules(rule ?? [], config);
+  const { where, rate, maxCost, sample, concurrency, judgeShare, rescore } = options;
+  const body = {
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    rule,
+    scorer,
+    where: where === undefined ? undefined : writeConditions(where),
+    maxCostUsd: maxCost,
+    sample,
+    rate,
+    concurrency,
+    judgeShare,
+    rescore,
+  };
+  const { planBackfill } = await import('../../jobs/configured-backfill.ts');
+  const { readAsked } = await import('../../api/resources/backfills.ts');
+  const kit = await loadKit(context);
+  // Faults are told by the names of options, and before a store is opened.
+  await planBackfill({ config, kit }, readAsked(body, Date.now()), nameOption);
+  const { onDemand, store } = await openScoring(context, { kit });
+  if (detach === true && dryRun !== true) {
+    await requireLiveScorer(store.duties);
+  }
+  const api = await openApi(context, 'backfill', { onDemand });
+  const backfill = await api.write<BackfillJson>('POST', '/backfills', { body: { ...body, dryRun } });
+  if (dryRun === true) {
+    return printDryRun(context, backfill as BackfillDryRun);
+  }
+  const { id } = backfill;
+  if (detach === true) {
+    await context.out.document(backfill, () => `backfill ${id}`);
+    await requireTaker(store.jobs, id, context.signal);
+    context.out.talk(`a running serve does it; to see how far it is: spanscore backfill show ${id}`);
+    return EXIT.done;
+  }
+  return attachBackfill(context, id);
+}
+
+/** Prints what a backfill would do and cost. */
+async function printDryRun({ out, signal }: CommandContext, dryRun: BackfillDryRun): Promise<ExitCode> {
+  const { maxCostUsd, remaining, estimate } = dryRun;
+  const { costUsd } = estimate;
+  const isCapped = maxCostUsd !== null && costUsd !== null && costUsd > maxCostUsd;
+  await out.document(dryRun, () =>
+    [
+      ['dry run', ...showCounts(dryRun), `${remaining} would be scored`].join(' · '),
+      ...showEstimate(estimate),
+      ...(isCapped ? [`the backfill would stop at its --max-cost of ${showMoney(maxCostUsd)}`] : []),
+    ].join('\n'),
+  );
+  return signal.aborted ? EXIT.interrupted : EXIT.done;
+}
+
+/** Follows a backfill to its end, and runs it here unless another process has it. */
+async function attachBackfill(context: CommandContext, id: string): Promise<ExitCode> {
+  const { config, kit, scoring, store, isBesideLive } = await openScoring(context, {}, NEVER);
+  const { configureBackfillKind } = await import('../../jobs/configured-backfill.ts');
+  const kind = configureBackfillKind({ config, kit }, scoring, isBesideLive);
+  const attached = {
+    store,
+    id,
+    kinds: [kind],
+    takesAlone: !isBesideLive,
+    isLeft: isBesideLive,
+    show: (each: Job) => showBackfill(backfillJson(each)),
+    toJson: backfillJson,
+  };
+  const job = await runAttached(context, attached);
+  const { skipped, failed } = readBackfillReport(job.report);
+  const code = await finishJob(context, job, {
+    show: (each: Job) => showBackfill(backfillJson(each)),
+    isIncomplete: Object.keys(failed).length > 0 || skipped[SKIPPED.maxCost] !== undefined,
+    farewell: (await hasLiveScorer(store.duties))
+      ? `detached: a running serve with this configuration continues it; to stop it: spanscore backfill pause ${id}`
+      : `stopped here; the next serve continues it, or: spanscore backfill resume ${id}`,
+  });
+  if (code === EXIT.done) {
+    explainNothing(context, job);
+  }
+  return code;
+}
+
+/** Prints the reason when a backfill scored nothing. */
+function explainNothing({ out }: CommandContext, { report }: Job): void {
+  const { matched, scored, skipped } = report as { matched: number; scored: number; skipped: object };
+  if (matched === 0) {
+    out.talk('no trace of an agent or a model began in this time; to list traces: spanscore traces');
+  } else if (scored === 0 && Object.keys(skipped).every((code) => code === 'already_scored')) {
+    const verb = matched === 1 ? 'was' : 'were';
+    out.talk(`${formatAll(matched, 'trace')} ${verb} scored already: nothing was left to score`);
+  }
 }

@@ -2,7 +2,7 @@ import { formatCount, formatPart } from '../../domain/plural.ts';
 import { Option } from 'commander';
 import { NotFoundError } from '../../domain/errors.ts';
 import { readInputs } from '../input/stored-trace.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+import { isoTime } from '../../api/json/rows.ts';
 import type { NotUnderstoodSurvey, ScopeSurvey } from '../../conventions/index.ts';
 import { readSlices } from '../../scoring/read/read-slices.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
@@ -12,7 +12,7 @@ import { examples, type CommandContext, type RegisterCommand } from '../command.
 import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
-import { showScope, showUnread } from '../show/show-unread.ts';
+import { showScope, showUnread } from '../show/show-target.ts';
 
 interface ConventionsOptions {
   readonly since: number;

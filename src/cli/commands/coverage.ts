@@ -1,12 +1,12 @@
 import { Option } from 'commander';
-import { COVERAGE_GROUPS, type CoverageGroup, type CoverageLine } from '../../api/json/coverage-json.ts';
-import { isoText } from '../../api/resources/aggregates/score-json.ts';
+import { COVERAGE_GROUPS, type CoverageGroup, type CoverageLine } from '../../api/reads/coverage.ts';
+import { isoTime } from '../../api/json/rows.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { openApi } from '../open-api.ts';
+import { loadKit, openApi } from '../open-api.ts';
 import { table } from '../show/output.ts';
 
 interface CoverageOptions {
@@ -42,28 +42,20 @@ export const registerCoverage: RegisterCommand = (program, bind) => {
 };
 
 async function coverage(context: CommandContext, options: CoverageOptions): Promise<ExitCode> {
-  const { config } = await context.loadConfig();
-  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
-  const { rules } = await loadScorerKit(config, context);
+  const { rules } = await loadKit(context);
   const api = await openApi(context, 'coverage', { runRules: rules });
   const sinceMs = options.since ?? Date.now() - DEFAULT_RANGE_MS;
   const { items: lines } = await api.read<{ readonly items: readonly CoverageLine[] }>('/coverage', {
     by: options.by,
-    since: options.since === undefined ? undefined : isoText(options.since),
+    since: isoTime(options.since ?? null),
   });
-  context.out.talk(`targets whose last span arrived since ${lines[0]?.since ?? isoText(sinceMs)}`);
+  context.out.talk(`targets whose last span arrived since ${lines[0]?.since ?? isoTime(sinceMs)}`);
   if (lines.every((line) => COLUMNS.every(([, count]) => line[count] === 0))) {
     context.out.talk(
       'nothing was decided in this time; for a longer one: --since 30d; whether traces come: spanscore status',
     );
   }
-  if (!context.out.json) {
-    await context.out.text(showCoverage(lines, options.by));
-    return EXIT.done;
-  }
-  for (const line of lines) {
-    await context.out.item(line, () => '');
-  }
+  await context.out.list(lines, () => showCoverage(lines, options.by));
   return EXIT.done;
 }
 

@@ -1,10 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
 import { openServedStore } from '../../store/connection/connect-store.ts';
-import { decisionJson } from '../../api/json/decision-json.ts';
-import { scoreJson } from '../../api/json/score-json.ts';
+import { decisionJson, scoreJson } from '../../api/json/rows.ts';
 import type { ConfigInput } from '../../configuration.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { DAY_MS } from '../../domain/durations.ts';

@@ -1,7 +1,7 @@
 import { Option, type Command } from 'commander';
 import { ALERT_SIGNAL, revivedDeliveries } from '../../delivery/deliver-alerts.ts';
 import { revivedScore, SCORE_SIGNAL } from '../../delivery/deliver-scores.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+import { isoTime } from '../../api/json/rows.ts';
 import { AppError, readErrorMessage, NotFoundError, RequestError } from '../../domain/errors.ts';
 import { ROW_ENCODINGS } from '../../store/contracts/rows/columns.ts';
 import type { StoredDeadLetter } from '../../store/contracts/dead-letters.ts';
@@ -62,7 +62,7 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
     context.out.talk('there are no dead letters');
     return EXIT.done;
   }
-  await (context.out.json ? printLines(context, letters) : context.out.text(showLetters(letters)));
+  await context.out.list(letters.map(letterJson), () => showLetters(letters));
   const more = (await store.deadLetters.count()) - letters.length;
   if (more > 0) {
     const limit = Math.min(MAX_LETTERS, letters.length + more);
@@ -71,12 +71,6 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
     context.out.talk(`${more} more ${more === 1 ? 'is' : 'are'} set aside, older than these${hint}`);
   }
   return EXIT.done;
-}
-
-async function printLines(context: CommandContext, letters: readonly StoredDeadLetter[]): Promise<void> {
-  for (const letter of letters) {
-    await context.out.item(letterJson(letter), () => '');
-  }
 }
 
 function showLetters(letters: readonly StoredDeadLetter[]): string {

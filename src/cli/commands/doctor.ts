@@ -1,8 +1,7 @@
 import { EXPORTERS, RECEIVERS } from '../../components.ts';
 import { outboundFetch } from '../../delivery/http/proxies.ts';
-import type { CheckResult } from '../checks/check-result.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import {
+  type CheckResult,
   checkConfigFile,
   checkEngine,
   checkJudge,
@@ -10,9 +9,10 @@ import {
   checkNode,
   checkPorts,
   checkStore,
+  probeJudges,
 } from '../checks/doctor-checks.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { probeJudges } from '../checks/judge-probe.ts';
 
 export const registerDoctor: RegisterCommand = (program, bind) => {
   program

@@ -1,8 +1,5 @@
 import { Argument } from 'commander';
-import { decisionJson } from '../../api/json/decision-json.ts';
-import { computedJson } from '../../api/json/computed-json.ts';
-import { scoreJson } from '../../api/json/score-json.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+import { decisionJson, computedJson, scoreJson, isoTime } from '../../api/json/rows.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
@@ -14,10 +11,10 @@ import { parseTraceId } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { findSession } from '../input/stored-session.ts';
+import { loadKit, openScoring } from '../open-api.ts';
+import { findSession } from '../input/stored-trace.ts';
 import { showNotUnderstood } from '../show/show-reading.ts';
-import { showUnread } from '../show/show-unread.ts';
-import { showTarget } from '../show/show-target.ts';
+import { showUnread, showTarget } from '../show/show-target.ts';
 import { showDecision } from './score.ts';
 import { scoreText } from './scores.ts';
 import { compareValues } from '../../domain/compare-values.ts';
@@ -49,10 +46,9 @@ async function explain(context: CommandContext, traceId: string | undefined, opt
 
 async function explainSessions(context: CommandContext, sessionId: string) {
   const { config } = await context.loadConfig();
-  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
   const { sessionSettings } = await import('../../scoring/setup/configured-scoring.ts');
   const { explainSession } = await import('../../scoring/explain.ts');
-  const { rules } = await loadScorerKit(config, context);
+  const { rules } = await loadKit(context);
   const { store } = await context.openApp();
   const found = await findSession(store, sessionId);
   if (!rules.some(({ target }) => target === 'session')) {
@@ -85,14 +81,8 @@ async function printDecisions(context: CommandContext, { decisions, scores, nowM
 }
 
 async function explainOneTrace(context: CommandContext, traceId: string) {
-  const { config } = await context.loadConfig();
-  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
-  const { createConfiguredScoring } = await import('../../scoring/setup/configured-scoring.ts');
   const { explainTrace } = await import('../../scoring/explain.ts');
-  const kit = await loadScorerKit(config, context);
-  const { store, purged, readTrace } = await context.openApp();
-  const { log, signal } = context;
-  const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, signal, purged });
+  const { kit, store, scoring, readTrace } = await openScoring(context);
   const found = await store.spans.findTrace(traceId);
   const { readJoinedTraces } = await import('../../scoring/setup/read-traces.ts');
   const keys = found.length > 0 ? found : [{ tenant: '', traceId }];

@@ -5,7 +5,7 @@ import { EXPORT_FORMATS, type ExportFormat } from '../../store/contracts/score-e
 import { collectNames, parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { listRowNames } from '../input/scorer-names.ts';
+import { listRowNames } from '../input/names.ts';
 import { reportFile, writeOutputFile } from '../show/output-file.ts';
 
 interface ExportOptions {

@@ -3,7 +3,7 @@ import { EXIT } from '../exit-codes.ts';
 import type { StatedFact } from '../../conventions/index.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { showReading } from '../show/show-reading.ts';
-import { showUnread } from '../show/show-unread.ts';
+import { showUnread } from '../show/show-target.ts';
 import { readInputs } from '../input/stored-trace.ts';
 
 interface InspectOptions {

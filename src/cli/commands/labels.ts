@@ -1,7 +1,6 @@
 import { Option } from 'commander';
-import type { agreementJson } from '../../api/json/agreement-json.ts';
-import type { scoreJson } from '../../api/json/score-json.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+import type { agreementJson } from '../../api/resources/labels.ts';
+import { type scoreJson, isoTime } from '../../api/json/rows.ts';
 import type { AgreementReading } from '../../domain/agreement/agreement.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { formatCount } from '../../domain/plural.ts';
@@ -20,7 +19,7 @@ import {
   parseLabels,
   readLabelText,
 } from '../input/label-file.ts';
-import { listRowNames } from '../input/scorer-names.ts';
+import { listRowNames } from '../input/names.ts';
 import { openApi } from '../open-api.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { reportFile, writeOutputFile } from '../show/output-file.ts';
@@ -113,7 +112,7 @@ async function importFile(context: CommandContext, file: string, options: Import
   const content = await readLabelText(file, context);
   const lines = parseLabels(content, options.format ?? guessFormat(file, content));
   const { config, store, purged } = await context.openApp();
-  const { importLabels } = await import('../../api/writes/import-labels.ts');
+  const { importLabels } = await import('../../api/writes/labels.ts');
   const { createWriteRecorder } = await import('../../api/writes/audit.ts');
   const { createPostDeps } = await import('../../api/writes/posted-scores.ts');
   const { loadPurgeKey } = await import('../../purge/configured-purge.ts');

@@ -2,18 +2,17 @@ import { Option } from 'commander';
 import { resolve } from 'node:path';
 import { loadRuleFile, type Config } from '../../configuration.ts';
 import { DAY_MS } from '../../domain/durations.ts';
-import { previewJson } from '../../api/json/preview-json.ts';
-import { MOST_SAMPLED } from '../../api/schemas/preview-schema.ts';
-import { limitUpTo, parseSpan } from '../arguments.ts';
-import { auditCommand } from '../audit-command.ts';
+import { MOST_SAMPLED, type previewJson } from '../../api/resources/previews.ts';
+import { limitUpTo, parseSpan, writeSpan } from '../arguments.ts';
+import { openApi, openScoring } from '../open-api.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { RequestError } from '../../domain/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { requireRules } from '../input/rule-names.ts';
+import { requireRules } from '../input/names.ts';
 import { formatAbout, formatCount } from '../../domain/plural.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { showEstimate, showMoney } from '../show/show-estimate.ts';
-import { showReasons } from '../show/show-reasons.ts';
+import { showEstimate, showMoney } from '../show/show-backfill.ts';
+import { showReasons } from '../show/show-target.ts';
 
 interface PreviewOptions {
   readonly rule?: string;
@@ -56,29 +55,12 @@ async function runPreview(context: CommandContext, options: PreviewOptions): Pro
     options.rules === undefined ? loaded : await addRules(loaded, resolve(context.cwd, options.rules));
   const name = options.rule ?? findOnlyName(config);
   requireRules([name], config);
-  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
-  const { createConfiguredScoring } = await import('../../scoring/setup/configured-scoring.ts');
-  const { previewConfigured } = await import('../../jobs/configured-preview.ts');
-  const { findRule } = await import('../../scoring/setup/scorer-names.ts');
-  const { log, signal, out } = context;
-  const kit = await loadScorerKit(config, context);
-  const rule = findRule(kit.rules, name);
-  const { store, purged, readTrace } = await context.openApp();
-  const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, signal, purged });
-  // The verdicts of a sample cost money, which is stored.
-  if (options.sample > 0) {
-    await auditCommand(context, 'preview', {
-      action: 'rule.preview',
-      subjects: [{ kind: 'rule', id: name }],
-    });
-  }
-  const view = await previewConfigured(
-    { config, kit, scoring, store },
-    { rule, lastMs: options.last, sample: options.sample, tenant: '', listing: signal, judging: signal },
-  );
-  const json = previewJson(view);
-  await out.document(json, () => showPreview(json));
-  return signal.aborted ? EXIT.interrupted : EXIT.done;
+  const { onDemand } = await openScoring(context, { config });
+  const api = await openApi(context, 'preview', { config, onDemand });
+  const body = { rule: name, last: writeSpan(options.last), sample: options.sample };
+  const preview = await api.write<Preview>('POST', '/preview', { body });
+  await context.out.document(preview, () => showPreview(preview));
+  return context.signal.aborted ? EXIT.interrupted : EXIT.done;
 }
 
 /** Takes the rules of a file in place of those of the configuration, with its scorers beside the others. */

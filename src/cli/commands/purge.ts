@@ -7,7 +7,7 @@ import type { Job } from '../../store/contracts/jobs.ts';
 import type { PurgeKind, PurgeSubject } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import { parseSpan, parseTraceId } from '../arguments.ts';
-import { auditCommand } from '../audit-command.ts';
+import { auditCommand } from '../open-api.ts';
 import { runAttached } from '../jobs/run-job.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { RequestError } from '../../domain/errors.ts';

@@ -1,17 +1,16 @@
 import { Option } from 'commander';
-import { jobJson } from '../../api/json/job-json.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+import { jobJson, isoTime } from '../../api/json/rows.ts';
 import { RequestError } from '../../domain/errors.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { readRescoreReport, type ReasonCounts } from '../../jobs/stored-job.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import { parseMoment } from '../arguments.ts';
-import { auditCommand } from '../audit-command.ts';
+import { auditCommand, loadKit, NEVER, openScoring } from '../open-api.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { requireScorers } from '../input/scorer-names.ts';
-import { finishJob, runAttached } from '../jobs/run-job.ts';
-import { showReasons } from '../show/show-reasons.ts';
+import { requireScorers } from '../input/names.ts';
+import { finishJob, requireLiveScorer, requireTaker, runAttached } from '../jobs/run-job.ts';
+import { showReasons } from '../show/show-target.ts';
 
 interface RescoreOptions {
   readonly failed?: boolean;
@@ -52,22 +51,20 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   }
   const { config } = await context.loadConfig();
   requireScorers(scorer === undefined ? [] : [scorer], config);
-  const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
-  const { createConfiguredScoring, sessionSettings } =
-    await import('../../scoring/setup/configured-scoring.ts');
+
   const { rescoreKind } = await import('../../jobs/rescore.ts');
   const { RESCORE, buildRescoreSpec } = await import('../../jobs/stored-job.ts');
+  const { sessionSettings } = await import('../../scoring/setup/configured-scoring.ts');
   const { openJob } = await import('../../jobs/follow-job.ts');
   const { loadPurgeKey } = await import('../../purge/configured-purge.ts');
-  const kit = await loadScorerKit(config, context);
+  const kit = await loadKit(context);
   const { rules } = kit;
   if (!rules.some(({ scorers }) => scorer === undefined || scorers.some(({ name }) => name === scorer))) {
     const what = scorer === undefined ? 'no rules are' : `no rule with the scorer ${scorer} is`;
     throw new RequestError(`${what} configured: only scorers of rules run again`);
   }
-  const { store, purged, readTrace } = await context.openApp();
+  const { store, scoring, isBesideLive } = await openScoring(context, { kit }, NEVER);
   if (options.detach === true) {
-    const { requireLiveScorer } = await import('../jobs/leave-job.ts');
     await requireLiveScorer(store.duties);
   }
   const spec = { ...buildRescoreSpec(rules, { scorer, sinceMs: since }) };
@@ -78,21 +75,16 @@ async function rescore(context: CommandContext, options: RescoreOptions): Promis
   if (options.detach === true) {
     const job = await store.jobs.find(id);
     await context.out.document(job === undefined ? { id } : jobJson(job), () => `job ${id}`);
-    const { requireTaker } = await import('../jobs/leave-job.ts');
     await requireTaker(store.jobs, id, context.signal);
     context.out.talk(`a running serve does it; to do it here: ${commandLine(options)}`);
     return EXIT.done;
   }
-  const { log } = context;
-  const scoring = createConfiguredScoring({ config, kit, stores: store, readTrace, log, purged });
-  const { hasLiveScorer } = await import('../../aggregates/refresh-aggregates.ts');
-  const isLeft = await hasLiveScorer(store.duties);
   const { repairs } = store;
   const kind = rescoreKind({ scoring, repairs, rules, sessions: sessionSettings(config), hide });
   return finish(
     context,
     options,
-    await runAttached(context, { store, id, kinds: [kind], show, toJson: jobJson, isLeft }),
+    await runAttached(context, { store, id, kinds: [kind], show, toJson: jobJson, isLeft: isBesideLive }),
   );
 }
 

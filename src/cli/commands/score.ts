@@ -1,6 +1,5 @@
 import type { AuditSubject } from '../../api/writes/audit.ts';
-import { decisionJson } from '../../api/json/decision-json.ts';
-import { scoreJson } from '../../api/json/score-json.ts';
+import { decisionJson, scoreJson } from '../../api/json/rows.ts';
 import { readingTerms } from '../../store/connection/connect-store.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { RequestError, type AppError } from '../../domain/errors.ts';
@@ -12,11 +11,10 @@ import { collectNames } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { auditCommand } from '../audit-command.ts';
-import { requireScorers } from '../input/scorer-names.ts';
+import { auditCommand } from '../open-api.ts';
+import { requireScorers } from '../input/names.ts';
 import { showTarget } from '../show/show-target.ts';
-import { findSession } from '../input/stored-session.ts';
-import { findStoredTrace, isStoredTrace } from '../input/stored-trace.ts';
+import { findSession, findStoredTrace, isStoredTrace } from '../input/stored-trace.ts';
 import { readTraceFiles } from '../input/trace-files.ts';
 import { collectBars, createBarCheck, type BarCheck, type Bars } from '../input/score-bars.ts';
 import { showScore } from './scores.ts';
@@ -190,7 +188,8 @@ async function finish(
 /** Prints one line for each score and for each scorer without a score. Every line has a `status`. */
 async function printOutcome(context: CommandContext, outcome: TraceOutcome): Promise<void> {
   for (const row of outcome.scores) {
-    await context.out.item({ ...scoreJson(row), status: 'scored' }, () => showScore(row));
+    const json = scoreJson(row);
+    await context.out.item({ ...json, status: 'scored' }, () => showScore(json));
   }
   const nowMs = Date.now();
   for (const decision of outcome.decisions) {

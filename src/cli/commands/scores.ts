@@ -1,14 +1,11 @@
 import { Option } from 'commander';
-import { scoreJson } from '../../api/json/score-json.ts';
-import { isoTime } from '../../api/json/time-json.ts';
-import type { Score } from '../../domain/score.ts';
-import type { ScoreFilter } from '../../store/contracts/stores.ts';
+import { isoTime, type scoreJson } from '../../api/json/rows.ts';
 import { collectNames, limitUpTo, parseMoment, parseNumber, parseTraceId } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
-import type { App } from '../context.ts';
+import { openApi } from '../open-api.ts';
 import { EXIT } from '../exit-codes.ts';
-import { listRowNames } from '../input/scorer-names.ts';
+import { listRowNames } from '../input/names.ts';
 import { showTarget } from '../show/show-target.ts';
 import { sleep } from '../../domain/waits.ts';
 
@@ -28,8 +25,6 @@ const MAX_ROWS = 100_000;
 const FOLLOW_EVERY_MS = 1000;
 /** Overlap of two reads in milliseconds: an older row may be committed after a newer one. */
 const FOLLOW_OVERLAP_MS = 60_000;
-/** Rows of one page of `--follow`. */
-const FOLLOW_LIMIT = 5000;
 
 export const registerScores: RegisterCommand = (program, bind) => {
   program
@@ -58,69 +53,59 @@ export const registerScores: RegisterCommand = (program, bind) => {
     .action(bind(scores, { stopsItself: true }));
 };
 
+type ScoreJson = ReturnType<typeof scoreJson>;
+
 async function scores(context: CommandContext, options: ScoresOptions) {
-  const app = await context.openApp();
-  const filter = await readFilter(options, app);
+  const api = await openApi(context, 'scores');
+  const { scorer, since, trace: traceId, session: sessionId, service, max, limit } = options;
+  const { config, store } = await context.openApp();
+  const rows = scorer === undefined ? undefined : await listRowNames(scorer, config, store);
+  const filters = { traceId, sessionId, scorer: rows, service, max };
   if (options.follow === true) {
-    await follow(context, app, { ...filter, limit: FOLLOW_LIMIT });
+    await follow(context, since ?? Date.now(), (fromMs) =>
+      api.list('/scores', { ...filters, order: 'scored-first', since: isoTime(fromMs) }),
+    );
     return context.signal.aborted ? EXIT.interrupted : EXIT.done;
   }
-  const rows = await app.store.scores.list(filter);
-  for (const row of rows) {
-    await context.out.item(scoreJson(row), () => showScore(row));
+  const query = { ...filters, order: 'scored', since: isoTime(since ?? null) };
+  let count = 0;
+  for await (const row of api.list<ScoreJson>('/scores', query, limit)) {
+    count += 1;
+    await context.out.item(row, () => showScore(row));
   }
-  if (rows.length === 0) {
+  if (count === 0) {
     context.out.talk('no scores match; to see the states of traces: spanscore traces');
   }
   return EXIT.done;
 }
 
-async function readFilter(options: ScoresOptions, { config, store }: App): Promise<ScoreFilter> {
-  return {
-    limit: options.limit,
-    ...(options.trace === undefined ? {} : { traceId: options.trace }),
-    ...(options.session === undefined ? {} : { sessionId: options.session }),
-    ...(options.scorer === undefined ? {} : { scorers: await listRowNames(options.scorer, config, store) }),
-    ...(options.service === undefined ? {} : { service: options.service }),
-    ...(options.since === undefined ? {} : { sinceMs: options.since }),
-    ...(options.max === undefined ? {} : { maxScore: options.max }),
-  };
-}
-
 /** Prints each (score, revision) once. Remembers a printed row only as long as a read can return it again. */
-async function follow(context: CommandContext, app: App, filter: ScoreFilter): Promise<void> {
+async function follow(
+  { out, signal }: CommandContext,
+  sinceMs: number,
+  list: (fromMs: number) => AsyncIterable<ScoreJson>,
+): Promise<void> {
   const printed = new Map<string, number>();
-  let fromMs = filter.sinceMs ?? Date.now();
-  while (!context.signal.aborted) {
-    for await (const rows of readPages(app, { ...filter, sinceMs: fromMs })) {
-      if (context.signal.aborted) {
+  let fromMs = sinceMs;
+  while (!signal.aborted) {
+    for await (const row of list(fromMs)) {
+      if (signal.aborted) {
         return;
       }
-      for (const row of rows) {
-        const id = `${row.scoreId} ${row.revision}`;
-        if (!printed.has(id)) {
-          printed.set(id, row.scoredAt);
-          await context.out.item(scoreJson(row), () => showScore(row));
-        }
+      const id = `${row.scoreId} ${row.revision}`;
+      const scoredAtMs = Date.parse(row.scoredAt ?? '');
+      if (!printed.has(id)) {
+        printed.set(id, scoredAtMs);
+        await out.item(row, () => showScore(row));
       }
-      fromMs = Math.max(fromMs, (rows.at(-1)?.scoredAt ?? fromMs) - FOLLOW_OVERLAP_MS);
+      fromMs = Math.max(fromMs, scoredAtMs - FOLLOW_OVERLAP_MS);
     }
-    for (const [id, scoredAt] of printed) {
-      if (scoredAt < fromMs) {
+    for (const [id, scoredAtMs] of printed) {
+      if (scoredAtMs < fromMs) {
         printed.delete(id);
       }
     }
-    await sleep(FOLLOW_EVERY_MS, context.signal);
-  }
-}
-
-/** Reads all rows of a filter in pages, oldest first. */
-async function* readPages({ store }: App, filter: ScoreFilter): AsyncGenerator<readonly Score[]> {
-  let rows = await store.scores.list({ ...filter, after: null });
-  while (rows.length > 0) {
-    yield rows;
-    rows =
-      rows.length < filter.limit ? [] : await store.scores.list({ ...filter, after: rows.at(-1) ?? null });
+    await sleep(FOLLOW_EVERY_MS, signal);
   }
 }
 
@@ -134,10 +119,10 @@ export function scoreText(score: number): string {
 }
 
 /** Formats a score on two lines: the value and the reason. */
-export function showScore(row: Score): string {
+export function showScore(row: ScoreJson): string {
   const direction =
     row.higherIsBetter === null ? '' : row.higherIsBetter ? ' (higher is better)' : ' (lower is better)';
   const who = cleanLine([row.serviceName, row.agent].filter((name) => name !== '').join('/'), 60);
-  const head = `${isoTime(row.scoredAt) ?? ''}  ${showTarget(row)}  ${cleanLine(row.scorer, 60)} ${scoreText(row.score)}${direction}  ${who}`;
+  const head = `${row.scoredAt ?? ''}  ${showTarget(row)}  ${cleanLine(row.scorer, 60)} ${scoreText(row.score)}${direction}  ${who}`;
   return row.reason === '' ? head.trimEnd() : `${head.trimEnd()}\n    ${cleanLine(row.reason, 400)}`;
 }

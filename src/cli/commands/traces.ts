@@ -1,6 +1,6 @@
 import { Option } from 'commander';
-import { traceJson } from '../../api/json/trace-json.ts';
-import { isoTime } from '../../api/json/time-json.ts';
+import { traceJson } from '../../api/resources/traces.ts';
+import { isoTime } from '../../api/json/rows.ts';
 import { limitUpTo, parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
@@ -41,15 +41,8 @@ async function traces(context: CommandContext, options: TracesOptions) {
   });
   if (rows.length === 0) {
     context.out.talk('no traces; to connect an agent: spanscore init');
-    return EXIT.done;
   }
-  if (context.out.json) {
-    for (const row of rows) {
-      await context.out.item(arrivedTraceJson(row), () => '');
-    }
-    return EXIT.done;
-  }
-  await context.out.text(showTraces(rows));
+  await context.out.list(rows.map(arrivedTraceJson), () => showTraces(rows));
   return EXIT.done;
 }
 

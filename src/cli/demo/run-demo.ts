@@ -12,9 +12,9 @@ import {
 } from '@opentelemetry/sdk-trace';
 import { generateText, isStepCount, jsonSchema, tool, type LanguageModel } from 'ai';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
-import { SCENARIOS, type Scenario } from './scenarios.ts';
+import { SCENARIOS, type Scenario } from './scripted-agent.ts';
 
-export { startScriptedModel, type ScriptedModel } from './scripted-model.ts';
+export { startScriptedModel, type ScriptedModel } from './scripted-agent.ts';
 
 const DEMO_AGENT_MODEL = 'weather-model';
 /** Name of the judge; the scripted server accepts any name. */

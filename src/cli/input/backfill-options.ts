@@ -2,13 +2,12 @@ import { InvalidArgumentError } from 'commander';
 import { parseRatePerSecond } from '../../config/index.ts';
 import { parseNumber } from '../arguments.ts';
 
-/** Parses a rate like `50/s`, `600/m` or `1000/h` to traces a second. */
-export function parseRate(text: string): number {
-  const rate = parseRatePerSecond(text);
-  if (rate === undefined) {
+/** Checks a rate like `50/s`, `600/m` or `1000/h`. */
+export function parseRate(text: string): string {
+  if (parseRatePerSecond(text) === undefined) {
     throw new InvalidArgumentError('Write a number of traces and a time: 50/s, 600/m, 1000/h.');
   }
-  return rate;
+  return text;
 }
 
 /** Parses a share above 0 and at most 1. */

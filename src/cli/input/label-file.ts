@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { parse } from 'csv-parse/sync';
 import { z } from 'zod';
-import { NewLabel } from '../../api/schemas/label-schema.ts';
+import { NewLabel } from '../../api/resources/labels.ts';
 import { checkValue } from '../../config/index.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 import { protectCell, unprotectCell, decodeText } from '../../domain/text-encoding.ts';

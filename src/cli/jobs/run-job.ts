@@ -1,11 +1,13 @@
-import { AppError } from '../../domain/errors.ts';
+import { AppError, StoreUnavailableError } from '../../domain/errors.ts';
 import { followJob } from '../../jobs/follow-job.ts';
 import type { JobKind } from '../../jobs/job-kind.ts';
 import { LOOK_EVERY_MS as SCORER_LOOK_MS, startJobRunner } from '../../jobs/job-runner.ts';
-import type { Job } from '../../store/contracts/jobs.ts';
+import type { Job, JobStore } from '../../store/contracts/jobs.ts';
 import type { Store } from '../../store/contracts/store.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
+import type { DutyStore } from '../../store/contracts/duties.ts';
 
 /** Interval in which the runner of a command looks at its job, milliseconds. */
 const LOOK_EVERY_MS = 500;
@@ -95,4 +97,34 @@ export async function finishJob(
   }
   out.talk(farewell);
   return EXIT.interrupted;
+}
+
+/** Throws `store_unavailable` when no process would run a job that the command leaves. */
+export async function requireLiveScorer(duties: Pick<DutyStore, 'readMembers'>): Promise<void> {
+  if (!(await hasLiveScorer(duties))) {
+    throw new StoreUnavailableError(
+      'no process with the role scorer runs on this store, so nobody would do the work: start spanscore serve, or leave out --detach',
+    );
+  }
+}
+
+/**
+ * Waits until a live scorer process takes the job that the command leaves, or each has looked at it. Throws `store_unavailable` with the
+ * reason of the last one that refused it. A process that has no room yet takes it later.
+ */
+export async function requireTaker(jobs: JobStore, id: string, signal: AbortSignal): Promise<void> {
+  const taken = new AbortController();
+  const { status, left } = await followJob(jobs, id, {
+    onChange: (job) => {
+      if (job.status !== 'queued') {
+        taken.abort();
+      }
+    },
+    signal: AbortSignal.any([signal, taken.signal, AbortSignal.timeout(LEFT_MS)]),
+  });
+  if (status === 'queued' && left !== '') {
+    throw new StoreUnavailableError(
+      `no running serve does job ${id}, which stays queued: ${left}; restart that serve with this configuration, or repeat the command without --detach`,
+    );
+  }
 }

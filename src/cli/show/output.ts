@@ -18,6 +18,8 @@ export interface Output {
   readonly json: boolean;
   /** Prints one item of a list or a stream. Waiting for it slows a producer down to the speed of the reader. */
   item(value: unknown, asText: () => string): Promise<void>;
+  /** Prints a list: with `json` one line for each item, else a text about all, and nothing for none. */
+  list(items: readonly unknown[], asText: () => string): Promise<void>;
   /** Prints the one result of a command. */
   document(value: unknown, asText: () => string): Promise<void>;
   /** Prints data for people; prints nothing with `json`. */
@@ -74,6 +76,14 @@ export function createOutput(options: OutputOptions): Output {
   return {
     json,
     item: async (value, asText) => write(json ? safeJson(value) : cleanText(asText())),
+    list: async (items, asText) => {
+      for (const item of json ? items : []) {
+        await write(safeJson(item));
+      }
+      if (!json && items.length > 0) {
+        await write(cleanText(asText()));
+      }
+    },
     document: async (value, asText) => write(json ? safeJson(value) : cleanText(asText())),
     text: async (text) => (json ? undefined : write(cleanText(text))),
     raw: (part) => {

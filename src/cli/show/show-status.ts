@@ -1,5 +1,4 @@
-import { isoTime } from '../../api/json/time-json.ts';
-import type { JobJson } from '../../api/json/job-json.ts';
+import { isoTime, type JobJson } from '../../api/json/rows.ts';
 import type { ScorerStatus, ServeStatus } from '../../api/serve-status.ts';
 import type { ServeFile } from '../../config/serve-file.ts';
 import { showBytes } from '../../domain/byte-sizes.ts';

@@ -44,6 +44,9 @@ export interface ListPage {
   readonly after?: ListKey | undefined;
 }
 
+/** Orders of scores: by the start of their run, or by the time of their scoring, the last or the first scored at the front. */
+export type ScoreOrder = 'started' | 'scored' | 'scored_first';
+
 /** Items of a page, and the key of the last one; null after the last page. */
 export interface Listed<Item> {
   readonly items: readonly Item[];
@@ -83,8 +86,11 @@ export interface ListedSession extends SessionKey {
 
 /** Lists for people, by keys that a new row does not move. */
 export interface ListStore {
-  /** By the start of the run and the id of the score. */
-  scores(filters: ListFilters, page: ListPage): Promise<Listed<Score>>;
+  /** By the start of the run and the id of the score. Another order takes `sinceMs` and `untilMs` as times of the scoring. */
+  scores(
+    filters: ListFilters,
+    page: ListPage & { readonly order?: ScoreOrder | undefined },
+  ): Promise<Listed<Score>>;
   /** Traces of agents, by the start of their run and their id. */
   traces(filters: ListFilters, page: ListPage): Promise<Listed<ListedTrace>>;
   /** Reads the traces of these ids that have a run. */

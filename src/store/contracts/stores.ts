@@ -183,29 +183,12 @@ export interface DecisionStore {
   heldBack(query: HeldBackQuery): Promise<Decision[]>;
 }
 
-export interface ScoreFilter {
-  tenant?: string;
-  traceId?: string;
-  /** Scores of the session, and of its traces. */
-  sessionId?: string;
-  /** Any of these names. */
-  scorers?: readonly string[];
-  service?: string;
-  sinceMs?: number;
-  maxScore?: number;
-  source?: string;
-  /** Oldest first: the rows behind this one, null for all. Absent: newest first. */
-  after?: Pick<Score, 'scoredAt' | 'scoreId'> | null;
-  limit: number;
-}
-
 export interface ScoreStore {
   byIds(ids: readonly string[]): Promise<Map<string, Score>>;
   /** Current scores of these traces. */
   ofTraces(keys: readonly TraceKey[]): Promise<Map<string, Score[]>>;
   /** Inserts new rows and tombstones (`isDeleted`) in one block. */
   write(scores: readonly Score[]): Promise<void>;
-  list(filter: ScoreFilter): Promise<Score[]>;
 }
 
 /** Rule in force from a time on. */

@@ -2,18 +2,11 @@ import { TupleParam } from '@clickhouse/client';
 import { DAY_MS } from '../../domain/durations.ts';
 import type { Score } from '../../domain/score.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
-import type { ListFilters, ListKey, ListPage, Listed } from '../contracts/lists.ts';
+import type { ListFilters, ListKey, ListPage, Listed, ScoreOrder } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import { scoreRows } from '../table-rows.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
-import {
-  asksDecisions,
-  buildConditions,
-  OF_DECISIONS,
-  OF_SCORES,
-  ofTimes,
-  type Conditions,
-} from './list-conditions.ts';
+import { asksDecisions, buildConditions, OF_DECISIONS, OF_SCORES, ofTimes } from './list-conditions.ts';
 import type { Keyed } from './keyset-page.ts';
 import { leaveOutRepeats, scanPage, SMALL_BLOCKS, type Candidates } from './scan-page.ts';
 
@@ -26,12 +19,23 @@ interface Candidate {
   readonly atMs: string;
 }
 
-/** Lists current scores by the start of their run and their id, newest first. */
-export function listScores(database: Database, filters: ListFilters, page: ListPage): Promise<Listed<Score>> {
+/** Orders of scores: the column and the field of their time, and the way of the list. */
+const ORDERS = {
+  started: { column: 'TraceTimestamp', field: 'traceTimestamp', way: 'DESC', behind: '<' },
+  scored: { column: 'ScoredAt', field: 'scoredAt', way: 'DESC', behind: '<' },
+  scored_first: { column: 'ScoredAt', field: 'scoredAt', way: 'ASC', behind: '>' },
+} as const satisfies Record<ScoreOrder, object>;
+
+/** Lists current scores by a time and their id. */
+export function listScores(
+  database: Database,
+  filters: ListFilters,
+  { order = 'started', ...page }: ListPage & { readonly order?: ScoreOrder | undefined },
+): Promise<Listed<Score>> {
   return scanPage(
     {
-      readCandidates: (after, limit) => readCandidates(database, filters, { after, limit }),
-      resolve: (candidates) => resolveScores(database, filters, candidates),
+      readCandidates: (after, limit) => readCandidates(database, filters, { after, limit, order }),
+      resolve: (candidates) => resolveScores(database, filters, candidates, order),
     },
     page,
   );
@@ -52,14 +56,14 @@ export async function readWorstScores(
   filters: ListFilters,
   limit: number,
 ): Promise<readonly Score[]> {
-  const { sql, params } = candidateConditions(filters);
+  const { sql, params } = buildConditions(filters, OF_SCORES, ofTimes('TraceTimestamp'));
   const { scorer, sinceMs } = filters;
   const [table, days] =
     scorer === undefined
       ? [tableOf(filters), '']
       : ['scores', sinceMs === undefined ? '' : 'AND Day >= toDate({firstDay:UInt16})'];
   const candidates = await database.rows<Candidate & { readonly score: number }>(
-    `SELECT ${CANDIDATE}, Score AS score FROM ${table} WHERE ${sql} ${days} AND IsDeleted = 0
+    `SELECT ${candidateColumns('TraceTimestamp')}, Score AS score FROM ${table} WHERE ${sql} ${days} AND IsDeleted = 0
      ORDER BY ${BADNESS}, TraceTimestamp DESC, ScoreId DESC LIMIT {limit:UInt32}`,
     { ...params, firstDay: toDay((sinceMs ?? 0) - EARLIER_MS), limit: 2 * limit + SPARE_CANDIDATES },
   );
@@ -92,29 +96,37 @@ function toDay(ms: number): number {
 /** Candidates beyond the limit that are looked up at once. */
 const SPARE_AT_ONCE = 20;
 
-const CANDIDATE = `Tenant AS tenant, Scorer AS scorer, toString(Day) AS day, toString(ScoreId) AS scoreId,
-  toString(toUnixTimestamp64Milli(TraceTimestamp)) AS atMs`;
+/** Returns the columns of a candidate, with a time column. */
+function candidateColumns(time: string): string {
+  return `Tenant AS tenant, Scorer AS scorer, toString(Day) AS day, toString(ScoreId) AS scoreId,
+    toString(toUnixTimestamp64Milli(${time})) AS atMs`;
+}
 
 /** The scores of a trace or a session are found by indexes of `scores`, all others in the order of the list. */
 function tableOf({ traceId, sessionId }: ListFilters): string {
   return traceId === undefined && sessionId === undefined ? 'score_starts' : 'scores';
 }
 
-function candidateConditions(filters: ListFilters): Conditions {
-  return buildConditions(filters, OF_SCORES, ofTimes('TraceTimestamp'));
-}
-
 async function readCandidates(
   database: Database,
   filters: ListFilters,
-  { after, limit }: { readonly after: ListKey | undefined; readonly limit: number },
+  {
+    after,
+    limit,
+    order,
+  }: { readonly after: ListKey | undefined; readonly limit: number; readonly order: ScoreOrder },
 ): Promise<Candidates<Candidate>> {
-  const { sql, params } = candidateConditions(filters);
+  const { column, way, behind } = ORDERS[order];
+  const { sql, params } = buildConditions(filters, OF_SCORES, ofTimes(column));
+  // The first condition serves the primary key.
+  const afterSql = `AND ${column} ${behind}= fromUnixTimestamp64Milli({afterMs:Int64})
+    AND (${column}, ScoreId) ${behind} (fromUnixTimestamp64Milli({afterMs:Int64}), toUUIDOrZero({afterId:String}))`;
+  const [table, settings] = order === 'started' ? [tableOf(filters), SMALL_BLOCKS] : ['scores', ''];
   const rows = await database.rows<Candidate>(
-    `SELECT ${CANDIDATE} FROM ${tableOf(filters)}
-     WHERE ${sql} ${after === undefined ? '' : AFTER} AND IsDeleted = 0
-     ORDER BY TraceTimestamp DESC, ScoreId DESC
-     LIMIT {limit:UInt32} ${SMALL_BLOCKS}`,
+    `SELECT ${candidateColumns(column)} FROM ${table}
+     WHERE ${sql} ${after === undefined ? '' : afterSql} AND IsDeleted = 0
+     ORDER BY ${column} ${way}, ScoreId ${way}
+     LIMIT {limit:UInt32} ${settings}`,
     { ...params, limit, ...(after === undefined ? {} : { afterMs: after.atMs, afterId: after.id }) },
   );
   const last = rows.length < limit ? undefined : rows.at(-1);
@@ -124,14 +136,11 @@ async function readCandidates(
   };
 }
 
-/** The first condition serves the primary key. */
-const AFTER = `AND TraceTimestamp <= fromUnixTimestamp64Milli({afterMs:Int64})
-  AND (TraceTimestamp, ScoreId) < (fromUnixTimestamp64Milli({afterMs:Int64}), toUUIDOrZero({afterId:String}))`;
-
 async function resolveScores(
   database: Database,
   filters: ListFilters,
   candidates: readonly Candidate[],
+  order: ScoreOrder = 'started',
 ): Promise<readonly Keyed<Score>[]> {
   const found = new Map<string, Score>();
   for (const slice of splitIntoSlices(candidates)) {
@@ -141,7 +150,7 @@ async function resolveScores(
   }
   return candidates.flatMap(({ scoreId, atMs }) => {
     const item = found.get(scoreId);
-    const isCurrent = item?.traceTimestamp === Number(atMs);
+    const isCurrent = item?.[ORDERS[order].field] === Number(atMs);
     return item === undefined || !isCurrent ? [] : [{ key: { atMs: Number(atMs), id: scoreId }, item }];
   });
 }

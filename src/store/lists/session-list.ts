@@ -8,9 +8,8 @@ import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { fromInteger } from '../values.ts';
 import { buildConditions, OF_RUNS } from './list-conditions.ts';
 import type { Keyed } from './keyset-page.ts';
-import { readRunStarts, type RunStart } from './run-starts.ts';
+import { readRunStarts, type RunStart, keyOf, type CandidateRange } from './trace-list.ts';
 import { leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
-import { keyOf, type CandidateRange } from './trace-candidate.ts';
 
 /** Lists sessions by the start of their first turn, newest first: the scan finds each session at its first turn. */
 export function listSessions(

@@ -1,24 +1,159 @@
+import type { ListKey, ListedTrace, ScoreBrief, ListFilters, ListPage, Listed } from '../contracts/lists.ts';
+import { type TraceKey, joinTraceKey } from '../contracts/stores.ts';
+import type { DecisionStatus, StatusCounts } from '../../domain/decision.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
-import type { ListedTrace, ListFilters, ListPage, Listed, ScoreBrief } from '../contracts/lists.ts';
-import { joinTraceKey, type TraceKey } from '../contracts/stores.ts';
+import type { ScoreSource } from '../../domain/score.ts';
 import type { Database } from '../database.ts';
-import { readMainRuns } from '../tables/runs.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
 import {
+  startOf,
   buildConditions,
-  buildDecided,
   OF_RUNS,
-  OF_VALUES,
   ofTimes,
   type Conditions,
+  buildDecided,
+  OF_VALUES,
 } from './list-conditions.ts';
+import type { SessionKey } from '../contracts/sessions.ts';
+import { SMALL_BLOCKS, leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
+import { readMainRuns } from '../tables/runs.ts';
 import type { Keyed } from './keyset-page.ts';
-import { readRunStarts } from './run-starts.ts';
-import { leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
-import { addFacts, type FoundTrace } from './trace-facts.ts';
-import { keyOf, type CandidateRange, type TraceCandidate, afterParams } from './trace-candidate.ts';
-import { DAY_MS } from '../../domain/durations.ts';
 import { agentSeenSql } from '../spans/agent-signal-sql.ts';
+
+/** Trace at a start, which may be out of date. */
+export interface TraceCandidate extends TraceKey {
+  readonly atMs: number;
+  /** False for a trace without a run. */
+  readonly isRead: boolean;
+}
+
+/** Rows of one source of candidates. */
+export interface CandidateRange {
+  readonly after: ListKey | undefined;
+  readonly limit: number;
+}
+
+/** Key of a trace: two tenants may have the same trace id. */
+export function keyOf({ atMs, traceId, tenant }: TraceCandidate): ListKey {
+  return { atMs, id: `${traceId} ${tenant}` };
+}
+
+/** Parameters of a cursor of traces. */
+export function afterParams(after: ListKey | undefined) {
+  const [id = '', ...tenant] = after?.id.split(' ') ?? [];
+  return after === undefined ? {} : { afterMs: after.atMs, afterId: id, afterTenant: tenant.join(' ') };
+}
+
+/** Trace with its run, or without one while it waits. */
+export interface FoundTrace extends TraceKey {
+  readonly startedAtMs: number;
+  readonly run: RunRecord | null;
+}
+
+/** Adds current scores and decisions to traces. */
+export async function addFacts(
+  database: Database,
+  traces: readonly FoundTrace[],
+): Promise<readonly ListedTrace[]> {
+  const [scores, decisions] = await Promise.all([
+    readBriefs(database, traces),
+    countDecisions(database, traces),
+  ]);
+  return traces.map((trace) => {
+    const name = joinTraceKey(trace);
+    return { ...trace, scores: scores.get(name) ?? [], decisions: decisions.get(name) ?? {} };
+  });
+}
+
+interface BriefRow extends TraceKey {
+  readonly scoreId: string;
+  readonly scorer: string;
+  readonly score: number;
+  readonly label: string;
+  readonly higherIsBetter: boolean | null;
+  readonly source: ScoreSource;
+}
+
+/**
+ * Reads the scores of traces. A score is never of an earlier day than its trace, by the clocks of both: so the primary key leaves out
+ * older days.
+ */
+async function readBriefs(
+  database: Database,
+  traces: readonly FoundTrace[],
+): Promise<Map<string, ScoreBrief[]>> {
+  const found = new Map<string, ScoreBrief[]>();
+  for (const slice of splitIntoSlices(traces)) {
+    const firstMs = Math.min(Date.now(), ...slice.map(({ startedAtMs }) => startedAtMs));
+    const rows = await database.rows<BriefRow>(
+      `SELECT Tenant AS tenant, TraceId AS traceId, toString(ScoreId) AS scoreId, Scorer AS scorer, Score AS score, Label AS label,
+         HigherIsBetter AS higherIsBetter, Source AS source
+       FROM scores FINAL
+       PREWHERE ${IN_KEYS} AND Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))
+       ORDER BY Scorer, TargetId, ScoreId`,
+      { ...keyParams(slice), first: startOf(firstMs - 2 * DAY_MS) },
+    );
+    for (const { tenant, traceId, ...brief } of rows) {
+      const key = joinTraceKey({ tenant, traceId });
+      found.set(key, [...(found.get(key) ?? []), brief]);
+    }
+  }
+  return found;
+}
+
+/** Counts the current decisions of traces by status. Keyed by `joinTraceKey`. */
+async function countDecisions(
+  database: Database,
+  keys: readonly TraceKey[],
+): Promise<Map<string, StatusCounts>> {
+  const found = new Map<string, StatusCounts>();
+  for (const slice of splitIntoSlices(keys)) {
+    const rows = await database.rows<TraceKey & { status: DecisionStatus; decisions: string }>(
+      `SELECT Tenant AS tenant, TraceId AS traceId, Status AS status, count() AS decisions
+       FROM decisions FINAL WHERE ${IN_KEYS} GROUP BY Tenant, TraceId, Status ORDER BY status`,
+      keyParams(slice),
+    );
+    for (const row of rows) {
+      const name = joinTraceKey(row);
+      found.set(name, { ...found.get(name), [row.status]: Number(row.decisions) });
+    }
+  }
+  return found;
+}
+
+/** First run of a trace. */
+export interface RunStart extends TraceCandidate, SessionKey {}
+
+/**
+ * Reads first runs by their start, newest first.
+ * @param further condition beside the filters
+ */
+export async function readRunStarts(
+  database: Database,
+  filters: ListFilters,
+  { after, limit, further }: CandidateRange & { readonly further: Conditions },
+): Promise<RunStart[]> {
+  const { sql, params } = buildConditions(filters, OF_RUNS, ofTimes('StartedAt'));
+  const rows = await database.rows<Omit<RunStart, 'atMs'> & { readonly atMs: string }>(
+    `SELECT Tenant AS tenant, TraceId AS traceId, SessionId AS sessionId, toString(toUnixTimestamp64Milli(StartedAt)) AS atMs
+     FROM ${runTable(filters)} ${sql} AND ${further.sql} AND IsDeleted = 0 ${after === undefined ? '' : AFTER_RUN}
+     ORDER BY StartedAt DESC, TraceId DESC, Tenant DESC
+     LIMIT {limit:UInt32} ${SMALL_BLOCKS}`,
+    { ...params, ...further.params, ...afterParams(after), limit },
+  );
+  return rows.map((row) => ({ ...row, atMs: Number(row.atMs), isRead: true }));
+}
+
+/** Condition for `afterParams`. Its first part serves the primary key. */
+const AFTER_RUN = `AND StartedAt <= fromUnixTimestamp64Milli({afterMs:Int64})
+  AND (StartedAt, TraceId, Tenant) < (fromUnixTimestamp64Milli({afterMs:Int64}), {afterId:String}, {afterTenant:String})`;
+
+/** Returns the source of a list of runs, up to its first condition. The traces of an id, a session or a user are found by indexes of `runs`, all others in the order of the list. */
+function runTable({ traceId, sessionId, userId }: ListFilters): string {
+  const asksId = [traceId, sessionId, userId].some((asked) => asked !== undefined);
+  return asksId ? "runs WHERE Target = 'trace' AND TargetId = TraceId AND" : 'run_starts WHERE';
+}
 
 /** Time since the arrival of a trace without a run within which it is listed, milliseconds. */
 const UNREAD_MS = DAY_MS;

@@ -3,7 +3,7 @@ import { readActivity, readClock } from './arrivals.ts';
 import { joinTraceKey, MAX_KEYS, type TraceActivity, type TraceKey } from '../contracts/stores.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
-import { addFacts } from '../lists/trace-facts.ts';
+import { addFacts } from '../lists/trace-list.ts';
 import { readMainRuns } from '../tables/runs.ts';
 import type { Database } from '../database.ts';
 import { ownTables, type SpanTables } from './span-tables.ts';

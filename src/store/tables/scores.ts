@@ -2,15 +2,14 @@ import { type AgentPast, type Measure, MEASURES, nameMeasure } from '../../domai
 import { countTransitions } from '../../domain/behaviour/measures.ts';
 import type { Score } from '../../domain/score.ts';
 import { type AgentKey, joinAgentKey, MAX_AGENTS, MAX_PATHS } from '../contracts/agent-pasts.ts';
-import type { ScoreFilter, TraceKey } from '../contracts/stores.ts';
+import type { TraceKey } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
 import { IN_KEYS, splitIntoSlices } from '../spans/trace-keys.ts';
 import { scoreRows } from '../table-rows.ts';
-import type { QueryParams } from '../values.ts';
 
 /** Creates the store of current scores: one row for each id, the one with the newest evidence, without tombstones. */
 export function createScoreStore(database: Database) {
-  return bind(database, { byIds, ofTraces, list, write: scoreRows.write });
+  return bind(database, { byIds, ofTraces, write: scoreRows.write });
 }
 
 /**
@@ -49,42 +48,6 @@ export async function readScorerNames(database: Database, tenant: string | undef
     tenant === undefined ? {} : { tenant },
   );
   return rows.map(({ scorer }) => scorer);
-}
-
-function list(database: Database, filter: ScoreFilter): Promise<Score[]> {
-  const { conditions, params } = buildConditions(filter);
-  return scoreRows.read(
-    database,
-    `FROM scores FINAL
-     WHERE ${conditions.length === 0 ? '1' : conditions.join(' AND ')}
-     ORDER BY ScoredAt ${filter.after === undefined ? 'DESC' : 'ASC'}, ScoreId
-     LIMIT {limit:UInt32}`,
-    { ...params, limit: filter.limit },
-  );
-}
-
-function buildConditions(filter: ScoreFilter): { conditions: string[]; params: QueryParams } {
-  const known: [string, string | number | readonly string[] | undefined, string][] = [
-    ['tenant', filter.tenant, 'Tenant = {tenant:String}'],
-    ['traceId', filter.traceId, 'TraceId = {traceId:String}'],
-    ['sessionId', filter.sessionId, 'SessionId = {sessionId:String}'],
-    ['scorers', filter.scorers, 'Scorer IN {scorers:Array(String)}'],
-    ['service', filter.service, 'ServiceName = {service:String}'],
-    ['source', filter.source, 'Source = {source:String}'],
-    ['maxScore', filter.maxScore, 'Score <= {maxScore:Float64}'],
-    ['sinceMs', filter.sinceMs, 'ScoredAt >= fromUnixTimestamp64Milli({sinceMs:Int64})'],
-    ['afterMs', filter.after?.scoredAt, 'ScoredAt >= fromUnixTimestamp64Milli({afterMs:Int64})'],
-    [
-      'afterId',
-      filter.after?.scoreId,
-      '(ScoredAt > fromUnixTimestamp64Milli({afterMs:Int64}) OR ScoreId > {afterId:UUID})',
-    ],
-  ];
-  const asked = known.filter(([, value]) => value !== undefined);
-  return {
-    conditions: asked.map(([, , condition]) => condition),
-    params: Object.fromEntries(asked.map(([name, value]) => [name, value])),
-  };
 }
 
 /** Days of the past. */

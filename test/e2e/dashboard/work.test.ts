@@ -1,7 +1,7 @@
 import type { BackfillDryRun } from '../../../src/api/writes/backfill-dry-run.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { DashboardFiles } from '../../../src/api/dashboard/dashboard-files.ts';
+import type { DashboardFiles } from '../../../src/api/dashboard/dashboard.ts';
 import type { ApiServer } from '../../../src/api/server.ts';
 import type { Job } from '../../../src/store/contracts/jobs.ts';
 import { fakeStore, fakeWrites } from '../../support/api/fake-store.ts';

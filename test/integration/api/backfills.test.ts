@@ -127,7 +127,7 @@ describe('a backfill of a tenant', () => {
     expect(type).toContain('text/event-stream');
     expect(data.at(-1)).toEqual((await read(`/backfills/${id}`)).body);
     expect(data.at(-1)).toMatchObject({ status: 'done', matched: TRACES, scored: TRACES, remaining: 0 });
-    const tenants = (await world.store.scores.list({ limit: 100 })).map(({ tenant }) => tenant);
+    const tenants = (await world.store.lists.scores({}, { limit: 100 })).items.map(({ tenant }) => tenant);
     expect(tenants).toEqual(Array.from({ length: TRACES }, () => 'a'));
     const late = await post(`/backfills/${id}/cancel`, {});
     expect([late.status, late.body['detail']]).toEqual([400, expect.stringContaining('is done')]);

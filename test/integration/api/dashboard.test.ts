@@ -1,7 +1,7 @@
 import { get } from 'node:http';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PAGE_PATHS } from '../../../src/api/dashboard/page-paths.ts';
-import type { DashboardFiles } from '../../../src/api/dashboard/dashboard-files.ts';
+import type { DashboardFiles } from '../../../src/api/dashboard/dashboard.ts';
 import type { ApiServer } from '../../../src/api/server.ts';
 import { startTestApi, type TestApiOptions } from '../../support/api/start-test-api.ts';
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createReadiness } from '../../../src/api/health.ts';
+import { createReadiness } from '../../../src/api/probes.ts';
 import type { TenantStore } from '../../../src/api/tenant-store.ts';
 import { startApiServer, type ApiServer } from '../../../src/api/server.ts';
 import { NotFoundError } from '../../../src/domain/errors.ts';

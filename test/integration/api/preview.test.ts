@@ -50,7 +50,7 @@ describe('POST /preview', () => {
       ],
       monitors: [],
     });
-    expect(await world.store.scores.list({ limit: 10 })).toEqual([]);
+    expect((await world.store.lists.scores({}, { limit: 10 })).items).toEqual([]);
   });
 
   it('shows a rule of the configuration by its name', async () => {
@@ -86,7 +86,7 @@ describe('POST /preview', () => {
       (body as { traces: { reading: { runs: { output: unknown[] }[] } }[] }).traces[0]?.reading.runs[0]
         ?.output.length,
     ).toBe(2);
-    expect(await world.store.scores.list({ limit: 10 })).toEqual([]);
+    expect((await world.store.lists.scores({}, { limit: 10 })).items).toEqual([]);
   });
 
   it('takes a range from before 1970 as everything', async () => {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { afterEach, expect, it } from 'vitest';
-import { probeJudges } from '../../../src/cli/checks/judge-probe.ts';
+import { probeJudges } from '../../../src/cli/checks/doctor-checks.ts';
 import { PREBUILT_SCORERS } from '../../../src/components.ts';
 import { parseConfig } from '../../../src/configuration.ts';
 import { emptyFolder } from '../../support/processes/cli.ts';

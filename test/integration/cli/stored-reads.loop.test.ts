@@ -281,7 +281,8 @@ describe('two traces whose scoring failed', () => {
     expect(repaired.code).toBe(0);
     const again = await rescore('--scorer', 'keyword-coverage');
     expect(again.rows().at(-1)).toMatchObject({ status: 'done', scored: 2 });
-    const scores = await its.store.scores.list({ scorers: ['keyword-coverage'], limit: 9 });
+    const filters = { scorer: ['keyword-coverage'] };
+    const { items: scores } = await its.store.lists.scores(filters, { limit: 9 });
     expect(scores.map(({ revision, source }) => `${source} ${revision}`)).toEqual(['live 2', 'live 2']);
     expect((await rescore()).code).toBe(2);
     expect((await rescore('--scorer', 'no-tool-errors')).stderr).toContain(

@@ -44,6 +44,7 @@ async function read(inputs: readonly string[], { stdin = '', chunk = 7, maxBytes
   const out: Output = {
     json: true,
     item: async () => undefined,
+    list: async () => undefined,
     document: async () => undefined,
     text: async () => undefined,
     raw: async () => undefined,

@@ -45,7 +45,7 @@ const open = async (scorer: CountingScorer): Promise<string> => {
   return openJob(world.store.jobs, { kind: BACKFILL, tenant: '', spec }, sha256Hex);
 };
 
-const readScores = () => world.store.scores.list({ limit: 100 });
+const readScores = async () => (await world.store.lists.scores({}, { limit: 100 })).items;
 const untilStatus = (id: string, status: JobStatus) =>
   until(async () => (await world.store.jobs.find(id))?.status === status && runsNowhere(id));
 const runsNowhere = async (id: string) =>

@@ -62,7 +62,7 @@ async function open(scorer: CountingScorer, asked: Parameters<typeof buildRescor
 }
 
 const readRevisions = async () =>
-  (await world.store.scores.list({ limit: 100 })).map(({ revision }) => revision);
+  (await world.store.lists.scores({}, { limit: 100 })).items.map(({ revision }) => revision);
 
 describe('a rescore on the engine', () => {
   test('repairs failed decisions in their place, and nothing else', async () => {
@@ -85,7 +85,7 @@ describe('a rescore on the engine', () => {
       weight: before?.weight,
       evidenceUntil: before?.evidenceUntil,
     });
-    const scores = await world.store.scores.list({ limit: 100 });
+    const { items: scores } = await world.store.lists.scores({}, { limit: 100 });
     expect(scores).toHaveLength(TRACES);
     expect(scores[0]).toMatchObject({
       source: 'live',
@@ -127,7 +127,7 @@ describe('a rescore on the engine', () => {
     const second = judged('a', () => ({ score: 0.9 }));
     startProcess(second);
     const job = await end(id);
-    const answered = (await world.store.scores.list({ limit: 100 })).filter(
+    const answered = (await world.store.lists.scores({}, { limit: 100 })).items.filter(
       ({ score }) => score === 0.1,
     ).length;
     woken.resolve();
@@ -138,7 +138,7 @@ describe('a rescore on the engine', () => {
     expect(answered).toBe(4);
     expect(second.inputs).toHaveLength(TRACES - answered);
     expect(first.inputs).toHaveLength(6);
-    const scores = await world.store.scores.list({ limit: 100 });
+    const { items: scores } = await world.store.lists.scores({}, { limit: 100 });
     expect(scores.map(({ revision }) => revision)).toEqual(Array.from({ length: TRACES }, () => 2));
     expect(scores.filter(({ score }) => score === 0.1)).toHaveLength(answered);
   });

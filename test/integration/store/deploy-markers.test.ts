@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { compareDeploys } from '../../../src/api/reads/compare-deploys.ts';
+import { compareDeploys } from '../../../src/api/reads/compare.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import { anAlert } from '../../support/builders/an-alert.ts';
 import { HOUR_MS } from '../../support/monitors/hourly-monitors.ts';

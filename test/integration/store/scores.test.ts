@@ -1,3 +1,4 @@
+import type { ListFilters, ListStore } from '../../../src/store/contracts/lists.ts';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -55,7 +56,9 @@ describe('scores', () => {
     await it.store.scores.write([second]);
     await it.store.scores.write([first]);
     expect((await it.store.scores.byIds([first.scoreId])).get(first.scoreId)).toEqual(second);
-    expect(await it.store.scores.list({ traceId: first.traceId, limit: 10 })).toEqual([second]);
+    expect((await it.store.lists.scores({ traceId: [first.traceId] }, { limit: 10 })).items).toEqual([
+      second,
+    ]);
   });
 
   test('of a backfill give way to live ones of the same evidence', async () => {
@@ -101,25 +104,33 @@ describe('scores', () => {
     ]);
     const found = await it.store.scores.byIds([gone.scoreId, kept.scoreId]);
     expect([...found.keys()]).toEqual([kept.scoreId]);
-    expect(await it.store.scores.list({ traceId: gone.traceId, limit: 10 })).toEqual([]);
+    expect((await it.store.lists.scores({ traceId: [gone.traceId] }, { limit: 10 })).items).toEqual([]);
   });
 
-  test('are listed by the requested filter, newest first or oldest first', async () => {
+  test('are listed by the time of their scoring, the last or the first scored first, page by page', async () => {
     const serviceName = 'listed';
     const scores = [1, 2, 3].map((n) =>
       buildScore({ serviceName, scoredAt: 1_763_700_000_000 + n, score: n / 10 }),
     );
     await it.store.scores.write(scores);
-    const list = (filter: object) => it.store.scores.list({ service: serviceName, limit: 10, ...filter });
-    expect((await list({})).map(({ score }) => score)).toEqual([0.3, 0.2, 0.1]);
-    expect((await list({ limit: 1 })).map(({ score }) => score)).toEqual([0.3]);
-    expect((await list({ maxScore: 0.2 })).map(({ score }) => score)).toEqual([0.2, 0.1]);
-    expect((await list({ sinceMs: 1_763_700_000_003 })).map(({ score }) => score)).toEqual([0.3]);
-    expect((await list({ after: null, limit: 2 })).map(({ score }) => score)).toEqual([0.1, 0.2]);
-    expect((await list({ after: scores[0] })).map(({ score }) => score)).toEqual([0.2, 0.3]);
-    expect(await list({ scorers: ["none' OR '1' = '1"] })).toEqual([]);
-    expect(await list({ source: 'human' })).toEqual([]);
-    expect(await list({ tenant: 'x' })).toEqual([]);
+    const list = async (filters: ListFilters, page: Partial<Parameters<ListStore['scores']>[1]> = {}) => {
+      const asked = { limit: 10, order: 'scored', ...page } as const;
+      const { items, next } = await it.store.lists.scores({ service: [serviceName], ...filters }, asked);
+      return { next, values: items.map(({ score }) => score) };
+    };
+    const last = await list({}, { limit: 1 });
+    expect(last.values).toEqual([0.3]);
+    const further = await list({}, { after: last.next ?? undefined });
+    expect(further).toEqual({ next: null, values: [0.2, 0.1] });
+    expect((await list({ max: 0.2 })).values).toEqual([0.2, 0.1]);
+    expect((await list({ sinceMs: 1_763_700_000_003 })).values).toEqual([0.3]);
+    const first = await list({}, { limit: 2, order: 'scored_first' });
+    expect(first.values).toEqual([0.1, 0.2]);
+    const rest = await list({}, { order: 'scored_first', after: first.next ?? undefined });
+    expect(rest.values).toEqual([0.3]);
+    expect((await list({ scorer: ["none' OR '1' = '1"] })).values).toEqual([]);
+    expect((await list({ source: ['human'] })).values).toEqual([]);
+    expect((await list({ tenant: 'x' })).values).toEqual([]);
   });
 });
 

@@ -204,7 +204,7 @@ describe('sessions in the store', () => {
     expect(await it.store.sessions.scores({ tenant: ofSession.tenant, sessionId: 'sc' })).toEqual([
       ofSession,
     ]);
-    expect(await it.store.scores.list({ sessionId: 'sc', limit: 10 })).toHaveLength(2);
+    expect((await it.store.lists.scores({ sessionId: ['sc'] }, { limit: 10 })).items).toHaveLength(2);
   });
 
   test('are listed by their last turn, page by page', async () => {

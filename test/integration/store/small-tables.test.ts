@@ -341,13 +341,13 @@ describe('dead letters', () => {
 test('a read within its limits answers as without them', async () => {
   await it.store.scores.write(Array.from({ length: 500 }, () => buildScore()));
   const limited = it.store.limitReads({ maxSeconds: 20, maxBytes: 1024 ** 3 });
-  expect(await limited.scores.list({ limit: 3 })).toEqual(await it.store.scores.list({ limit: 3 }));
+  expect(await limited.lists.scores({}, { limit: 3 })).toEqual(await it.store.lists.scores({}, { limit: 3 }));
 });
 
 test('a read that needs more memory is stopped, and reads without this limit are not', async () => {
   const limited = it.store.limitReads({ maxSeconds: 20, maxBytes: 1024 });
-  await expect(limited.scores.list({ limit: 3 })).rejects.toThrow(QueryStoppedError);
-  expect(await it.store.scores.list({ limit: 3 })).toHaveLength(3);
+  await expect(limited.lists.scores({}, { limit: 3 })).rejects.toThrow(QueryStoppedError);
+  expect((await it.store.lists.scores({}, { limit: 3 })).items).toHaveLength(3);
 });
 
 test('rows from before the store’s clock went back are found, those of now are not', async () => {

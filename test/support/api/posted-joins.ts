@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startPostedJoins } from '../../../src/api/writes/start-posted-joins.ts';
+import { startPostedJoins } from '../../../src/api/writes/posted-scores.ts';
 import { startDuties } from '../../../src/ownership/duties.ts';
 import { systemTimers } from '../../../src/scoring/live/timers.ts';
 import type { Store } from '../../../src/store/contracts/store.ts';

@@ -1,5 +1,5 @@
 import { type ConfigInput, parseConfig } from '../../../src/configuration.ts';
-import type { DashboardFiles } from '../../../src/api/dashboard/dashboard-files.ts';
+import type { DashboardFiles } from '../../../src/api/dashboard/dashboard.ts';
 import { createTenantStores, type ProcessReads } from '../../../src/api/tenant-store.ts';
 import { createServeStatus } from '../../../src/api/serve-status.ts';
 import type { AccessToken } from '../../../src/config/access.ts';

@@ -1,7 +1,6 @@
-import type { SignIns } from '../../../src/api/access/request-access.ts';
-import type { Caller } from '../../../src/api/access/request-access.ts';
+import type { SignIns, Caller } from '../../../src/api/access/request-access.ts';
 import { createApi } from '../../../src/api/api.ts';
-import type { DashboardFiles } from '../../../src/api/dashboard/dashboard-files.ts';
+import type { DashboardFiles } from '../../../src/api/dashboard/dashboard.ts';
 import { startApiServer, type ApiServer } from '../../../src/api/server.ts';
 import type { TenantStore } from '../../../src/api/tenant-store.ts';
 import type { AccessToken } from '../../../src/config/access.ts';

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { build, type Rolldown } from 'vite';
-import type { DashboardAsset, DashboardFiles } from '../../../src/api/dashboard/dashboard-files.ts';
+import type { DashboardAsset, DashboardFiles } from '../../../src/api/dashboard/dashboard.ts';
 
 /** Configuration file of the build. */
 export const DASHBOARD_CONFIG = fileURLToPath(

@@ -1,6 +1,5 @@
 import type { Item, Replies, Writes } from '../../../src/dashboard/api-types.ts';
-import { scoreJson } from '../../../src/api/json/score-json.ts';
-import { decisionJson } from '../../../src/api/json/decision-json.ts';
+import { scoreJson, decisionJson } from '../../../src/api/json/rows.ts';
 import { aScore } from '../builders/a-score.ts';
 import { buildDecision } from '../store/store-rows.ts';
 import type { Score } from '../../../src/domain/score.ts';

@@ -266,7 +266,6 @@ export class MemoryStore {
           }
         }
       },
-      list: async ({ limit }) => this.scores().slice(0, limit),
     },
     runs: {
       ofTraces: async (keys) => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { coverageLines } from '../../../src/api/json/coverage-json.ts';
+import { coverageLines } from '../../../src/api/reads/coverage.ts';
 import type { CoverageRow } from '../../../src/store/contracts/aggregates/coverage.ts';
 
 const SINCE_MS = Date.UTC(2026, 10, 21);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { placeQuote } from '../../../src/api/reads/place-quote.ts';
+import { placeQuote } from '../../../src/api/reads/scores.ts';
 import {
   createAgentTestRun,
   createTestMessage,

@@ -1,11 +1,10 @@
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
-import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../../router.ts';
-import { AGREEMENT_FIELDS, Confusion } from '../../schemas/agreement-schema.ts';
-import { Time } from '../series-schema.ts';
-import type { ComparedSide } from '../../reads/compare-scores.ts';
-import { isoText } from './score-json.ts';
-import { alignRange, readChoice, readRange, SCORES_FIELDS } from './scores-query.ts';
+import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
+import { Confusion, AGREEMENT_FIELDS } from '../labels.ts';
+import { Time } from '../../json/rows.ts';
+import type { ComparedSide } from '../../reads/compare.ts';
+import { isoText, alignRange, readRange, SCORES_FIELDS, readChoice } from './query.ts';
 
 const side = z
   .string()
@@ -29,11 +28,8 @@ export const CompareReply = z
 const { since, until, service, agent, environment, model, serviceVersion, agentVersion, target } =
   SCORES_FIELDS;
 
-const readComparison = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/compare',
-  tags: ['aggregates'],
+const readComparison = describeRoute('get', '/compare', {
+  tag: 'aggregates',
   summary: 'Agreement of two scorers, two versions of a scorer, or a scorer and people.',
   request: {
     query: z.strictObject({
@@ -50,7 +46,7 @@ const readComparison = createRoute({
       target,
     }),
   },
-  responses: { 200: describeJson('The agreement.', CompareReply), ...PROBLEMS },
+  replies: { 200: describeJson('The agreement.', CompareReply) },
 });
 
 /** Range without `since`. */

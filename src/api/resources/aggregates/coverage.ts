@@ -1,11 +1,11 @@
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { DECISION_STATUSES } from '../../../domain/decision.ts';
 import { DAY_MS } from '../../../domain/durations.ts';
-import { COVERAGE_GROUPS, coverageLines } from '../../json/coverage-json.ts';
+import { COVERAGE_GROUPS, coverageLines } from '../../reads/coverage.ts';
 import { describePage } from '../../lists/cursors.ts';
-import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../../router.ts';
-import { Time } from '../series-schema.ts';
-import { readMoment } from '../../lists/filters.ts';
+import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
+import { Time } from '../../json/rows.ts';
+import { readMoment } from '../../lists/fields.ts';
 
 const count = z.number();
 
@@ -55,14 +55,11 @@ const CoverageQuery = z.strictObject({
     .describe('One line for each value; without it one line with the total.'),
 });
 
-const readCoverage = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/coverage',
-  tags: ['aggregates'],
+const readCoverage = describeRoute('get', '/coverage', {
+  tag: 'aggregates',
   summary: 'Numbers of decisions of (target, rule, scorer), by their outcome.',
   request: { query: CoverageQuery },
-  responses: { 200: describeJson('The lines.', describePage(Coverage)), ...PROBLEMS },
+  replies: { 200: describeJson('The lines.', describePage(Coverage)) },
 });
 
 /** Creates the route of the coverage. */

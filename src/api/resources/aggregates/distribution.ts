@@ -1,22 +1,24 @@
-import { createRoute, z } from '@hono/zod-openapi';
-import { baselineRange, DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
+import { z } from '@hono/zod-openapi';
+import { baselineRange } from '../../../domain/durations.ts';
+import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
 import { listEdges, sumBins } from '../../../domain/limits.ts';
 import type {
   ScoreHistogram,
   ScoreScale as Scale,
 } from '../../../store/contracts/aggregates/aggregate-reads.ts';
-import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../../router.ts';
-import { Time } from '../series-schema.ts';
-import { isoText, scaleJson, ScoreScale } from './score-json.ts';
+import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
+import { Time, orNull } from '../../json/rows.ts';
 import {
+  isoText,
   alignRange,
-  readChoice,
   readRange,
-  SCORES_FIELDS,
   ScorerName,
   type TimeRange,
-} from './scores-query.ts';
-import { orNull } from '../../schemas/or-null.ts';
+  readChoice,
+  ScoreScale,
+  SCORES_FIELDS,
+  scaleJson,
+} from './query.ts';
 
 const Histogram = z
   .object({
@@ -43,11 +45,8 @@ export const DistributionReply = z
   })
   .openapi('ScoreDistribution');
 
-const readDistribution = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/distribution',
-  tags: ['aggregates'],
+const readDistribution = describeRoute('get', '/distribution', {
+  tag: 'aggregates',
   summary: 'Histograms of the scores of a scorer, now and before.',
   request: {
     query: z.strictObject({
@@ -67,7 +66,7 @@ const readDistribution = createRoute({
         .default(20),
     }),
   },
-  responses: { 200: describeJson('Both histograms.', DistributionReply), ...PROBLEMS },
+  replies: { 200: describeJson('Both histograms.', DistributionReply) },
 });
 
 /** Longest range of whole hours, milliseconds; longer ones are of whole days. */

@@ -1,19 +1,20 @@
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
-import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../../router.ts';
-import { Time } from '../series-schema.ts';
+import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
+import { Time, orNull } from '../../json/rows.ts';
 import {
   budgetAlertJson,
   incidentJson,
   isoText,
-  scaleJson,
   ScoreBaseline,
   ScoreIncident,
-  ScoreScale,
   SumsState,
-} from './score-json.ts';
-import { alignRange, readChoice, SCORES_FIELDS } from './scores-query.ts';
-import { orNull } from '../../schemas/or-null.ts';
+  alignRange,
+  SCORES_FIELDS,
+  readChoice,
+  ScoreScale,
+  scaleJson,
+} from './query.ts';
 
 /** Number of buckets in a line of the overview. */
 const OVERVIEW_BUCKETS = 24;
@@ -64,11 +65,8 @@ export const OverviewReply = z
 
 const { service, agent, environment, model, serviceVersion, agentVersion, target } = SCORES_FIELDS;
 
-const readOverview = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/overview',
-  tags: ['aggregates'],
+const readOverview = describeRoute('get', '/overview', {
+  tag: 'aggregates',
   summary: 'Live scores of each scorer in the last 24 hours or days.',
   request: {
     query: z.strictObject({
@@ -82,7 +80,7 @@ const readOverview = createRoute({
       target,
     }),
   },
-  responses: { 200: describeJson('One line for each scorer.', OverviewReply), ...PROBLEMS },
+  replies: { 200: describeJson('One line for each scorer.', OverviewReply) },
 });
 
 /** Creates the route of the overview. */

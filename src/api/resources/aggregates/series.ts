@@ -1,34 +1,31 @@
-import { createRoute, z } from '@hono/zod-openapi';
+import { z } from '@hono/zod-openapi';
 import { parseDurationMs } from '../../../config/index.ts';
 import type { AggregateFacet } from '../../../domain/aggregate-facets.ts';
 import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
 import { InvalidInputError } from '../../../domain/errors.ts';
 import type { SummaryRow } from '../../../store/contracts/aggregates/aggregate-reads.ts';
-import { numberOf } from '../../lists/filters.ts';
-import { markerJson } from '../../json/marker-json.ts';
-import { createRouter, describeJson, PROBLEMS, tenantStore, secureRoute } from '../../router.ts';
-import { Time } from '../series-schema.ts';
+import { numberOf } from '../../lists/fields.ts';
+import { markerJson } from '../markers.ts';
+import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
+import { Time, orNull } from '../../json/rows.ts';
 import type { SeriesReading } from '../../reads/aggregates.ts';
 import {
   incidentJson,
   isoText,
-  scaleJson,
   ScoreBaseline,
   ScoreIncident,
-  ScoreScale,
   SumsState,
-} from './score-json.ts';
-import {
   alignRange,
-  FacetFields,
-  readChoice,
   readRange,
-  SCORES_FIELDS,
   ScorerName,
   SplitBy,
   type TimeRange,
-} from './scores-query.ts';
-import { orNull } from '../../schemas/or-null.ts';
+  readChoice,
+  ScoreScale,
+  SCORES_FIELDS,
+  scaleJson,
+  FacetFields,
+} from './query.ts';
 
 /** Numbers of a group of scores. Undefined numbers are null: a mean without a score, a rate without a direction. */
 const ScoreSummary = z
@@ -98,11 +95,8 @@ export const SeriesReply = z
   })
   .openapi('ScoreSeries');
 
-const readSeries = createRoute({
-  ...secureRoute('read'),
-  method: 'get',
-  path: '/series',
-  tags: ['aggregates'],
+const readSeries = describeRoute('get', '/series', {
+  tag: 'aggregates',
   summary: 'Scores of a scorer over time, in buckets of whole hours or days.',
   request: {
     query: z.strictObject({
@@ -120,7 +114,7 @@ const readSeries = createRoute({
       ),
     }),
   },
-  responses: { 200: describeJson('The series.', SeriesReply), ...PROBLEMS },
+  replies: { 200: describeJson('The series.', SeriesReply) },
 });
 
 /** Creates the route of the series. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { previewJson } from '../../../../src/api/json/preview-json.ts';
+import { previewJson } from '../../../../src/api/resources/previews.ts';
 import { parseConfig } from '../../../../src/configuration.ts';
 import { previewConfigured } from '../../../../src/jobs/configured-preview.ts';
 import {

@@ -1,7 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { jobJson } from '../../../../src/api/json/job-json.ts';
+import { jobJson } from '../../../../src/api/json/rows.ts';
 import { InvalidInputError, StoreUnavailableError } from '../../../../src/domain/errors.ts';
 import { sha256Hex } from '../../../../src/domain/identity.ts';
 import { followJob, openJob } from '../../../../src/jobs/follow-job.ts';

@@ -1,8 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
-import { createRequestRate } from '../../../../src/api/access/request-rate.ts';
+import { createRequestRate, createWrongTokenReport } from '../../../../src/api/access/limits.ts';
 import { buildCookie, readCookie } from '../../../../src/api/access/request-access.ts';
 import { createSignInBrake } from '../../../../src/api/resources/sign-in.ts';
-import { createWrongTokenReport } from '../../../../src/api/access/wrong-tokens.ts';
 import { sha256 } from '../../../../src/domain/identity.ts';
 import { createLog } from '../../../../src/telemetry/log.ts';
 

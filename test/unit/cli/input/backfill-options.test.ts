@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { parseRatePerSecond } from '../../../../src/config/index.ts';
 import {
   collectConditions,
   parseRate,
@@ -35,7 +36,7 @@ it.each([
   ['1800/h', 0.5],
   ['7', 7],
 ])('a rate of %s is %d traces a second', (text, rate) => {
-  expect(parseRate(text)).toBe(rate);
+  expect(parseRatePerSecond(parseRate(text))).toBe(rate);
 });
 
 it.each(['', '0/s', '-1/s', '5/d', 'fast'])('%j is no rate', (text) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requireScorers, listRowNames } from '../../../../src/cli/input/scorer-names.ts';
+import { requireScorers, listRowNames } from '../../../../src/cli/input/names.ts';
 import { chooseExitCode } from '../../../../src/cli/exit-codes.ts';
 import { PREBUILT_SCORERS } from '../../../../src/components.ts';
 import { parseConfig } from '../../../../src/configuration.ts';

@@ -1,0 +1,301 @@
+import type { Caller } from '../access/request-access.ts';
+import { directScore, isPassing } from '../../domain/agreement/directed-score.ts';
+import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
+import type { Score } from '../../domain/score.ts';
+import { buildSessionTargetId } from '../../domain/session-target.ts';
+import { type FindPassLine, readAgreement } from '../../labels/read-agreement.ts';
+import type { ListStore } from '../../store/contracts/lists.ts';
+import {
+  pathsOf,
+  findTenants,
+  nameAuthor,
+  postScores,
+  type PostDeps,
+  type PostedScore,
+} from './posted-scores.ts';
+import type { AuditSubject, RecordWrite } from './audit.ts';
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
+import { MIB } from '../../domain/byte-sizes.ts';
+import { readQueue, type QueueRequest } from '../../labels/read-queue.ts';
+import { listTargets, MAX_MODEL_CALLS } from '../../scoring/select/targets.ts';
+import type { LabelTarget } from '../../store/contracts/labels/label-store.ts';
+import type { Store } from '../../store/contracts/store.ts';
+import type { Config } from '../../configuration.ts';
+import { readRowNames } from '../reads/configuration.ts';
+import { readJoinedTraces, createTurnReader } from '../../scoring/setup/read-traces.ts';
+
+/** Judgement of a reviewer on a target. */
+export interface GivenLabel extends Pick<
+  PostedScore,
+  'traceId' | 'spanId' | 'sessionId' | 'scorer' | 'label'
+> {
+  /** True for a target that passes; or its score on the scale of the scorer. */
+  readonly answer: boolean | number;
+  readonly note: string;
+  /** Default: the name of the token. */
+  readonly reviewer?: string | undefined;
+}
+
+/** Stored label with what it is compared with. */
+export interface LabelView {
+  readonly scoreId: string;
+  readonly reviewer: string;
+  readonly score: number;
+  /** Null without a score of the scorer. */
+  readonly agrees: boolean | null;
+  /** Scores of the scorer on the target, newest first. */
+  readonly scores: readonly Score[];
+}
+
+/** Most scores of a target that are read. */
+const MAX_SCORES = 500;
+
+/** Stores that a label needs. */
+export type LabelDeps = PostDeps & {
+  readonly store: PostDeps['store'] & { readonly lists: ListStore };
+  readonly findPassLine: FindPassLine;
+};
+
+/**
+ * Stores a label as a score of a person, and returns the scores of the scorer on the same target. Throws an `InvalidInputError` for a
+ * target that several tenants have, for an answer without a known scale, and for a score outside of its range.
+ */
+export async function storeLabel(deps: LabelDeps, caller: Caller, given: GivenLabel): Promise<LabelView> {
+  const { answer, note, reviewer = nameAuthor(caller), ...target } = given;
+  const [tenant = ''] = await findTenants(deps.store.labels, caller, [given], pathsOf(given));
+  const scores = await readScores(deps.store.lists, tenant, given);
+  const [newest] = scores;
+  const score = typeof answer === 'number' ? answer : findEnd(given.scorer, newest, answer);
+  const row = { ...target, score, reason: note, source: 'human', scoredBy: reviewer } as const;
+  const [scoreId = ''] = await postScores(deps, { ...caller, tenant }, { ...row, scale: newest });
+  const passLine = await deps.findPassLine(given.scorer);
+  const agrees = newest === undefined ? null : isAgreed(score, newest, passLine);
+  return { scoreId, reviewer, score, agrees, scores };
+}
+
+/** Reads the scores of the scorer on a target, the last scored first. */
+async function readScores(
+  lists: ListStore,
+  tenant: string,
+  { traceId, spanId, sessionId, scorer }: GivenLabel,
+): Promise<Score[]> {
+  const isOfSession = traceId === '';
+  const { items } = await lists.scores(
+    {
+      tenant,
+      scorer: [scorer],
+      source: ['live', 'backfill'],
+      ...(isOfSession ? { sessionId: [sessionId] } : { traceId: [traceId] }),
+    },
+    { limit: MAX_SCORES },
+  );
+  const targetId = isOfSession
+    ? buildSessionTargetId(sessionId)
+    : spanId === ''
+      ? traceId
+      : `${traceId}/${spanId}`;
+  return items
+    .filter((each) => each.targetId === targetId && (each.target === 'session') === isOfSession)
+    .toSorted((a, b) => b.scoredAt - a.scoredAt);
+}
+
+/** Returns the best or the worst value of the scale of a score. */
+function findEnd(scorer: string, score: Score | undefined, passes: boolean): number {
+  const { scoreMin = null, scoreMax = null, higherIsBetter = null } = score ?? {};
+  if (scoreMin === null || scoreMax === null || higherIsBetter === null) {
+    const reason =
+      score === undefined
+        ? `${scorer} has no score on this target, so its range is not known`
+        : `${scorer} has no range or no direction`;
+    throw new InvalidInputError(`passes: ${reason}; send score instead`);
+  }
+  return passes === higherIsBetter ? scoreMax : scoreMin;
+}
+
+function isAgreed(label: number, score: Score, passLine: number): boolean {
+  const [byPerson, byScorer] = [label, score.score].map((each) =>
+    isPassing(directScore(each, score), passLine),
+  );
+  return byPerson === byScorer;
+}
+
+/** Label to store, with its place in a file. */
+export interface ImportedLabel {
+  readonly line: number;
+  readonly tenant: string;
+  readonly reviewer: string;
+  readonly target: Pick<PostedScore, 'traceId' | 'spanId' | 'sessionId' | 'scorer' | 'label'>;
+  readonly note: string;
+  readonly answer: boolean | number;
+}
+
+/** Line that was not stored. */
+export interface LineFault {
+  readonly line: number;
+  readonly fault: string;
+}
+
+/** Most labels of one insert. */
+const BATCH = 1_000;
+
+/** Stores that an import needs: each batch leaves an audit row, as a write through the API does. */
+export type ImportDeps = LabelDeps & { readonly recordWrite: RecordWrite };
+
+/** Name of the author in the audit rows of an import: the command has no token. */
+const AUDITED_AS = 'spanscore labels import';
+
+/**
+ * Stores labels. Returns the lines that cannot be stored; the others are stored all the same. The audit row of a batch goes before its
+ * labels.
+ */
+export async function importLabels(
+  deps: ImportDeps,
+  labels: readonly ImportedLabel[],
+): Promise<readonly LineFault[]> {
+  await recordImport(deps, labels);
+  const faults: LineFault[] = [];
+  const batches = Map.groupBy(
+    labels.filter(({ answer }) => typeof answer === 'number').entries(),
+    ([index, { tenant }]) => JSON.stringify([tenant, Math.trunc(index / BATCH)]),
+  );
+  for (const batch of batches.values()) {
+    const rows = batch.map(([, label]) => label);
+    const [first] = rows;
+    if (first !== undefined && !(await isStored(deps, first.tenant, rows))) {
+      faults.push(...(await storeEach(deps, rows)));
+    }
+  }
+  const judged = labels.filter(({ answer }) => typeof answer === 'boolean');
+  return [...faults, ...(await storeEach(deps, judged))].toSorted((a, b) => a.line - b.line);
+}
+
+/** Stores labels with scores in one insert. Returns false when one of them is refused. */
+async function isStored(deps: LabelDeps, tenant: string, labels: readonly ImportedLabel[]): Promise<boolean> {
+  try {
+    const scores = labels.map(({ target, answer, note, reviewer }) => ({
+      ...target,
+      score: Number(answer),
+      reason: note,
+      source: 'human' as const,
+      scoredBy: reviewer,
+    }));
+    await postScores(deps, { name: '', tenant }, scores);
+    return true;
+  } catch (error) {
+    if (error instanceof InvalidInputError) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+async function storeEach(deps: LabelDeps, labels: readonly ImportedLabel[]): Promise<LineFault[]> {
+  const faults: LineFault[] = [];
+  for (const { line, tenant, target, note, answer, reviewer } of labels) {
+    try {
+      await storeLabel(deps, { name: '', tenant }, { ...target, note, answer, reviewer });
+    } catch (error) {
+      if (!(error instanceof InvalidInputError)) {
+        throw error;
+      }
+      faults.push({ line, fault: readErrorMessage(error) });
+    }
+  }
+  return faults;
+}
+
+/** Stores an audit row for each tenant and batch of labels. */
+async function recordImport({ recordWrite }: ImportDeps, labels: readonly ImportedLabel[]): Promise<void> {
+  const batches = Map.groupBy(labels.entries(), ([index, { tenant }]) =>
+    JSON.stringify([tenant, Math.trunc(index / BATCH)]),
+  );
+  for (const batch of batches.values()) {
+    const subjects = batch.map(
+      ([
+        ,
+        {
+          target: { traceId, sessionId },
+        },
+      ]): AuditSubject =>
+        traceId === '' ? { kind: 'session', id: sessionId } : { kind: 'trace', id: traceId },
+    );
+    const tenant = batch[0]?.[1].tenant ?? '';
+    await recordWrite({ name: AUDITED_AS, tenant }, { action: 'label.import', subjects });
+  }
+}
+
+/** Most content of a queue, characters of JSON: the queue ends with the item that exceeds it. */
+const MAX_CONTENT = 8 * MIB;
+
+const readTrace = createTurnReader();
+
+/** Targets for a reviewer, each with its run. */
+export type LabelQueueView = Awaited<ReturnType<ReturnType<typeof createLabelReads>['queue']>>;
+
+/** Creates the queues for the reviewers of a tenant, or of all, and the agreement of scorers with them. */
+export function createLabelReads(
+  config: Config,
+  store: Pick<Store, 'labels' | 'comparedScores' | 'scorerNames' | 'spans'>,
+  { findPassLine, ...caller }: Caller & { readonly findPassLine: FindPassLine },
+) {
+  return {
+    /** The reviewer is by default the name of the token. */
+    queue: async ({
+      reviewer = nameAuthor(caller),
+      ...request
+    }: Omit<QueueRequest, 'nowMs' | 'reviewer'> & { readonly reviewer?: string | undefined }) => {
+      const nowMs = await store.spans.nowMs();
+      const { targets, ...counts } = await readQueue(store.labels, caller.tenant, {
+        ...request,
+        reviewer,
+        nowMs,
+      });
+      return { reviewer, ...counts, items: await readItems(store, targets) };
+    },
+    agreement: async ({
+      scorer,
+      ...range
+    }: {
+      readonly scorer: string;
+      readonly sinceMs: number;
+      readonly nowMs: number;
+    }) => {
+      const rows = await readRowNames(config, store, caller.tenant);
+      return readAgreement(
+        { ...store, findPassLine },
+        { ...range, scorers: rows.of(scorer), tenant: caller.tenant },
+      );
+    },
+  };
+}
+
+async function readItems(store: Pick<Store, 'spans'>, targets: readonly LabelTarget[]) {
+  const items: { readonly target: LabelTarget; readonly run: AgentRun | null }[] = [];
+  let content = 0;
+  for (const target of targets) {
+    const run = await readRun(store, target);
+    content += JSON.stringify(run).length;
+    items.push({ target, run });
+    if (content > MAX_CONTENT) {
+      break;
+    }
+  }
+  return items;
+}
+
+/** Reads the run of a target; null for a session, and when its spans are gone. */
+async function readRun(
+  { spans }: Pick<Store, 'spans'>,
+  { tenant, target, targetId, traceId }: LabelTarget,
+): Promise<AgentRun | null> {
+  const found = traceId === '' ? [] : await spans.findTrace(traceId);
+  const [data] = await readJoinedTraces(
+    spans,
+    found.filter((each) => each.tenant === tenant),
+  );
+  if (data === undefined) {
+    return null;
+  }
+  const reading = await readTrace(data, { modelCalls: target === 'model-call' ? MAX_MODEL_CALLS : 0 });
+  return listTargets(reading, target).find((each) => each.targetId === targetId)?.run ?? null;
+}
