@@ -209,6 +209,9 @@ const ROOMS = {
   'src/cli/demo': ['src/domain', 'src/serve.ts'],
 };
 
+/** Files of the store whose types every room with its contracts may import. */
+const TYPES_OF_STORE = String.raw`^src/store/(?:store\.ts$|(?:tables|sums|spans)/)`;
+
 /** Libraries that one file imports. */
 const ONE_FILE_LIBRARIES = [
   ['kafkajs', 'collector/receivers/kafka/kafkajs.ts'],
@@ -240,7 +243,14 @@ function ruleFor({ room, imports }, rooms) {
     name: `imports-of-${room.replaceAll('/', '-').replace('.ts', '')}`,
     severity: 'error',
     from: { path: pattern(room), ...(inner.length === 0 ? {} : { pathNot: inner.map(pattern) }) },
-    to: { path: ours, pathNot: [pattern(room), ...imports.map(pattern)] },
+    to: {
+      path: ours,
+      pathNot: [
+        pattern(room),
+        ...imports.map(pattern),
+        ...(imports.includes('src/store/contracts') ? [TYPES_OF_STORE] : []),
+      ],
+    },
   };
 }
 
@@ -258,6 +268,16 @@ export default {
       to: { circular: true, viaOnly: { dependencyTypesNot: ['dynamic-import'] } },
     },
     ...rooms.map((room) => ruleFor(room, rooms)),
+    {
+      name: 'rooms-take-types-of-the-store',
+      comment: 'Code of the store needs its client. A room gets a store from the part that opens it.',
+      severity: 'error',
+      from: {
+        path: ours,
+        pathNot: ['^src/store/', ...rooms.filter(({ imports }) => imports.includes('src/store/store.ts')).map(({ room }) => pattern(room))],
+      },
+      to: { path: TYPES_OF_STORE, dependencyTypesNot: ['type-only'] },
+    },
     {
       name: 'nothing-imports-the-cli',
       comment: 'The command line is a face of the program, never a part of another room.',

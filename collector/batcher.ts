@@ -1,5 +1,5 @@
 import { StoreUnavailableError } from '../src/domain/errors.ts';
-import type { IngestTable } from '../src/store/contracts/rows/columns.ts';
+import type { IngestTable } from '../src/store/contracts/rows.ts';
 import type { BlockInserter, PieceOutcome, SentPiece, Origin } from './block-inserter.ts';
 import type { CollectorLimits } from './limits.ts';
 import { overloadedError } from './memory-limiter.ts';

@@ -1,10 +1,10 @@
 import pRetry from 'p-retry';
 import { AppError, StoreUnavailableError, toAppError, readErrorMessage } from '../src/domain/errors.ts';
 import { formatCount } from '../src/domain/plural.ts';
-import { type IngestTable, ROW_ENCODINGS } from '../src/store/contracts/rows/columns.ts';
-import type { DeadLetterSink, DeadLetter } from '../src/store/contracts/dead-letters.ts';
+import { type IngestTable, ROW_ENCODINGS, type RowBlock } from '../src/store/contracts/rows.ts';
+import type { DeadLetter, DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
 import type { PurgedTraces } from '../src/store/contracts/purge.ts';
-import type { RowBlock, SpanSink } from '../src/store/contracts/span-sink.ts';
+import type { SpanSink } from '../src/store/spans/span-sink.ts';
 import type { Log } from '../src/telemetry/log.ts';
 import type { Counter } from './counts.ts';
 import type { CollectorLimits } from './limits.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
 import { NOTHING_PURGED, type PurgedTraces } from '../src/store/contracts/purge.ts';
-import type { SpanSink } from '../src/store/contracts/span-sink.ts';
+import type { SpanSink } from '../src/store/spans/span-sink.ts';
 import type { AgentSignals } from '../src/domain/trace/agent-signals.ts';
 import type { ReadinessCheck } from '../src/domain/readiness-check.ts';
 import type { Log } from '../src/telemetry/log.ts';

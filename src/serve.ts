@@ -51,7 +51,7 @@ import {
   openOwnStore,
   type StoreConnection,
 } from './store/connection/connect-store.ts';
-import type { Store } from './store/contracts/store.ts';
+import type { Store } from './store/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { diskReadings, processReadings } from './telemetry/process-readings.ts';

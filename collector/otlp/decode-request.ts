@@ -2,7 +2,7 @@ import { InvalidInputError } from '../../src/domain/errors.ts';
 import { buildStub, hasUsefulContent, isUsefulLog } from '../../src/conventions/kept-content.ts';
 import { decodeOtlpJson } from '../../src/wire/otlp-json.ts';
 import type { LogRecord, Span } from '../../src/domain/trace/span.ts';
-import { encodeLog, encodeSpan } from '../../src/store/contracts/rows/row-binary.ts';
+import { encodeLog, encodeSpan } from '../../src/store/contracts/rows.ts';
 import { Cuts, cutLog, cutSpan } from './cuts.ts';
 import {
   type DecodedRequest,

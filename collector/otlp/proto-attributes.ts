@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { lowerValue } from '../../src/wire/any-value.ts';
-import type { RowWriter } from '../../src/store/contracts/rows/row-binary.ts';
+import type { RowWriter } from '../../src/store/contracts/rows.ts';
 import type { Cuts } from './cuts.ts';
 import type { ProtoReader, RangeList } from './proto-reader.ts';
 import {

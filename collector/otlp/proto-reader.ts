@@ -1,5 +1,5 @@
 import { InvalidInputError } from '../../src/domain/errors.ts';
-import type { RowWriter } from '../../src/store/contracts/rows/row-binary.ts';
+import type { RowWriter } from '../../src/store/contracts/rows.ts';
 
 /** Protobuf wire types that OTLP uses. */
 export const VARINT = 0;

@@ -1,4 +1,4 @@
-import { encodeTruncated, RowWriter } from '../../src/store/contracts/rows/row-binary.ts';
+import { encodeTruncated, RowWriter } from '../../src/store/contracts/rows.ts';
 import { Cuts } from './cuts.ts';
 import { writeAttributes, writeCutText } from './proto-attributes.ts';
 import { hasId, requireId, writeHexId, type ProtoReader, type RangeList } from './proto-reader.ts';

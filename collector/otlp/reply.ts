@@ -1,4 +1,4 @@
-import { RowWriter } from '../../src/store/contracts/rows/row-binary.ts';
+import { RowWriter } from '../../src/store/contracts/rows.ts';
 import type { Encoding, Signal } from './decode-request.ts';
 
 /** Longest error message of a reply, in characters: a reply stays far below the 4 MiB of OTLP. */

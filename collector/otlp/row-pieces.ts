@@ -1,8 +1,7 @@
 import { AppError, InvalidInputError } from '../../src/domain/errors.ts';
-import { RowWriter } from '../../src/store/contracts/rows/row-binary.ts';
+import { type IngestTable, RowWriter } from '../../src/store/contracts/rows.ts';
 import type { PurgedTraces } from '../../src/store/contracts/purge.ts';
 import { MAX_REJECT_REASONS } from '../../src/wire/otlp-json.ts';
-import type { IngestTable } from '../../src/store/contracts/rows/columns.ts';
 
 /** Run of whole rows. An insert consists of pieces. */
 export interface RowPiece {

@@ -1,7 +1,6 @@
 import { buildRuleHistory, type RuleHistory, type PreparedRule } from '../scoring/select/rule.ts';
-import type { CoverageQuery, CoverageReading } from '../store/contracts/aggregates/coverage.ts';
-import type { AggregateStore } from '../store/contracts/aggregates/aggregates.ts';
-import type { Store } from '../store/contracts/store.ts';
+import type { AggregateStore, CoverageQuery, CoverageReading } from '../store/contracts/sums.ts';
+import type { Store } from '../store/store.ts';
 
 /** Times are Unix milliseconds, by the store's clock. */
 export interface CoverageRequest {

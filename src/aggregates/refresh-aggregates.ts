@@ -2,10 +2,10 @@ import { DAY_MS } from '../domain/durations.ts';
 import { StoreRejectedError } from '../domain/errors.ts';
 import { MEMBER_TTL_MS } from '../ownership/ownership.ts';
 import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../process/parts.ts';
-import type { AggregateFilter, AggregateReads } from '../store/contracts/aggregates/aggregate-reads.ts';
-import type { AggregateStore, TouchedHour } from '../store/contracts/aggregates/aggregates.ts';
-import type { DutyStore } from '../store/contracts/duties.ts';
-import type { Store } from '../store/contracts/store.ts';
+import type { AggregateFilter, AggregateStore, TouchedHour } from '../store/contracts/sums.ts';
+import type { AggregateReads } from '../store/sums/read-sums.ts';
+import type { DutyStore } from '../store/tables/members.ts';
+import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createDecisionAggregates } from './count-coverage.ts';
 

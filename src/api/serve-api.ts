@@ -8,7 +8,7 @@ import type { StartedPart } from '../process/parts.ts';
 import type { WatchedTraces } from '../purge/purged-traces.ts';
 import { withoutPurged } from '../purge/purged-traces.ts';
 import type { ScorerKit } from '../scoring/setup/scorer-kit.ts';
-import type { Store } from '../store/contracts/store.ts';
+import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics } from '../telemetry/metrics.ts';
 import type { Caller, SignIns } from './access/request-access.ts';

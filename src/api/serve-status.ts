@@ -4,7 +4,7 @@ import { packageVersion } from '../process/package.ts';
 import type { JudgeState } from '../scoring/attempt/judge-health.ts';
 import { createBudgetWatch, type BudgetConfig } from '../scoring/budget/budget-watch.ts';
 import type { ScoringLoopStatus } from '../scoring/live/scoring-loop.ts';
-import type { Store } from '../store/contracts/store.ts';
+import type { Store } from '../store/store.ts';
 import { silentLog } from '../telemetry/log.ts';
 import { createReadiness } from './probes.ts';
 import { budgetJson, jobJson } from './json/rows.ts';

@@ -8,7 +8,7 @@ import { NotFoundError } from '../domain/errors.ts';
 import { ALL_TENANTS } from '../monitors/mute.ts';
 import type { ListFilters, ListPage } from '../store/contracts/lists.ts';
 import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
-import type { Store } from '../store/contracts/store.ts';
+import type { Store } from '../store/store.ts';
 import type { Caller } from './access/request-access.ts';
 import { coverageLines } from './reads/coverage.ts';
 import { createAggregateReads } from './reads/aggregates.ts';

@@ -9,7 +9,7 @@ import {
   type StoreUser,
   openConnectedStore,
 } from '../store/connection/connect-store.ts';
-import type { Store } from '../store/contracts/store.ts';
+import type { Store } from '../store/store.ts';
 import { leaveOutPurged } from '../purge/configured-purge.ts';
 import type { WatchedTraces } from '../purge/purged-traces.ts';
 

@@ -3,7 +3,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/durations.ts';
 import type { AlertEvent } from '../monitors/alert-event.ts';
 import { isMuted, type Mute } from '../monitors/mute.ts';
 import type { AlertDelivery } from '../domain/alert-delivery.ts';
-import type { AlertFeed, PendingAlert } from '../store/contracts/alert-deliveries.ts';
+import type { AlertFeed, PendingAlert } from '../store/contracts/monitors.ts';
 import type { DeadLetterSink } from '../store/contracts/dead-letters.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { AlertChannel, AlertMessage } from './channels/channel.ts';

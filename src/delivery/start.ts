@@ -4,7 +4,7 @@ import { durationMs, type Config } from '../configuration.ts';
 import type { Duties } from '../ownership/duties.ts';
 import { packageVersion } from '../process/package.ts';
 import type { StartedPart } from '../process/parts.ts';
-import type { Store } from '../store/contracts/store.ts';
+import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics, Reading } from '../telemetry/metrics.ts';
 import type { AlertChannel, ChannelDefinition } from './channels/channel.ts';

@@ -7,7 +7,8 @@ import type { Scoring } from '../scoring/scoring.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedScorer } from '../scoring/select/rule.ts';
 import type { SessionSettings } from '../scoring/sessions/score-session.ts';
-import type { CallSize, JudgeUseStore } from '../store/contracts/judge-use.ts';
+import type { CallSize } from '../store/contracts/stores.ts';
+import type { JudgeUseStore } from '../store/tables/judge-calls.ts';
 import { canRender, renderStored, renderWork, type RenderedRun } from './render-questions.ts';
 import { nameTarget, sampleKeys, type TargetKey } from './targets.ts';
 

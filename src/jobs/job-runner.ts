@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { AppError, toAppError } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
 import { startDuties, type Duties, type DutyOptions } from '../ownership/duties.ts';
-import type { DutyStore } from '../store/contracts/duties.ts';
+import type { DutyStore } from '../store/tables/members.ts';
 import type { Job, JobProgress, JobRow, JobStore } from '../store/contracts/jobs.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { JobKind, JobRun } from './job-kind.ts';

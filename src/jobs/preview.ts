@@ -10,7 +10,7 @@ import { previewMode, type ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import { scoreSession, type SessionSettings } from '../scoring/sessions/score-session.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
-import type { SessionKey } from '../store/contracts/sessions.ts';
+import type { SessionKey } from '../store/contracts/lists.ts';
 import { joinTraceKey, MAX_KEYS, type TraceKey } from '../store/contracts/stores.ts';
 import { estimateWork, PlannedWork, type CostEstimate, type LookParts } from './estimate.ts';
 import { createLookScoring } from './render-questions.ts';

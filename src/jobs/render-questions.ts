@@ -10,8 +10,7 @@ import { apiMode, type ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule, PreparedScorer } from '../scoring/select/rule.ts';
 import { scoreSession, type SessionSettings } from '../scoring/sessions/score-session.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
-import type { CallSize } from '../store/contracts/judge-use.ts';
-import { joinTraceKey, type TraceKey } from '../store/contracts/stores.ts';
+import { type CallSize, joinTraceKey, type TraceKey } from '../store/contracts/stores.ts';
 import { eachSession, nameTarget, sampleKeys, type TargetKey } from './targets.ts';
 
 /** Most traces with stored calls that are rendered again for each scorer. */

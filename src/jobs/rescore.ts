@@ -10,8 +10,8 @@ import { findSessionKeys } from '../scoring/sessions/select-sessions.ts';
 import type { SessionSettings } from '../scoring/sessions/score-session.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
-import type { RepairQuery, RepairStore } from '../store/contracts/repairs.ts';
-import { joinTraceKey } from '../store/contracts/stores.ts';
+import { joinTraceKey, type RepairQuery } from '../store/contracts/stores.ts';
+import type { RepairStore } from '../store/tables/decisions.ts';
 import { beginJob, type JobKind, type JobRun } from './job-kind.ts';
 import {
   addResult,

@@ -19,7 +19,7 @@ import {
   type SessionSettings,
 } from '../scoring/sessions/score-session.ts';
 import { readStoreClock } from '../scoring/live/timers.ts';
-import type { EndedSession, SessionKey, SessionPlace } from '../store/contracts/sessions.ts';
+import type { EndedSession, SessionKey, SessionPlace } from '../store/contracts/lists.ts';
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
 import type { TargetKey } from './targets.ts';
 

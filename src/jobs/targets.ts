@@ -10,7 +10,7 @@ import type { PreparedRule } from '../scoring/select/rule.ts';
 import { findSessionKeys, SESSIONS_AT_ONCE } from '../scoring/sessions/select-sessions.ts';
 import { scoreSession, type SessionSettings } from '../scoring/sessions/score-session.ts';
 import type { TraceOutcome } from '../scoring/trace-task.ts';
-import type { SessionKey } from '../store/contracts/sessions.ts';
+import type { SessionKey } from '../store/contracts/lists.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 
 /** A trace or a session. */

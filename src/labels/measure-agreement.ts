@@ -8,7 +8,7 @@ import {
   correctShare,
   computeWilsonInterval,
 } from '../domain/agreement/agreement.ts';
-import type { ScorePair } from '../store/contracts/aggregates/compared-scores.ts';
+import type { ScorePair } from '../store/contracts/sums.ts';
 
 /** Fewest labels of a version with a corrected pass rate. */
 export const MIN_LABELS = 50;

@@ -6,8 +6,9 @@ import {
   type ReviewerAgreement,
   type VersionAgreement,
 } from '../domain/agreement/agreement.ts';
-import type { ComparedScoreStore, ScorePair } from '../store/contracts/aggregates/compared-scores.ts';
-import type { LabelledScorer, LabelledVersion, LabelStore } from '../store/contracts/labels/label-store.ts';
+import type { LabelledScorer, LabelledVersion, ScorePair } from '../store/contracts/sums.ts';
+import type { ComparedScoreStore } from '../store/sums/read-sums.ts';
+import type { LabelStore } from '../store/tables/labels.ts';
 import { measureAgreement } from './measure-agreement.ts';
 
 /** Most labels of a version, or of two reviewers, that are compared. */

@@ -1,5 +1,6 @@
 import { computeAuthorFingerprint } from '../domain/identity.ts';
-import type { LabelStore, LabelTarget } from '../store/contracts/labels/label-store.ts';
+import type { LabelTarget } from '../store/contracts/sums.ts';
+import type { LabelStore } from '../store/tables/labels.ts';
 
 /** Wish of a reviewer for targets. Times are Unix milliseconds. */
 export interface QueueRequest {

@@ -1,6 +1,6 @@
 import { DAY_MS } from '../domain/durations.ts';
 import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../process/parts.ts';
-import type { Store } from '../store/contracts/store.ts';
+import type { Store } from '../store/store.ts';
 import type { Metrics, Reading } from '../telemetry/metrics.ts';
 import { readKappas, type FindPassLine, type VersionKappa } from './read-agreement.ts';
 

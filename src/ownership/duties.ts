@@ -1,4 +1,5 @@
-import type { DutyBeat, DutyMember, DutyStore } from '../store/contracts/duties.ts';
+import type { DutyBeat, DutyMember } from '../store/contracts/stores.ts';
+import type { DutyStore } from '../store/tables/members.ts';
 import { BEAT_EVERY_MS, MEMBER_TTL_MS } from './ownership.ts';
 
 /** Part of the store that members of duties use. */

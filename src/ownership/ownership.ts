@@ -1,5 +1,5 @@
-import type { TraceKey, Member, MemberStore } from '../store/contracts/stores.ts';
-import { hashNumber, SHARDS, computeShard } from '../store/contracts/trace-shards.ts';
+import { computeShard, hashNumber, type Member, SHARDS, type TraceKey } from '../store/contracts/stores.ts';
+import type { MemberStore } from '../store/tables/members.ts';
 import { AppError } from '../domain/errors.ts';
 
 /** Right of this process to work on one trace. It is taken before the trace's rows are read. */

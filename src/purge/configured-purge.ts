@@ -2,7 +2,7 @@ import { readPurgeSecret } from '../config/data-folder.ts';
 import type { Config } from '../configuration.ts';
 import { ConfigError } from '../domain/errors.ts';
 import type { JobKind } from '../jobs/job-kind.ts';
-import type { Store } from '../store/contracts/store.ts';
+import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import { createPurgeKind, purgeLateTraces } from './purge.ts';
 import { createPurgeKey, type PurgeKey } from './purge-key.ts';

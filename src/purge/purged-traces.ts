@@ -1,7 +1,7 @@
 import { ConfigError } from '../domain/errors.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { PurgedTraces, StoredTombstone, TombstoneStore } from '../store/contracts/purge.ts';
-import type { Store } from '../store/contracts/store.ts';
+import type { Store } from '../store/store.ts';
 import type { SpanSource, TraceKey } from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PurgeKey } from './purge-key.ts';

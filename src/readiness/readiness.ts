@@ -1,11 +1,11 @@
 import {
-  joinTraceKey,
   type CoveredCell,
-  type DecisionStore,
+  joinTraceKey,
   type SpanSource,
   type TraceActivity,
   type TraceKey,
 } from '../store/contracts/stores.ts';
+import type { DecisionStore } from '../store/tables/decisions.ts';
 
 /** Times that a trace is waited for. */
 export interface ReadinessSettings {

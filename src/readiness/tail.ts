@@ -6,7 +6,7 @@ import {
   type ReadinessSettings,
   type ReadyBecause,
 } from './readiness.ts';
-import { joinTraceKey, type SpanSource, type TraceKey, type Arrival } from '../store/contracts/stores.ts';
+import { type Arrival, joinTraceKey, type SpanSource, type TraceKey } from '../store/contracts/stores.ts';
 import { DAY_MS } from '../domain/durations.ts';
 
 /** Interval of the reads of the whole overlap, milliseconds: an arrival that committed late is found within this time. */

@@ -16,7 +16,7 @@ import {
 import { checkReadiness } from '../readiness/readiness.ts';
 import { findJoinedRuns, type JoinedRun } from './read/sibling-traces.ts';
 import { buildSessionTargetId } from '../domain/session-target.ts';
-import type { SessionActivity } from '../store/contracts/sessions.ts';
+import type { SessionActivity } from '../store/contracts/lists.ts';
 import { readSessionWait, type SessionSettings } from './sessions/score-session.ts';
 
 const READY: Wait = {

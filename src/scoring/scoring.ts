@@ -12,7 +12,7 @@ import { createRedactor, type RedactionOptions } from '../judge/redaction/redact
 import { SOLE_CLAIMS, type Claims } from '../ownership/ownership.ts';
 import type { SweepSettings } from '../readiness/readiness.ts';
 import type { PurgedTraces } from '../store/contracts/purge.ts';
-import type { Store } from '../store/contracts/store.ts';
+import type { Store } from '../store/store.ts';
 import type { CatchUpOrder } from '../store/contracts/stores.ts';
 import type { JudgeCallRecord } from '../domain/judge-call.ts';
 import type { Log } from '../telemetry/log.ts';

@@ -1,7 +1,7 @@
 import type { ClickHouseSettings } from '@clickhouse/client';
 import type { AgentSignals } from '../domain/trace/agent-signals.ts';
 import type { ReadingTerms } from '../domain/trace/span.ts';
-import type { ReadLimits } from './contracts/store.ts';
+import type { ReadLimits } from './contracts/lists.ts';
 import type { QueryParams } from './values.ts';
 import type { KnownSignals } from './spans/agent-signal-sql.ts';
 

@@ -1,7 +1,7 @@
 import { MIB } from '../domain/byte-sizes.ts';
 import { SECOND_MS } from '../domain/durations.ts';
 import { AppError, RequestError } from '../domain/errors.ts';
-import type { SqlRequest } from './contracts/store.ts';
+import type { SqlRequest } from './contracts/lists.ts';
 import type { Database } from './database.ts';
 import { listOwnTables } from './schema/schema.ts';
 import { toStatementError } from './store-error.ts';

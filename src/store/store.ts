@@ -1,7 +1,7 @@
 import type { AgentSignals } from '../domain/trace/agent-signals.ts';
 import type { Log } from '../telemetry/log.ts';
-import type { SchemaStatus } from './contracts/schema-status.ts';
-import type { Store } from './contracts/store.ts';
+import type { ReadLimits, TraceListFilter, UnknownWord } from './contracts/lists.ts';
+import type { CoveredCell, SchemaStatus, TraceKey } from './contracts/stores.ts';
 import { readAheadRows, readStorePace, readStoreSize } from './schema/describe-store.ts';
 import type { Database } from './database.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
@@ -118,7 +118,7 @@ async function setUp(database: Database, options: StoreOptions): Promise<void> {
   await applyMergeSettings(database, definitions, options.log);
 }
 
-function createStore(database: Database, foreign: ForeignTables | undefined): Store {
+function buildParts(database: Database, foreign: ForeignTables | undefined) {
   const source = foreign === undefined ? undefined : createForeignSpans(database, foreign);
   const listing = source?.listing ?? ownListing(database);
   const spans = rememberClock(source?.spans ?? createOwnSpans(database), () => performance.now());
@@ -137,7 +137,12 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     aggregateReads: createAggregateReads(database),
     comparedScores: createComparedScoreStore(database),
     aggregates: createAggregateStore(database, () => spans.nowMs()),
-    decisionHours: (listCells) => createDecisionHours(database, () => spans.nowMs(), listCells),
+    /**
+     * Creates the computation of the numbers of decisions by the hour.
+     * @param listCells lists the scorers of each rule over time
+     */
+    decisionHours: (listCells: () => Promise<readonly CoveredCell[]>) =>
+      createDecisionHours(database, () => spans.nowMs(), listCells),
     repairs: createRepairStore(database),
     scoreFeed: createScoreFeed(database),
     ruleVersions: createRuleVersionStore(database),
@@ -158,18 +163,50 @@ function createStore(database: Database, foreign: ForeignTables | undefined): St
     labels: createLabelStore(database),
     audit: createAuditStore(database),
     cookieKeys: createCookieKeyStore(database),
-    reopenTraces: (keys, sinceMs) => reopenTraces(database, keys, sinceMs),
-    listTraces: (filter) => listTraces(database, filter, listing),
-    scorerNames: (tenant) => readScorerNames(database, tenant),
+    /**
+     * Makes live scoring look at stored traces again: something about them changed that is no span. Does nothing with traces that are
+     * not stored, or whose first arrival is before `sinceMs` (Unix milliseconds).
+     */
+    reopenTraces: (keys: readonly TraceKey[], sinceMs: number) => reopenTraces(database, keys, sinceMs),
+    /** Newest traces with their runs and the state of their decisions. */
+    listTraces: (filter: TraceListFilter) => listTraces(database, filter, listing),
+    /** Names of scorers that have score rows, of one tenant or of all. */
+    scorerNames: (tenant?: string) => readScorerNames(database, tenant),
+    /**
+     * Describes the source of spans in one line. Throws a `StoreUnavailableError` for foreign tables that are absent or not
+     * readable, and a `ConfigError` for tables that lack columns.
+     */
     describeSource: async () => (source === undefined ? 'our own tables' : source.describe()),
-    unknownWords: async () => source?.unknownWords() ?? [],
+    /** Finds the words in foreign tables that say nothing to spanscore about a span. Throws like `describeSource`. */
+    unknownWords: async (): Promise<UnknownWord[]> => source?.unknownWords() ?? [],
+    /**
+     * Marks the present content of foreign tables as past; must be called before rules become active. Throws like
+     * `describeSource`.
+     */
     watchSource: async () => source?.watch(),
+    /** Finds the tables that have rows ahead of the store's clock. */
     aheadRows: () => readAheadRows(database),
-    pace: (tenant) => readStorePace(database, tenant),
+    /** Reads the pace of one tenant, or of all. */
+    pace: (tenant?: string) => readStorePace(database, tenant),
+    /** Reads the size of the store. */
     size: () => readStoreSize(database),
+    /** Statements of people. */
     sql: createSqlStatements(database),
-    limitReads: (limits) => createStore(database.limitReads(limits), foreign),
+    /** Resolves when the server answers; throws `StoreUnavailableError`. */
     ping: () => database.ping(),
     close: () => database.close(),
+  };
+}
+
+/** All stored data, in one ClickHouse database. */
+export interface Store extends ReturnType<typeof buildParts> {
+  /** Returns the same store with reads that have limits of their own and their own connections. It closes with this one. */
+  limitReads(limits: ReadLimits): Store;
+}
+
+function createStore(database: Database, foreign: ForeignTables | undefined): Store {
+  return {
+    ...buildParts(database, foreign),
+    limitReads: (limits) => createStore(database.limitReads(limits), foreign),
   };
 }

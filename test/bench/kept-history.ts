@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { createDecisionAggregates } from '../../src/aggregates/count-coverage.ts';
 import { refreshAggregates } from '../../src/aggregates/refresh-aggregates.ts';
 import { DAY_MS } from '../../src/domain/durations.ts';
-import type { Store } from '../../src/store/contracts/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { startEmbeddedEngine } from '../../src/store/embedded/engine.ts';
 import { openTestStore, storeOptions, testStore, type TestStore } from '../support/store/store-rows.ts';
 import { makeTraces, type History } from './many-scores.ts';

@@ -81,6 +81,8 @@ describe('the import rules', () => {
       'src/api/client.ts':
         "import '@clickhouse/client';\nimport '../../test/helper.ts';\nimport '../cli/face.ts';\n",
     });
+    write({ 'src/store/store.ts': 'export const store = 1;\n' });
+    write({ 'src/scoring/stored.ts': "import '../store/store.ts';\n" });
     write({ 'src/config/dev.ts': "import 'fast-check';\n" });
     write({ 'src/dashboard/value.tsx': "import '../api/client.ts';\n" });
     write({ 'src/config/libraries.ts': "import 'kafkajs';\nexport const nlp = import('compromise');\n" });
@@ -94,6 +96,7 @@ describe('the import rules', () => {
       'not-to-dev-dep',
       'not-to-test',
       'the-dashboard-takes-types-of-the-api',
+      'rooms-take-types-of-the-store',
     ]);
     for (const { name, from } of rooms) {
       const room = from.path.replace('^', '').replaceAll('\\', '').replace('$', '').replace(/\/$/, '');

@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { DAY_MS, LAST_MOMENT_MS } from '../../domain/durations.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
-import type { ListFilters, ListKey, Listed, ListPage } from '../../store/contracts/lists.ts';
+import type { Listed, ListFilters, ListKey, ListPage } from '../../store/contracts/lists.ts';
 import { describeJson, describeRoute } from '../router.ts';
 import { readFilters, type FilterQuery } from './fields.ts';
 

@@ -9,13 +9,8 @@ import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 import { formatSummary } from '../../delivery/channels/alert-text.ts';
-import type {
-  SummaryQuery,
-  SummaryRow,
-  SumsRow,
-  ScoreScale,
-} from '../../store/contracts/aggregates/aggregate-reads.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { ScoreScale, SummaryQuery, SummaryRow, SumsRow } from '../../store/contracts/sums.ts';
+import type { Store } from '../../store/store.ts';
 import type { Config } from '../../configuration.ts';
 import { openCurrentReads, type CurrentReads } from '../../aggregates/refresh-aggregates.ts';
 import { compareScores, type ComparedSide, type ScoresRequest } from './compare.ts';

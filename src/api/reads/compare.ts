@@ -5,14 +5,10 @@ import type { MarkerStore } from '../../store/contracts/monitors.ts';
 import { computeAgreement, countAnswers } from '../../domain/agreement/agreement.ts';
 import { computeSpearman } from '../../domain/agreement/agreement.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
-import type {
-  AggregateFilter,
-  AggregateReads,
-  SummaryQuery,
-} from '../../store/contracts/aggregates/aggregate-reads.ts';
-import type { ComparedScores } from '../../store/contracts/aggregates/compared-scores.ts';
+import type { AggregateFilter, ComparedScores, SummaryQuery } from '../../store/contracts/sums.ts';
+import type { AggregateReads } from '../../store/sums/read-sums.ts';
 import type { FindPassLine } from '../../labels/read-agreement.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 
 /** Deploy of one service, and its effect on each series of the service. */
 export interface ComparedDeploy {

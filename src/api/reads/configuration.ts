@@ -2,7 +2,7 @@ import { isLiveRule } from '../../domain/decision.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
 import { type PreparedRule, type PreparedScorer, computeRuleVersion } from '../../scoring/select/rule.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { RuleVersion } from '../../store/contracts/stores.ts';
 import { countCoverage } from '../../aggregates/count-coverage.ts';
 import { createBudgetWatch } from '../../scoring/budget/budget-watch.ts';

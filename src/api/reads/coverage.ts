@@ -1,5 +1,5 @@
 import { isLiveRule, type DecisionStatus } from '../../domain/decision.ts';
-import type { CoverageRow, WaitingCount } from '../../store/contracts/aggregates/coverage.ts';
+import type { CoverageRow, WaitingCount } from '../../store/contracts/sums.ts';
 import { isoTime } from '../json/rows.ts';
 
 /** Groups of a coverage. */

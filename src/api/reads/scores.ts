@@ -2,7 +2,7 @@ import { NotFoundError } from '../../domain/errors.ts';
 import { computeScoreId } from '../../domain/identity.ts';
 import type { Score, Verdict } from '../../domain/score.ts';
 import type { ListFilters, ListPage, ScoreOrder } from '../../store/contracts/lists.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 import { type Scope, readSteps, readStoredTrace, type StepSpan } from './traces.ts';
 import type { AgentRun, TraceReading } from '../../domain/trace/agent-run.ts';
 import type { AgentMessage, MessagePart } from '../../domain/trace/messages.ts';

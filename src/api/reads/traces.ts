@@ -2,13 +2,13 @@ import type { ComputedDecision } from '../json/rows.ts';
 import { NotFoundError, SeveralTenantsError } from '../../domain/errors.ts';
 import type { ListFilters, ListPage } from '../../store/contracts/lists.ts';
 import {
-  type TraceKey,
   joinTraceKey,
-  type TraceActivity,
   type SpanSource,
+  type TraceActivity,
+  type TraceKey,
 } from '../../store/contracts/stores.ts';
 import { compareValues } from '../../domain/compare-values.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import { setImmediate as pause } from 'node:timers/promises';
 import { readStepKinds } from '../../conventions/normalise-trace.ts';

@@ -6,7 +6,7 @@ import { DAY_MS } from '../../domain/durations.ts';
 import { describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery, readFilters } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
-import type { JudgeUse } from '../../store/contracts/judge-use.ts';
+import type { JudgeUse } from '../../store/contracts/stores.ts';
 import type { JudgesView, RuleView, ScorerView } from '../reads/configuration.ts';
 
 /** Schema of a configured scorer. */

@@ -1,8 +1,8 @@
 import type { Caller, SignIns } from '../access/request-access.ts';
 import type { PurgeKey } from '../../purge/purge-key.ts';
-import type { AuditStore } from '../../store/contracts/access.ts';
+import type { AuditStore } from '../../store/tables/access.ts';
 import type { PurgeKind } from '../../store/contracts/purge.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 
 /** Actions of the API, as the audit names them. */
 export type AuditAction =

@@ -4,7 +4,7 @@ import { dryRunBackfill, type BackfillEstimate, type LookedBackfill } from '../.
 import type { Scoring } from '../../scoring/scoring.ts';
 import { findProviderPace, sessionSettings } from '../../scoring/setup/configured-scoring.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
-import type { JudgeUseStore } from '../../store/contracts/judge-use.ts';
+import type { JudgeUseStore } from '../../store/tables/judge-calls.ts';
 import { backfillJson, type JobJson } from '../json/rows.ts';
 
 /** Backfill that was only looked at, as JSON: in the shape of its job. */

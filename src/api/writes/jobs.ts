@@ -4,7 +4,7 @@ import { PURGE, readPurgeSpec } from '../../purge/purge.ts';
 import { findOpenPurge, preparePurge } from '../../purge/purge.ts';
 import type { Job, JobOrder, JobStore } from '../../store/contracts/jobs.ts';
 import type { PurgeKind, PurgeSubject } from '../../store/contracts/purge.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { Config } from '../../configuration.ts';
 import { loadPurgeKey, requireSharedKey } from '../../purge/configured-purge.ts';
 import { narrowTenant } from '../reads/traces.ts';

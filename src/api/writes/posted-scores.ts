@@ -7,7 +7,7 @@ import { buildSessionTargetId } from '../../domain/session-target.ts';
 import type { FindPassLine } from '../../labels/read-agreement.ts';
 import { isUnjoined, joinPostedScore, joinPostedScores } from '../../scoring/record/record-runs.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { Config } from '../../configuration.ts';
 import { configureCatchUp } from '../../scoring/setup/configured-scoring.ts';
 import {
@@ -16,10 +16,10 @@ import {
   fillScale,
   type ReadScales,
 } from '../../scoring/setup/scorer-names.ts';
-import type { LabelStore } from '../../store/contracts/labels/label-store.ts';
+import type { LabelStore } from '../../store/tables/labels.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import { MAX_SESSION_TURNS } from '../../scoring/sessions/select-sessions.ts';
-import { joinSessionKey, type SessionKey } from '../../store/contracts/sessions.ts';
+import { joinSessionKey, type SessionKey } from '../../store/contracts/lists.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../../process/parts.ts';

@@ -1,6 +1,6 @@
 import type { WatchedTraces } from '../../purge/purged-traces.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Config } from '../../configuration.ts';
 import { createConfiguredScoring } from '../../scoring/setup/configured-scoring.ts';

@@ -28,7 +28,7 @@ import type { Bind, CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { openApi } from '../open-api.ts';
 import { table } from '../show/output.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 

@@ -15,7 +15,7 @@ import { cleanLine } from '../show/clean-text.ts';
 import { dashboardUrl } from '../show/dashboard-address.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 import { sleep } from '../../domain/waits.ts';
 
 const POLL_EVERY_MS = 200;

@@ -3,17 +3,16 @@ import { ALERT_SIGNAL, revivedDeliveries } from '../../delivery/deliver-alerts.t
 import { revivedScore, SCORE_SIGNAL } from '../../delivery/deliver-scores.ts';
 import { isoTime } from '../../api/json/rows.ts';
 import { AppError, readErrorMessage, NotFoundError, RequestError } from '../../domain/errors.ts';
-import { ROW_ENCODINGS } from '../../store/contracts/rows/columns.ts';
+import { ROW_ENCODINGS, type RowBlock } from '../../store/contracts/rows.ts';
 import type { StoredDeadLetter } from '../../store/contracts/dead-letters.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
-import type { RowBlock } from '../../store/contracts/span-sink.ts';
 import { limitUpTo } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import type { App } from '../context.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 
 interface ListOptions {
   readonly limit: number;

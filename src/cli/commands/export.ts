@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import { Option } from 'commander';
 import { RequestError } from '../../domain/errors.ts';
-import { EXPORT_FORMATS, type ExportFormat } from '../../store/contracts/score-export.ts';
+import { EXPORT_FORMATS, type ExportFormat } from '../../store/contracts/score-feed.ts';
 import { collectNames, parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';

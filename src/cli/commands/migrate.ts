@@ -10,7 +10,7 @@ import {
 } from '../../store/connection/connect-store.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { EXIT } from '../exit-codes.ts';
-import type { SchemaStatus } from '../../store/contracts/schema-status.ts';
+import type { SchemaStatus } from '../../store/contracts/stores.ts';
 
 interface MigrateOptions {
   readonly status?: boolean;

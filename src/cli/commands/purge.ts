@@ -5,7 +5,7 @@ import { isRecord } from '../../domain/unknown-values.ts';
 import { untilAborted } from '../../domain/waits.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import type { PurgeKind, PurgeSubject } from '../../store/contracts/purge.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 import { parseSpan, parseTraceId } from '../arguments.ts';
 import { auditCommand } from '../open-api.ts';
 import { runAttached } from '../jobs/run-job.ts';

@@ -6,7 +6,7 @@ import { RequestError, type AppError } from '../../domain/errors.ts';
 import type { PreparedRule } from '../../scoring/select/rule.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { TraceOutcome } from '../../scoring/trace-task.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 import { collectNames } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';

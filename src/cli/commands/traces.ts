@@ -6,7 +6,7 @@ import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
-import type { TraceSummary } from '../../store/contracts/store.ts';
+import type { TraceSummary } from '../../store/contracts/lists.ts';
 
 interface TracesOptions {
   readonly since?: number;

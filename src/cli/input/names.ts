@@ -6,7 +6,7 @@ import {
   listConfiguredScorers,
 } from '../../scoring/setup/scorer-names.ts';
 import { readRowNames } from '../../api/reads/configuration.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 
 /** Throws a `RequestError` for rules that the configuration does not have. The error suggests the nearest name. */
 export function requireRules(names: readonly string[], { rules }: Pick<Config, 'rules'>): void {

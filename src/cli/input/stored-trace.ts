@@ -8,8 +8,8 @@ import type { TraceActivity } from '../../store/contracts/stores.ts';
 import { isTraceId } from '../arguments.ts';
 import type { CommandContext } from '../command.ts';
 import { readTraceFiles } from './trace-files.ts';
-import type { SessionActivity } from '../../store/contracts/sessions.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { SessionActivity } from '../../store/contracts/lists.ts';
+import type { Store } from '../../store/store.ts';
 import { cleanLine } from '../show/clean-text.ts';
 
 /**

@@ -3,11 +3,11 @@ import { followJob } from '../../jobs/follow-job.ts';
 import type { JobKind } from '../../jobs/job-kind.ts';
 import { LOOK_EVERY_MS as SCORER_LOOK_MS, startJobRunner } from '../../jobs/job-runner.ts';
 import type { Job, JobStore } from '../../store/contracts/jobs.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
-import type { DutyStore } from '../../store/contracts/duties.ts';
+import type { DutyStore } from '../../store/tables/members.ts';
 
 /** Interval in which the runner of a command looks at its job, milliseconds. */
 const LOOK_EVERY_MS = 500;

@@ -14,7 +14,8 @@ import {
   computeNextBudgetDay,
   computeBudgetMonth,
 } from '../../domain/money/budget.ts';
-import type { JudgeCallStore, SpendingPart } from '../../store/contracts/stores.ts';
+import type { SpendingPart } from '../../store/contracts/stores.ts';
+import type { JudgeCallStore } from '../../store/tables/judge-calls.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
 
 /** Request for money for one judge call. */

@@ -2,7 +2,7 @@ import { createBudgetReader, type BudgetReading } from './budget-ask.ts';
 import { computeRenewal } from '../../domain/money/budget.ts';
 import type { BudgetCaps, ScopedBudget, SharedBudgets } from '../../domain/money/budget.ts';
 import { untilAborted } from '../../domain/waits.ts';
-import type { Store } from '../../store/contracts/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { Reading } from '../../telemetry/metrics.ts';
 
 /** State of a cap. */

@@ -7,7 +7,7 @@ import type {
   SharedBudgets,
 } from '../../domain/money/budget.ts';
 import type { CallReservation } from '../../judge/judge-scope.ts';
-import type { JudgeCallStore } from '../../store/contracts/stores.ts';
+import type { JudgeCallStore } from '../../store/tables/judge-calls.ts';
 import { BudgetAccount, type AccountShares, type AccountReservation } from './budget-account.ts';
 import { computeFree, type BudgetAsk, type BudgetRest, type SpentCap } from './budget-ask.ts';
 import { clampToDay, LearnedCosts, SpendJournal } from './spend-journal.ts';

@@ -17,7 +17,8 @@ import { liveMode, type ScoringMode } from '../scoring-mode.ts';
 import { scoreTraces } from '../score-traces.ts';
 import { SlotAdmission, WorkQueue, type WorkItem, type Urgency } from './queue.ts';
 import { Workers } from './workers.ts';
-import type { DecisionStore, MemberStore } from '../../store/contracts/stores.ts';
+import type { DecisionStore } from '../../store/tables/decisions.ts';
+import type { MemberStore } from '../../store/tables/members.ts';
 
 /** Interval of the reads of arrivals, milliseconds. */
 const TICK_MS = 1_000;

@@ -1,17 +1,18 @@
-import type { RunStore } from '../../store/contracts/runs.ts';
+import type { RunStore } from '../../store/tables/runs.ts';
 import {
+  type AgentKey,
+  joinAgentKey,
   joinTraceKey,
   MAX_KEYS,
-  type DecisionStore,
   type SpanSource,
   type TraceKey,
-  type ScoreStore,
 } from '../../store/contracts/stores.ts';
+import type { DecisionStore } from '../../store/tables/decisions.ts';
+import type { AgentPastStore, ScoreStore } from '../../store/tables/scores.ts';
 import { formatScoreName } from '../record/score-rows.ts';
 import type { AgentPast } from '../../domain/behaviour/measures.ts';
 import { readErrorMessage } from '../../domain/errors.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
-import { joinAgentKey, type AgentKey, type AgentPastStore } from '../../store/contracts/agent-pasts.ts';
 import type { Log } from '../../telemetry/log.ts';
 import DataLoader from 'dataloader';
 import type { Score } from '../../domain/score.ts';

@@ -2,9 +2,9 @@ import type { TraceData } from '../../domain/trace/span.ts';
 import type { JoinedTrace, TracePiece } from '../../domain/trace/span.ts';
 import {
   joinTraceKey,
+  type SpanSource,
   type TraceActivity,
   type TraceKey,
-  type SpanSource,
 } from '../../store/contracts/stores.ts';
 import { readSlices } from './read-slices.ts';
 

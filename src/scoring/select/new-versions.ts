@@ -1,10 +1,6 @@
 import type { AgentVersion } from '../../domain/deploy-marker.ts';
-import {
-  joinVersionKey,
-  type VersionKey,
-  type VersionSample,
-  type VersionSampleStore,
-} from '../../store/contracts/version-samples.ts';
+import { joinVersionKey, type VersionKey, type VersionSample } from '../../store/contracts/stores.ts';
+import type { VersionSampleStore } from '../../store/tables/versions.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { CommitRounds } from '../record/group-commit.ts';
 

@@ -5,7 +5,8 @@ import { hashValue, computeFingerprint } from '../../domain/identity.ts';
 import type { RunSlots } from '../live/queue.ts';
 import { parseReasons, type SamplePlan, type PriorityReason } from './sample-trace.ts';
 import { canonicalOptions } from '../../scorers/evals/create-scorer.ts';
-import type { CoveredCell, RuleVersion, RuleVersionStore } from '../../store/contracts/stores.ts';
+import type { CoveredCell, RuleVersion } from '../../store/contracts/stores.ts';
+import type { RuleVersionStore } from '../../store/tables/versions.ts';
 import type { Scorer } from '../../scorers/evals/scorer.ts';
 
 /** A scorer under the name that a rule uses for it. */

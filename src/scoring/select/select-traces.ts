@@ -1,4 +1,4 @@
-import { joinTraceKey, type TraceFacts, type TraceActivity } from '../../store/contracts/stores.ts';
+import { joinTraceKey, type TraceActivity, type TraceFacts } from '../../store/contracts/stores.ts';
 import type { StoreClock } from '../live/timers.ts';
 import type { Scoring, ScoringStores } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';

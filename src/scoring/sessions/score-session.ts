@@ -2,12 +2,12 @@ import { buildOutcome, type SessionContent, type TraceOutcome } from '../trace-t
 import type { Decision } from '../../domain/decision.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import type {
-  SessionKey,
-  UndecidedSession,
   ListedTurns,
   SessionActivity,
-  SessionStore,
-} from '../../store/contracts/sessions.ts';
+  SessionKey,
+  UndecidedSession,
+} from '../../store/contracts/lists.ts';
+import type { SessionStore } from '../../store/tables/sessions.ts';
 import { scoreTask, traceError } from '../apply-rules.ts';
 import { buildExpiredRow } from '../record/decision-rows.ts';
 import { readStoreClock } from '../live/timers.ts';

@@ -2,12 +2,8 @@ import type { Scoring, ScoringStores } from '../scoring.ts';
 import { buildSessionTargetId, HASHED_SESSION } from '../../domain/session-target.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { Claim } from '../../ownership/ownership.ts';
-import type {
-  ListedTurns,
-  SessionActivity,
-  SessionKey,
-  SessionStore,
-} from '../../store/contracts/sessions.ts';
+import type { ListedTurns, SessionActivity, SessionKey } from '../../store/contracts/lists.ts';
+import type { SessionStore } from '../../store/tables/sessions.ts';
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../../store/contracts/stores.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import type { StoreClock } from '../live/timers.ts';

@@ -4,7 +4,7 @@ import { readErrorMessage } from '../../domain/errors.ts';
 import { joinCell, type Ownership } from '../../ownership/ownership.ts';
 import { OVERLAP_MS, SWEEP_BACK_MS, SWEEP_EVERY_MS, SweepRange } from '../../readiness/readiness.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
-import { joinSessionKey, type SessionKey, type UndecidedSession } from '../../store/contracts/sessions.ts';
+import { joinSessionKey, type SessionKey, type UndecidedSession } from '../../store/contracts/lists.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { computeBackoffMs } from '../attempt/attempt-failure.ts';
 import { CatchUp, DUE_EVERY_MS } from '../live/retries.ts';

@@ -4,7 +4,7 @@ import { findPassLine, type Scale } from '../../domain/agreement/directed-score.
 import { RequestError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
-import type { LabelStore } from '../../store/contracts/labels/label-store.ts';
+import type { LabelStore } from '../../store/tables/labels.ts';
 import type { PreparedRule, PreparedScorer } from '../select/rule.ts';
 
 /** Returns the scorers that a rule of this configuration can name. */

@@ -15,11 +15,10 @@ import type { ReadingTerms } from '../../domain/trace/span.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Reading } from '../../telemetry/metrics.ts';
 import { residentBytes } from '../../telemetry/process-readings.ts';
-import type { SchemaStatus } from '../contracts/schema-status.ts';
-import type { Store } from '../contracts/store.ts';
+import type { SchemaStatus } from '../contracts/stores.ts';
+import type { Store, StoreOptions } from '../store.ts';
 import type { EmbeddedEngine, EmbeddedEngineOptions } from '../embedded/engine.ts';
 import type { ForeignTables } from '../foreign/foreign-schema.ts';
-import type { StoreOptions } from '../store.ts';
 import { findServe, hasLeft, readAnsweringServe, waitForServe, type StoringServe } from './running-serve.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 

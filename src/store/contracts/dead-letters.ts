@@ -36,11 +36,3 @@ export interface DeadLetterSink {
   /** Resolves once the letters are durable. Throws a `StoreUnavailableError` when the store cannot write them now. */
   write(letters: readonly DeadLetter[]): Promise<void>;
 }
-
-export interface DeadLetterStore extends DeadLetterSink {
-  /** Lists letters, newest first: all, or those with these ids. */
-  list(query: { readonly limit: number; readonly ids?: readonly string[] }): Promise<StoredDeadLetter[]>;
-  count(): Promise<number>;
-  /** Deletes letters: they are never listed again, even when the same record comes again. */
-  drop(letters: readonly DeadLetter[]): Promise<void>;
-}

@@ -1,8 +1,85 @@
 import type { DecisionStatus, StatusCounts } from '../../domain/decision.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import type { Score, ScoreSource } from '../../domain/score.ts';
-import type { SessionKey } from './sessions.ts';
-import type { TraceKey } from './stores.ts';
+import type { CoveredCell, TraceKey } from './stores.ts';
+
+/** Identity of a session: session ids are unique only within a tenant. */
+export interface SessionKey {
+  readonly tenant: string;
+  readonly sessionId: string;
+}
+
+/** Returns a session key as one string, for maps. */
+export function joinSessionKey({ tenant, sessionId }: SessionKey): string {
+  return JSON.stringify([tenant, sessionId]);
+}
+
+/** Arrivals of the turns of a session, Unix milliseconds by the store's clock. */
+export interface SessionActivity extends SessionKey {
+  readonly firstArrivalMs: number;
+  readonly lastArrivalMs: number;
+}
+
+/** A session that a rule has to decide. */
+export interface UndecidedSession extends SessionActivity {
+  /** Time at which the last row of a turn was stored: later than its arrival while its trace waited to be read. */
+  readonly lastWrittenMs: number;
+  /** Number of traces that are turns. */
+  readonly turns: number;
+  /** True when every rule has decided on the last arrival, but a turn may have been stored after the decision had read the turns. */
+  readonly isLate: boolean;
+}
+
+/** Times are Unix milliseconds, by the store's clock. */
+export interface UndecidedSessionsQuery {
+  /** Only sessions with a turn that was read at or after this time. */
+  readonly sinceMs: number;
+  readonly cells: readonly CoveredCell[];
+  /** Only sessions of these shards; null: all. */
+  readonly shards: readonly number[] | null;
+  readonly limit: number;
+}
+
+/** A session, with the start of its last turn, Unix milliseconds. */
+export interface EndedSession extends SessionActivity {
+  readonly lastTurnMs: number;
+}
+
+/** Place in the list of sessions that ended. */
+export type SessionPlace = Pick<EndedSession, 'tenant' | 'sessionId' | 'lastTurnMs'>;
+
+/** Times are Unix milliseconds. */
+export interface EndedSessionsQuery {
+  /** Absent: every tenant. */
+  readonly tenant?: string | undefined;
+  /** Only sessions whose last turn starts in [fromMs, toMs). */
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Last session of the page before. */
+  readonly after?: SessionPlace | undefined;
+  readonly limit: number;
+}
+
+/** A turn of a session. */
+export interface SessionTurn extends TraceKey {
+  readonly startedAtMs: number;
+}
+
+/** Results of rules on one session. */
+export interface SessionResultsQuery {
+  readonly tenant: string;
+  readonly targetId: string;
+  readonly rules: readonly string[];
+  /** Unix milliseconds, by the store's clock. */
+  readonly sinceMs: number;
+}
+
+/** The newest turns of a session, newest first. */
+export interface ListedTurns {
+  readonly turns: readonly SessionTurn[];
+  /** Number of all turns. */
+  readonly count: number;
+}
 
 /** Key of an item of a list: its time in Unix milliseconds, and what tells items of the same time apart. */
 export interface ListKey {
@@ -103,4 +180,73 @@ export interface ListStore {
   sessionsOf(sessionId: string, tenant: string | undefined): Promise<readonly ListedSession[]>;
   /** The worst scores first, in the direction of each scorer. */
   worstScores(filters: ListFilters, limit: number): Promise<readonly Score[]>;
+}
+
+/** One SELECT of a person. */
+export interface SqlRequest {
+  readonly query: string;
+  /** An output format of the engine. */
+  readonly format: string;
+  readonly maxSeconds: number;
+  readonly signal: AbortSignal;
+}
+
+export interface TraceListFilter {
+  readonly tenant?: string;
+  /** Service of a run; of a trace without a run any service, if it arrived within the last day. */
+  readonly service?: string;
+  /** Only traces with arrivals at or after this time, Unix milliseconds. */
+  readonly sinceMs?: number;
+  /** At most `MAX_KEYS`. */
+  readonly limit: number;
+}
+
+/** One trace with its decisions. Times are Unix milliseconds. */
+export interface TraceSummary extends ListedTrace {
+  readonly services: readonly string[];
+  /** Number of distinct spans, without spans of spanscore. */
+  readonly spanCount: number;
+  readonly firstArrivalMs: number;
+  readonly lastArrivalMs: number;
+  readonly rootSeen: boolean;
+  readonly agentSeen: boolean;
+  readonly errorSeen: boolean;
+}
+
+/** Limits of each read. A read beyond them throws a `QueryStoppedError`. */
+export interface ReadLimits {
+  readonly maxSeconds: number;
+  readonly maxBytes: number;
+}
+
+/** Size of a store. */
+export interface StoreSize {
+  /** Bytes on disk, of all tables. */
+  readonly bytes: number;
+  /** Rows of the main tables; versions of a row that are not merged yet count separately. */
+  readonly rows: { readonly spans: number; readonly scores: number; readonly decisions: number };
+}
+
+/** Numbers of rows that a store takes. */
+export interface StorePace {
+  /** Version of the engine. */
+  readonly version: string;
+  /** Means of the last minute. */
+  readonly spansPerSecond: number;
+  readonly scoresPerSecond: number;
+}
+
+/** A word for the status or the kind of spans in a foreign table that is not known. */
+export interface UnknownWord {
+  readonly column: string;
+  readonly word: string;
+  readonly rows: number;
+}
+
+/** Rows of a table whose stamps lie more than a minute ahead of the store's clock: the clock went back after they were written. */
+export interface AheadRows {
+  readonly table: string;
+  readonly rows: number;
+  /** Distance of the last stamp to the clock, milliseconds. */
+  readonly aheadMs: number;
 }

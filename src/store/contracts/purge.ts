@@ -1,5 +1,5 @@
 import type { Job } from './jobs.ts';
-import type { SessionKey } from './sessions.ts';
+import type { SessionKey } from './lists.ts';
 import type { TraceKey } from './stores.ts';
 
 /** Kinds of things that can be purged. */

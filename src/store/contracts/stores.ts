@@ -1,8 +1,8 @@
-import type { JudgeCallRecord } from '../../domain/judge-call.ts';
-import type { AgentVersion } from '../../domain/deploy-marker.ts';
-import type { BudgetScope } from '../../domain/money/budget.ts';
 import type { Decision } from '../../domain/decision.ts';
-import type { Score } from '../../domain/score.ts';
+import type { AgentVersion } from '../../domain/deploy-marker.ts';
+import { sha256 } from '../../domain/identity.ts';
+import type { JudgeCallRecord } from '../../domain/judge-call.ts';
+import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
 
 /** Most traces that one statement asks for. */
@@ -164,33 +164,6 @@ export interface HeldBackQuery {
   readonly ofSessions?: boolean;
 }
 
-export interface DecisionStore {
-  /** Current rows of these traces, keyed by `joinTraceKey`. */
-  ofTraces(keys: readonly TraceKey[]): Promise<Map<string, Decision[]>>;
-  /** Inserts in one block, deduplicated by content on a retry. */
-  write(decisions: readonly Decision[]): Promise<void>;
-  /**
-   * Finds traces for the sweep, the oldest first: traces with agent activity and an arrival at or after `sinceMs` that have, for a cell
-   * that covers them, no row (of the scorer or of its whole rule), or a row from before their last arrival.
-   */
-  undecided(query: UndecidedQuery): Promise<TraceActivity[]>;
-  /**
-   * Finds deferred rows of live rules by the time of their next attempt alone, earliest first, without those that a budget holds
-   * back. A backfill retries its own rows.
-   */
-  due(query: DueQuery): Promise<Decision[]>;
-  /** Finds deferred rows of live rules that a budget holds back. */
-  heldBack(query: HeldBackQuery): Promise<Decision[]>;
-}
-
-export interface ScoreStore {
-  byIds(ids: readonly string[]): Promise<Map<string, Score>>;
-  /** Current scores of these traces. */
-  ofTraces(keys: readonly TraceKey[]): Promise<Map<string, Score[]>>;
-  /** Inserts new rows and tombstones (`isDeleted`) in one block. */
-  write(scores: readonly Score[]): Promise<void>;
-}
-
 /** Rule in force from a time on. */
 export interface RuleVersion {
   readonly rule: string;
@@ -199,24 +172,6 @@ export interface RuleVersion {
   readonly activeFromMs: number;
   readonly probability: number;
   readonly definition: unknown;
-}
-
-export interface RuleVersionStore {
-  list(): Promise<RuleVersion[]>;
-  /** Records a version. A known version keeps its first `activeFromMs`. */
-  record(version: RuleVersion): Promise<void>;
-}
-
-export type { JudgeCallRecord };
-
-export interface JudgeCallStore {
-  write(calls: readonly JudgeCallRecord[]): Promise<void>;
-  /** Reads the money of a budget in a range of time. */
-  readSpending(scope: BudgetScope, range: SpendingRange): Promise<Spending>;
-  /** Reads the money of all budgets in a range of time. */
-  listSpending(range: SpendingRange): Promise<SpendingPart[]>;
-  /** Appends entries. An entry that was written before is ignored, also in another order or with others. */
-  spend(entries: readonly SpendEntry[]): Promise<void>;
 }
 
 /** Range of time, Unix milliseconds. */
@@ -274,19 +229,167 @@ export interface Member {
   readonly isLeaving: boolean;
 }
 
-/** Store of the running scorer processes. */
-export interface MemberStore {
+/** Number of shards of all traces, divided among the members of a store. */
+export const SHARDS = 1_024;
+
+/** Returns a 32-bit number from the SHA-256 of a text. */
+export function hashNumber(text: string): number {
+  return sha256(text).readUInt32BE(0);
+}
+
+/** Returns the shard of a trace, from 0; queries of the store compute the same number. */
+export function computeShard(key: TraceKey): number {
+  return hashNumber(joinTraceKey(key)) % SHARDS;
+}
+
+/** Version whose first targets a rule scores. */
+export interface VersionKey extends AgentVersion {
+  readonly tenant: string;
+  readonly rule: string;
+}
+
+/** Returns a version key as one string, for maps. */
+export function joinVersionKey(key: VersionKey): string {
+  const { tenant, rule, service, agent, serviceVersion, agentVersion } = key;
+  return JSON.stringify([tenant, rule, service, agent, serviceVersion, agentVersion]);
+}
+
+/** First targets of a version. */
+export interface VersionSample {
+  /** Number of first targets; 0 for a version that was in use before its rule asked for new versions. */
+  readonly slots: number;
+  /** Hashes of the ids of the targets that were chosen so far, in order. */
+  readonly targets: readonly string[];
+}
+
+/** Runs of one kind of an agent; an agent without a name goes by its service. */
+export interface AgentKey {
+  readonly tenant: string;
+  readonly target: TargetKind;
+  readonly agent: string;
+}
+
+/** Agents whose past is read, those with the most runs first. */
+export const MAX_AGENTS = 2_000;
+
+/** Different paths of an agent that are read, the most frequent first. */
+export const MAX_PATHS = 100;
+
+/** Joins the parts of a key to one text. */
+export function joinAgentKey({ tenant, target, agent }: AgentKey): string {
+  return JSON.stringify([tenant, target, agent]);
+}
+
+/** Current decisions of live rules that a repair looks at. Times are Unix milliseconds, by the store's clock. */
+export interface RepairQuery {
+  readonly status: 'failed' | 'scored';
+  /** Absent: every scorer, and decisions on whole rules. */
+  readonly scorer?: string | undefined;
+  /** Only targets whose last span arrived at or after this time. */
+  readonly sinceMs: number;
+  /** True: decisions on sessions. False: decisions on traces and their parts. */
+  readonly ofSessions: boolean;
+  /** Key of the hashes that order the traces and sessions, 16 bytes in hex: so no place is an id. */
+  readonly orderKey: string;
+  /** Place after which the search continues; null: from the beginning. */
+  readonly after: string | null;
+}
+
+/** Decisions of the next traces or sessions. */
+export interface RepairPage {
+  readonly decisions: readonly Decision[];
+  /** Place after this page; null after the last one. */
+  readonly after: string | null;
+}
+
+/** Membership of a process in a duty: work that one process at a time does. */
+export interface DutyBeat {
+  readonly duty: string;
+  /** Name of the process among the members. A member that has left never comes back under the same name. */
+  readonly member: string;
+  /** Time of the first beat as the store stamped it, Unix milliseconds; undefined for the first beat. */
+  readonly joinedAtMs: number | undefined;
+  readonly isLeaving: boolean;
+}
+
+/** Member that has not left and whose last beat is young. Times are Unix milliseconds by the store's clock. */
+export interface DutyMember {
+  readonly duty: string;
+  readonly member: string;
+  readonly joinedAtMs: number;
+  readonly beatAtMs: number;
+  /** Time of the read. */
+  readonly nowMs: number;
+}
+
+/** A write through the API. */
+export interface AuditRecord {
+  /** Tenant of the sender; '' for all tenants. */
+  readonly tenant: string;
+  /** Name of the sender's token; '' without tokens. */
+  readonly token: string;
+  readonly action: string;
+  /** Changed things, as `kind:id`. */
+  readonly subjects: readonly string[];
+}
+
+/** Calls of one judge in one hour, or in the whole range. */
+export interface JudgeUse {
+  /** `provider/model`. */
+  readonly judge: string;
+  /** Start of the hour, Unix milliseconds; null for the whole range. */
+  readonly hourMs: number | null;
+  readonly calls: number;
+  readonly failed: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly costUsd: number;
+  readonly latencyP50Ms: number;
+  readonly latencyP95Ms: number;
+  readonly scorers: readonly string[];
+  /** Number of failed calls by reason, also of those whose reply could not be used. */
+  readonly failures: Readonly<Record<string, number>>;
+}
+
+/** Size and cost of a call that was answered, without its texts. */
+export interface CallSize extends Pick<
+  JudgeCallRecord,
+  'tenant' | 'traceId' | 'scoreId' | 'scorer' | 'step' | 'model' | 'costUsd' | 'durationMs' | 'calledAtMs'
+> {
+  /** UTF-8 bytes of the stored prompt. */
+  readonly promptBytes: number;
+  /** True when the prompt contains the text that marks a repeated question. */
+  readonly isRepeat: boolean;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+export interface CallSizeQuery {
+  /** Undefined: of all tenants. */
+  readonly tenant?: string | undefined;
+  readonly scorers: readonly string[];
+  /** Text that only the prompt of a repeated question contains. */
+  readonly repeatMark: string;
+  /** Most calls of each scorer and judge; the newest ones are read. */
+  readonly limit: number;
+}
+
+/** Schema of a store, beside the schema of this program. */
+export interface SchemaStatus {
+  readonly database: string;
+  /** Version that the store recorded; undefined for a store without one. */
+  readonly schema: string | undefined;
+  /** Version of this program. */
+  readonly known: string;
   /**
-   * Records that a member runs (or leaves). Returns the members of the last day and the store's clock, Unix milliseconds. A
-   * stamp may lie ahead of that clock, when the clock went back.
+   * - `empty`: the store has no tables of spanscore.
+   * - `current`: the store has all tables of this program.
+   * - `incomplete`: the store was made with this schema, but lacks tables: a creation was interrupted.
+   * - `foreign`: the store was made with another schema. This program must not use it.
    */
-  beat(
-    member: string,
-    options: { readonly cells: readonly string[]; readonly leaving?: boolean },
-  ): Promise<{ readonly nowMs: number; readonly members: readonly Member[] }>;
-  /**
-   * Marks all members as leaving, so that nobody waits for their beats to grow old. For a process that has started the engine of the
-   * store: all members of before used an engine that has ended. A member that still runs comes back with its next beat.
-   */
-  dismissAll(): Promise<void>;
+  readonly state: 'empty' | 'current' | 'incomplete' | 'foreign';
+  /** Statements that complete the store, in order. Each one can run again, and in two processes at once. */
+  readonly pending: readonly string[];
+  /** Reason against the use of a foreign store, with the way out. */
+  readonly fault: string | undefined;
 }

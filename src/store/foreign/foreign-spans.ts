@@ -7,13 +7,13 @@ import {
   toActivity,
 } from '../spans/arrivals.ts';
 import {
-  type SpanSource,
-  MAX_KEYS,
-  type TraceKey,
   joinTraceKey,
+  MAX_KEYS,
+  type SpanSource,
   type TraceActivity,
+  type TraceKey,
 } from '../contracts/stores.ts';
-import type { UnknownWord, TraceListFilter } from '../contracts/store.ts';
+import type { TraceListFilter, UnknownWord } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import { readFacts } from '../spans/facts.ts';
 import { limitsFor, READ_LIMITS, readTraces } from '../spans/read-traces.ts';

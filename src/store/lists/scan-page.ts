@@ -1,4 +1,4 @@
-import type { ListKey, ListPage, Listed } from '../contracts/lists.ts';
+import type { Listed, ListKey, ListPage } from '../contracts/lists.ts';
 import { cutPage, type Keyed } from './keyset-page.ts';
 
 /** Most rounds of one page. A page of a rare filter then has fewer items, and a cursor. */

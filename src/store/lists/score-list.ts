@@ -2,7 +2,7 @@ import { TupleParam } from '@clickhouse/client';
 import { DAY_MS } from '../../domain/durations.ts';
 import type { Score } from '../../domain/score.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
-import type { ListFilters, ListKey, ListPage, Listed, ScoreOrder } from '../contracts/lists.ts';
+import type { Listed, ListFilters, ListKey, ListPage, ScoreOrder } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import { scoreRows } from '../table-rows.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';

@@ -1,6 +1,5 @@
 import { compareValues } from '../../domain/compare-values.ts';
-import type { ListedSession, ListFilters, ListPage, Listed } from '../contracts/lists.ts';
-import type { SessionKey } from '../contracts/sessions.ts';
+import type { Listed, ListedSession, ListFilters, ListPage, SessionKey } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import { IS_TURN } from '../tables/sessions.ts';
 import { scoreRows } from '../table-rows.ts';

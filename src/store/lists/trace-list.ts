@@ -1,5 +1,13 @@
-import type { ListKey, ListedTrace, ScoreBrief, ListFilters, ListPage, Listed } from '../contracts/lists.ts';
-import { type TraceKey, joinTraceKey } from '../contracts/stores.ts';
+import type {
+  Listed,
+  ListedTrace,
+  ListFilters,
+  ListKey,
+  ListPage,
+  ScoreBrief,
+  SessionKey,
+} from '../contracts/lists.ts';
+import { joinTraceKey, type TraceKey } from '../contracts/stores.ts';
 import type { DecisionStatus, StatusCounts } from '../../domain/decision.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
@@ -15,7 +23,6 @@ import {
   buildDecided,
   OF_VALUES,
 } from './list-conditions.ts';
-import type { SessionKey } from '../contracts/sessions.ts';
 import { SMALL_BLOCKS, leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
 import { readMainRuns } from '../tables/runs.ts';
 import type { Keyed } from './keyset-page.ts';

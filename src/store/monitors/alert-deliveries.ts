@@ -1,5 +1,5 @@
 import type { AlertEvent } from '../../monitors/alert-event.ts';
-import type { AlertFeed, PendingAlert, SentAlerts } from '../contracts/alert-deliveries.ts';
+import type { AlertFeed, PendingAlert, SentAlerts } from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
 import { alertDeliveryRows } from '../table-rows.ts';
 

@@ -1,4 +1,4 @@
-import { LOG_COLUMNS, SPAN_COLUMNS } from '../contracts/rows/columns.ts';
+import { LOG_COLUMNS, SPAN_COLUMNS } from '../contracts/rows.ts';
 import type { QueryParams } from '../values.ts';
 
 /** Columns of ids that no sender gives to a person. */

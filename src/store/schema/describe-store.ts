@@ -1,5 +1,5 @@
 import { MINUTE_MS, SECOND_MS } from '../../domain/durations.ts';
-import type { AheadRows, StorePace, StoreSize } from '../contracts/store.ts';
+import type { AheadRows, StorePace, StoreSize } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 
 /** Distance to the store's clock from which a stamp counts as ahead of it, milliseconds. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { FACT_KEYS } from '../../conventions/fact-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { sha256Hex } from '../../domain/identity.ts';
-import type { SchemaStatus } from '../contracts/schema-status.ts';
+import type { SchemaStatus } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { checkTables, renderReplicated, requireReplicated } from '../replicated.ts';
 

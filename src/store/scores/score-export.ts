@@ -1,6 +1,6 @@
 import { MIB } from '../../domain/byte-sizes.ts';
 import { COMPUTED_TEXT } from '../../domain/text-encoding.ts';
-import type { ExportedScores, ExportFormat, ScoreExport } from '../contracts/score-export.ts';
+import type { ExportedScores, ExportFormat, ScoreExport } from '../contracts/score-feed.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../values.ts';
 

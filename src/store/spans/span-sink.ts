@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readErrorMessage, StoreUnavailableError } from '../../domain/errors.ts';
-import { LOG_COLUMNS, SPAN_COLUMNS, type IngestTable } from '../contracts/rows/columns.ts';
-import type { RowBlock } from '../contracts/span-sink.ts';
+import { type IngestTable, LOG_COLUMNS, type RowBlock, SPAN_COLUMNS } from '../contracts/rows.ts';
 import { bind, type Database } from '../database.ts';
 
 const COLUMNS: Record<IngestTable, readonly (readonly [string, string])[]> = {
@@ -33,6 +32,8 @@ export function createSpanSink(database: Database) {
     probe: () => database.insertRows('members', [{ Duty: PROBE_DUTY, Leaving: 1 }]),
   };
 }
+
+export type SpanSink = ReturnType<typeof createSpanSink>;
 
 /** Duty of the member that a probe writes. No process has it. */
 const PROBE_DUTY = 'probe';

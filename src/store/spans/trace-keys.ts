@@ -1,7 +1,6 @@
 import { TupleParam } from '@clickhouse/client';
 import { InvalidInputError } from '../../domain/errors.ts';
-import { MAX_KEYS, type CoveredCell, type TraceKey } from '../contracts/stores.ts';
-import { SHARDS } from '../contracts/trace-shards.ts';
+import { type CoveredCell, MAX_KEYS, SHARDS, type TraceKey } from '../contracts/stores.ts';
 import type { QueryParams } from '../values.ts';
 
 /** The condition that takes `keyParams`. */

@@ -9,7 +9,7 @@ import type { Database } from '../database.ts';
 import { ownTables, type SpanTables } from './span-tables.ts';
 import { IN_KEYS } from './trace-keys.ts';
 import { readHalted } from './facts.ts';
-import type { TraceListFilter, TraceSummary } from '../contracts/store.ts';
+import type { TraceListFilter, TraceSummary } from '../contracts/lists.ts';
 
 /** Source of a list of traces. */
 export interface TraceListing {

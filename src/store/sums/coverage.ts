@@ -7,7 +7,7 @@ import type {
   CoverageRow,
   WaitingCount,
   WaitingQuery,
-} from '../contracts/aggregates/coverage.ts';
+} from '../contracts/sums.ts';
 import type { CoveredCell } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
 import { activityColumns } from '../spans/arrivals.ts';

@@ -1,7 +1,6 @@
 import { WHOLE_RULE } from '../../domain/decision.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
-import type { AggregateStore, TouchedHour } from '../contracts/aggregates/aggregates.ts';
-import type { CoverageQuery, CoverageRow } from '../contracts/aggregates/coverage.ts';
+import type { AggregateStore, CoverageQuery, CoverageRow, TouchedHour } from '../contracts/sums.ts';
 import type { CoveredCell } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { cellParams } from '../spans/trace-keys.ts';

@@ -4,13 +4,14 @@ import { DAY_MS } from '../../domain/durations.ts';
 import { ROUNDING } from '../../domain/limits.ts';
 import type {
   AggregateFilter,
+  ComparedScores,
   ScoreHistogram,
+  ScorePair,
   ScoreScale,
   SummaryQuery,
   SummaryRow,
   SumsRow,
-} from '../contracts/aggregates/aggregate-reads.ts';
-import type { ComparedScores, ScorePair } from '../contracts/aggregates/compared-scores.ts';
+} from '../contracts/sums.ts';
 import { bind, type Database } from '../database.ts';
 import {
   askBuckets,
@@ -62,6 +63,8 @@ export function createAggregateReads(database: Database) {
     ...bind(database, { sum: sumGroups, summarise, topGroups: findTopGroups, histogram: readHistogram }),
   };
 }
+
+export type AggregateReads = ReturnType<typeof createAggregateReads>;
 
 /** Chooses the table: days where the range and the buckets are whole days. */
 function tableOf({
@@ -341,6 +344,8 @@ async function readHistogram(database: Database, filter: AggregateFilter): Promi
 export function createComparedScoreStore(database: Database) {
   return bind(database, { pairs: readPairs });
 }
+
+export type ComparedScoreStore = ReturnType<typeof createComparedScoreStore>;
 
 /** Returns the pairs of targets whose run began in the range. Scores without a range count as from 0 to 1. */
 function readPairs(

@@ -1,7 +1,7 @@
 import type { AggregateFacet } from '../../domain/aggregate-facets.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import { BIN_GROWTH, RANGE_STEPS } from '../../domain/limits.ts';
-import type { AggregateStore, TouchedHour } from '../contracts/aggregates/aggregates.ts';
+import type { AggregateStore, TouchedHour } from '../contracts/sums.ts';
 import type { Database } from '../database.ts';
 import { type QueryParams, toDateTime } from '../values.ts';
 

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { StoreUnavailableError } from '../../domain/errors.ts';
-import type { AuditRecord } from '../contracts/access.ts';
+import type { AuditRecord } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 
 /** Creates the store of the writes through the API. */
@@ -24,6 +24,8 @@ export function createAuditStore(database: Database) {
     },
   };
 }
+
+export type AuditStore = ReturnType<typeof createAuditStore>;
 
 const KEY_BYTES = 32;
 

@@ -1,10 +1,11 @@
 import { TupleParam } from '@clickhouse/client';
 import { BACKFILL_RULES, COMMAND_RULE, type Decision, HELD_BACK, WHOLE_RULE } from '../../domain/decision.ts';
-import type { RepairPage, RepairQuery } from '../contracts/repairs.ts';
 import {
   type DueQuery,
   type HeldBackQuery,
   joinTraceKey,
+  type RepairPage,
+  type RepairQuery,
   type TraceActivity,
   type TraceKey,
   type UndecidedQuery,
@@ -28,6 +29,8 @@ export function createDecisionStore(database: Database) {
     write: decisionRows.write,
   });
 }
+
+export type DecisionStore = ReturnType<typeof createDecisionStore>;
 
 /** Reads the current rows of these traces, keyed by `joinTraceKey`. */
 function ofTraces(database: Database, keys: readonly TraceKey[]): Promise<Map<string, Decision[]>> {
@@ -100,6 +103,8 @@ function readHeldBack(
 export function createRepairStore(database: Database) {
   return bind(database, { read: readToRepair, count: countToRepair });
 }
+
+export type RepairStore = ReturnType<typeof createRepairStore>;
 
 /** Reads the decisions of the next traces or sessions of a repair, at most `limit` traces or sessions. The inner query may name some whose decisions were replaced. */
 async function readToRepair(database: Database, query: RepairQuery, limit: number): Promise<RepairPage> {

@@ -1,6 +1,14 @@
 import type { BudgetScope } from '../../domain/money/budget.ts';
-import type { CallSize, CallSizeQuery, JudgeUse } from '../contracts/judge-use.ts';
-import type { SpendEntry, Spending, SpendingPart, SpendingRange, TraceKey } from '../contracts/stores.ts';
+import type {
+  CallSize,
+  CallSizeQuery,
+  JudgeUse,
+  SpendEntry,
+  Spending,
+  SpendingPart,
+  SpendingRange,
+  TraceKey,
+} from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
 import { judgeCallRows } from '../table-rows.ts';
 import { toDateTime } from '../values.ts';
@@ -27,6 +35,8 @@ export function createJudgeCallStore(database: Database) {
       ),
   };
 }
+
+export type JudgeCallStore = ReturnType<typeof createJudgeCallStore>;
 
 /** Conditions for the rows of a budget. */
 const OF_BUDGET: Readonly<Record<BudgetScope['kind'], string>> = {
@@ -130,6 +140,8 @@ export function createJudgeUseStore(database: Database) {
     },
   };
 }
+
+export type JudgeUseStore = ReturnType<typeof createJudgeUseStore>;
 
 /** Columns of a call without its texts. */
 const SIZE_COLUMNS = judgeCallRows.select(

@@ -11,7 +11,7 @@ import type {
   LabelTarget,
   Reviewer,
   ScorerVersion,
-} from '../contracts/labels/label-store.ts';
+} from '../contracts/sums.ts';
 import { bind, type Database } from '../database.ts';
 import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { scoreRows } from '../table-rows.ts';
@@ -106,6 +106,8 @@ export function createLabelStore(database: Database) {
     }),
   };
 }
+
+export type LabelStore = ReturnType<typeof createLabelStore>;
 
 /** Reads the reviewers with the most labels. */
 function readReviewers(

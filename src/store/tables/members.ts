@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { DutyBeat, DutyMember } from '../contracts/duties.ts';
-import type { Member } from '../contracts/stores.ts';
+import type { DutyBeat, DutyMember, Member } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
 import { hasEnded, markProcess } from '../embedded/processes.ts';
 import { toDateTime } from '../values.ts';
@@ -49,6 +48,8 @@ export function createMemberStore(database: Database) {
   };
 }
 
+export type MemberStore = ReturnType<typeof createMemberStore>;
+
 /** Longest time that a stamp may be ahead of the store's clock, milliseconds: replicas have clocks of their own. */
 export const CLOCK_SKEW_MS = 5_000;
 
@@ -82,6 +83,8 @@ export function createDutyStore(database: Database) {
     dismissAll: () => database.insertSelected(DISMISSAL, {}),
   };
 }
+
+export type DutyStore = ReturnType<typeof createDutyStore>;
 
 /**
  * Reads the members of these duties whose last beat is at most `ttlMs` old, the earliest joined first. A beat with a stamp

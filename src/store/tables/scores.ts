@@ -1,8 +1,7 @@
 import { type AgentPast, type Measure, MEASURES, nameMeasure } from '../../domain/behaviour/measures.ts';
 import { countTransitions } from '../../domain/behaviour/measures.ts';
 import type { Score } from '../../domain/score.ts';
-import { type AgentKey, joinAgentKey, MAX_AGENTS, MAX_PATHS } from '../contracts/agent-pasts.ts';
-import type { TraceKey } from '../contracts/stores.ts';
+import { type AgentKey, joinAgentKey, MAX_AGENTS, MAX_PATHS, type TraceKey } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
 import { IN_KEYS, splitIntoSlices } from '../spans/trace-keys.ts';
 import { scoreRows } from '../table-rows.ts';
@@ -11,6 +10,8 @@ import { scoreRows } from '../table-rows.ts';
 export function createScoreStore(database: Database) {
   return bind(database, { byIds, ofTraces, write: scoreRows.write });
 }
+
+export type ScoreStore = ReturnType<typeof createScoreStore>;
 
 /**
  * Reads the current scores of these traces, keyed by `joinTraceKey`. All rows of an id have the same trace: so PREWHERE leaves out whole
@@ -66,6 +67,8 @@ const RECENT = `Day >= today() - ${DAYS} AND ScoredAt >= now() - INTERVAL ${DAYS
 export function createAgentPastStore(database: Database) {
   return bind(database, { read: readPasts });
 }
+
+export type AgentPastStore = ReturnType<typeof createAgentPastStore>;
 
 /**
  * Reads the pasts, keyed by `joinAgentKey`. Reads the rows of a week: a caller keeps the result.

@@ -12,8 +12,8 @@ import {
   type SessionTurn,
   type UndecidedSession,
   type UndecidedSessionsQuery,
-} from '../contracts/sessions.ts';
-import { SHARDS } from '../contracts/trace-shards.ts';
+} from '../contracts/lists.ts';
+import { SHARDS } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
 import { cellParams, splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { decisionRows, scoreRows } from '../table-rows.ts';
@@ -82,6 +82,8 @@ export function createSessionStore(database: Database) {
           ),
   };
 }
+
+export type SessionStore = ReturnType<typeof createSessionStore>;
 
 /** SQL for the target id of a session (`buildSessionTargetId`). */
 const TARGET_ID = `if(length(SessionId) > ${MAX_SESSION_ID_BYTES},

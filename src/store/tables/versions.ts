@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto';
 import { TupleParam } from '@clickhouse/client';
-import type { RuleVersion } from '../contracts/stores.ts';
-import { joinVersionKey, type VersionKey, type VersionSample } from '../contracts/version-samples.ts';
+import {
+  joinVersionKey,
+  type RuleVersion,
+  type VersionKey,
+  type VersionSample,
+} from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
 import { toDateTime } from '../values.ts';
@@ -10,6 +14,8 @@ import { toDateTime } from '../values.ts';
 export function createRuleVersionStore(database: Database) {
   return bind(database, { list: listVersions, record: recordVersion });
 }
+
+export type RuleVersionStore = ReturnType<typeof createRuleVersionStore>;
 
 async function listVersions(database: Database): Promise<RuleVersion[]> {
   const rows = await database.rows<RuleVersion & { readonly definition: string }>(
@@ -38,6 +44,8 @@ function recordVersion(
 export function createVersionSampleStore(database: Database) {
   return bind(database, { read: readSamples, append: appendTargets, findInUse });
 }
+
+export type VersionSampleStore = ReturnType<typeof createVersionSampleStore>;
 
 const KEY_COLUMNS = `Tenant AS tenant, Rule AS rule, ServiceName AS service, Agent AS agent,
   ServiceVersion AS serviceVersion, AgentVersion AS agentVersion`;

@@ -8,7 +8,7 @@ import { AppError } from '../../../src/domain/errors.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { anAlert } from '../../support/builders/an-alert.ts';
 import { emptyFolder, jsonLines, runCli } from '../../support/processes/cli.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 
 const folder = emptyFolder();
 const event = anAlert();

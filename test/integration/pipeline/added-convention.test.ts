@@ -9,13 +9,12 @@ import type { Scoring } from '../../../src/scoring/scoring.ts';
 import { createScoring } from '../../support/scoring/bare-scoring.ts';
 import { prepareRule, buildRuleHistory } from '../../../src/scoring/select/rule.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
-import { openStore, type StoreOptions } from '../../../src/store/store.ts';
+import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { CountingScorer, buildRule } from '../../support/scoring/scoring-world.ts';
 import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
 import { newTraceId, storeOptions, testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
 
 let base: TestStore;
 beforeAll(async () => {

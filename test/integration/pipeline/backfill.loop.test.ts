@@ -4,7 +4,7 @@ import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { sha256Hex } from '../../../src/domain/identity.ts';
 import { openJob } from '../../../src/jobs/follow-job.ts';
 import type { JobRunner } from '../../../src/jobs/job-runner.ts';
-import type { DutyStore } from '../../../src/store/contracts/duties.ts';
+import type { DutyStore } from '../../../src/store/tables/members.ts';
 import type { JobStatus } from '../../../src/store/contracts/jobs.ts';
 import { testLong } from '../../support/loops.ts';
 import { buildBackfillSpec, createBackfillKind } from '../../support/scoring/backfill-runs.ts';

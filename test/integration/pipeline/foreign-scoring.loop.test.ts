@@ -11,7 +11,7 @@ import { createScoring } from '../../support/scoring/bare-scoring.ts';
 import { ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import type { AttributeKind } from '../../../src/store/foreign/foreign-schema.ts';
-import { openStore } from '../../../src/store/store.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import {
   exporterTables,
@@ -24,7 +24,6 @@ import { CountingScorer, judged, buildRule } from '../../support/scoring/scoring
 import { agentRunSpans, lateToolSpan } from '../../support/store/stored-agent.ts';
 import { newTraceId, openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
 import { isLong, testLong } from '../../support/loops.ts';
 
 const OLD_TABLE = readFileSync(

@@ -13,7 +13,8 @@ import { createScoring } from '../../support/scoring/bare-scoring.ts';
 import { createScorerOwnership, ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { prepareRule, buildRuleHistory, recordRules, type Rule } from '../../../src/scoring/select/rule.ts';
 import type { PriorityReason } from '../../../src/scoring/select/sample-trace.ts';
-import { joinTraceKey, type MemberStore } from '../../../src/store/contracts/stores.ts';
+import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
+import type { MemberStore } from '../../../src/store/tables/members.ts';
 import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { runCommand } from '../../support/store/clickhouse-query.ts';
@@ -28,7 +29,7 @@ import {
   type TestStore,
 } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { testLong } from '../../support/loops.ts';
 
 const WAIT_MS = 400;

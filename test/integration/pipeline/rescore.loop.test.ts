@@ -9,7 +9,7 @@ import { scoreTraces } from '../../../src/scoring/score-traces.ts';
 import { liveMode } from '../../../src/scoring/scoring-mode.ts';
 import { prepareRule, recordRules } from '../../../src/scoring/select/rule.ts';
 import { NO_SESSION_WAIT } from '../../../src/scoring/sessions/score-session.ts';
-import type { DutyStore } from '../../../src/store/contracts/duties.ts';
+import type { DutyStore } from '../../../src/store/tables/members.ts';
 import { testLong } from '../../support/loops.ts';
 import { describeJobs } from '../../support/scoring/job-world.ts';
 import { buildRule, judged, type CountingScorer } from '../../support/scoring/scoring-world.ts';

@@ -5,7 +5,7 @@ import { createScorerOwnership, ScoringLoop } from '../../../src/scoring/live/sc
 import { createScoring } from '../../support/scoring/bare-scoring.ts';
 import type { Rule } from '../../../src/scoring/select/rule.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { agentSpan, chatMessage, chatSpan, toolCall, toolSpan } from '../../support/builders/spans.ts';
 import { buildRule, CountingScorer } from '../../support/scoring/scoring-world.ts';

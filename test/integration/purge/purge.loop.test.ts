@@ -21,7 +21,7 @@ import { createPurgeKey } from '../../../src/purge/purge-key.ts';
 import { watchPurgedTraces, type WatchedTraces, withoutPurged } from '../../../src/purge/purged-traces.ts';
 import type { Job } from '../../../src/store/contracts/jobs.ts';
 import type { PurgeStore, PurgeSubject } from '../../../src/store/contracts/purge.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { aLetter } from '../../support/builders/a-letter.ts';

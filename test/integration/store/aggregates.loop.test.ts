@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openCurrentReads, refreshAggregates } from '../../../src/aggregates/refresh-aggregates.ts';
 import { readErrorMessage } from '../../../src/domain/errors.ts';
 import type { Score } from '../../../src/domain/score.ts';
-import type { AggregateStore } from '../../../src/store/contracts/aggregates/aggregates.ts';
+import type { AggregateStore } from '../../../src/store/contracts/sums.ts';
 import { fc } from '../../support/fast-check.ts';
 import { loops } from '../../support/loops.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';

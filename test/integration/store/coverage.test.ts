@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../../src/domain/decision.ts';
-import type { CoverageRow } from '../../../src/store/contracts/aggregates/coverage.ts';
+import type { CoverageRow } from '../../../src/store/contracts/sums.ts';
 import type { CoveredCell } from '../../../src/store/contracts/stores.ts';
 import { runCommand } from '../../support/store/clickhouse-query.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';

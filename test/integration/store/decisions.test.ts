@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../../src/domain/decision.ts';
-import { joinTraceKey, type TraceActivity } from '../../../src/store/contracts/stores.ts';
-import { computeShard } from '../../../src/store/contracts/trace-shards.ts';
+import { computeShard, joinTraceKey, type TraceActivity } from '../../../src/store/contracts/stores.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { openDatabase } from '../../../src/store/open-database.ts';
 import {

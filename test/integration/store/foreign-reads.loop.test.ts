@@ -6,7 +6,7 @@ import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import type { LogRecord, Span, TraceData } from '../../../src/domain/trace/span.ts';
 import type { AttributeKind } from '../../../src/store/foreign/foreign-schema.ts';
 import { describeUnknown } from '../../../src/cli/checks/doctor-checks.ts';
-import { openStore } from '../../../src/store/store.ts';
+import { openStore, type Store } from '../../../src/store/store.ts';
 import {
   exportedRows,
   exporterTables,
@@ -25,7 +25,6 @@ import {
   testStore,
   type TestStore,
 } from '../../support/store/store-rows.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
 import { isLong, testLong } from '../../support/loops.ts';
 
 let base: TestStore;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
 import { looksLikeAgent } from '../../../src/domain/trace/agent-signals.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { joinTraceKey, type Arrival } from '../../../src/store/contracts/stores.ts';
+import { type Arrival, joinTraceKey } from '../../../src/store/contracts/stores.ts';
 import type { Database } from '../../../src/store/database.ts';
 import { openDatabase } from '../../../src/store/open-database.ts';
 import { openStore } from '../../../src/store/store.ts';

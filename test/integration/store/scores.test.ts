@@ -6,8 +6,12 @@ import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { createBudgetReader } from '../../../src/scoring/budget/budget-ask.ts';
 import { NewVersions } from '../../../src/scoring/select/new-versions.ts';
 import { scoreVersion } from '../../../src/domain/score.ts';
-import { joinTraceKey, type SpendEntry } from '../../../src/store/contracts/stores.ts';
-import { joinVersionKey, type VersionKey } from '../../../src/store/contracts/version-samples.ts';
+import {
+  joinTraceKey,
+  joinVersionKey,
+  type SpendEntry,
+  type VersionKey,
+} from '../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
 import { buildScore, newTraceId, testStore, type TestStore } from '../../support/store/store-rows.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { buildSessionTargetId } from '../../../src/domain/session-target.ts';
-import { computeShard } from '../../../src/store/contracts/trace-shards.ts';
+import { computeShard } from '../../../src/store/contracts/stores.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
 import {
   buildDecision,

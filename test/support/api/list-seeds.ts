@@ -4,7 +4,7 @@ import { configuredMonitors, keyedRules } from '../../../src/monitors/live/confi
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import type { MonitorStatus } from '../../../src/monitors/monitor-status.ts';
 import type { JobRow } from '../../../src/store/contracts/jobs.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { aScore } from '../builders/a-score.ts';
 import { anAlert, resolvedEvent } from '../builders/an-alert.ts';
 import { buildRunRecord } from '../store/run-rows.ts';

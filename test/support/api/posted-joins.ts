@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostedJoins } from '../../../src/api/writes/posted-scores.ts';
 import { startDuties } from '../../../src/ownership/duties.ts';
 import { systemTimers } from '../../../src/scoring/live/timers.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 
 /** Starts what a scorer process does for posted scores, with short waits. Returns its stop. */

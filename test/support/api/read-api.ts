@@ -3,7 +3,7 @@ import type { DashboardFiles } from '../../../src/api/dashboard/dashboard.ts';
 import { createTenantStores, type ProcessReads } from '../../../src/api/tenant-store.ts';
 import { createServeStatus } from '../../../src/api/serve-status.ts';
 import type { AccessToken } from '../../../src/config/access.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { testStore, type TestStore } from '../store/store-rows.ts';
 import { startTestApi } from './start-test-api.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { HOUR_MS } from '../../../src/domain/durations.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { anAlert } from '../builders/an-alert.ts';
 import { agentRunSpans, store as storeSpans } from '../store/stored-agent.ts';
 import { buildRunRecord } from '../store/run-rows.ts';

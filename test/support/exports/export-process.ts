@@ -3,7 +3,7 @@ import { startScoreDelivery } from '../../../src/delivery/deliver-scores.ts';
 import type { ScoreExporter } from '../../../src/delivery/exporters/exporter.ts';
 import { createWebhookExporter } from '../../../src/delivery/exporters/webhook.ts';
 import { startDuties, type DutyBeats } from '../../../src/ownership/duties.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 
 /** Short times, so that a test sees a takeover after seconds. */

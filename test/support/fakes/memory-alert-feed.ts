@@ -1,7 +1,7 @@
 import { alertDeliveryVersion } from '../../../src/domain/alert-delivery.ts';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import type { AlertDelivery } from '../../../src/domain/alert-delivery.ts';
-import type { AlertFeed, PendingAlert } from '../../../src/store/contracts/alert-deliveries.ts';
+import type { AlertFeed, PendingAlert } from '../../../src/store/contracts/monitors.ts';
 
 /** Delivery states of alerts in memory. For each alert, the record with the greatest version counts. */
 export class MemoryAlertFeed implements AlertFeed {

@@ -9,21 +9,23 @@ import { buildSessionTargetId } from '../../../src/domain/session-target.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import type { ScoringStores } from '../../../src/scoring/scoring.ts';
 import {
-  joinTraceKey,
   type Arrival,
+  computeShard,
+  joinTraceKey,
+  joinVersionKey,
   type Member,
-  type MemberStore,
+  type RepairQuery,
   type RuleVersion,
   type SpendEntry,
   type TraceActivity,
   type TraceFacts,
   type TraceKey,
+  type VersionSample,
 } from '../../../src/store/contracts/stores.ts';
+import type { MemberStore } from '../../../src/store/tables/members.ts';
 import { type JudgeCallRecord } from '../../../src/domain/judge-call.ts';
-import type { RepairQuery, RepairStore } from '../../../src/store/contracts/repairs.ts';
-import type { SessionPlace, SessionActivity, SessionKey } from '../../../src/store/contracts/sessions.ts';
-import { computeShard } from '../../../src/store/contracts/trace-shards.ts';
-import { joinVersionKey, type VersionSample } from '../../../src/store/contracts/version-samples.ts';
+import type { RepairStore } from '../../../src/store/tables/decisions.ts';
+import type { SessionActivity, SessionKey, SessionPlace } from '../../../src/store/contracts/lists.ts';
 import { listSpendingIn, spendingIn } from '../store/spend-ledger.ts';
 
 interface StoredSpan {

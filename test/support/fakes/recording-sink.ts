@@ -1,6 +1,6 @@
 import { AppError, StoreUnavailableError } from '../../../src/domain/errors.ts';
-import type { IngestTable } from '../../../src/store/contracts/rows/columns.ts';
-import type { RowBlock, SpanSink } from '../../../src/store/contracts/span-sink.ts';
+import type { IngestTable, RowBlock } from '../../../src/store/contracts/rows.ts';
+import type { SpanSink } from '../../../src/store/spans/span-sink.ts';
 import { readRows, type Row } from '../store/row-binary-reader.ts';
 
 interface Insert {

@@ -8,7 +8,7 @@ import { openDatabase } from '../../../src/store/open-database.ts';
 import { scoreRows } from '../../../src/store/table-rows.ts';
 import { toDateTime } from '../../../src/store/values.ts';
 import { DAY_MS, HOUR_MS } from './hourly-monitors.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import {
   newTraceId,
   buildScore,

@@ -5,7 +5,7 @@ import type { Delivery, Outcome } from '../../../src/delivery/deliver.ts';
 import { addressPolicy } from '../../../src/config/addresses/private-addresses.ts';
 import { createGuardedPost } from '../../../src/delivery/http/guarded-post.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 
 /** Much longer than a receiver on a busy machine needs: a message that is sent twice would add a step. */
 const TIMEOUT_MS = 60_000;

@@ -13,7 +13,7 @@ import type { JobKind, JobRun } from '../../../src/jobs/job-kind.ts';
 import type { Scoring } from '../../../src/scoring/scoring.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import { NO_SESSION_WAIT, type SessionSettings } from '../../../src/scoring/sessions/score-session.ts';
-import type { CallSize } from '../../../src/store/contracts/judge-use.ts';
+import type { CallSize } from '../../../src/store/contracts/stores.ts';
 import type { JobRange } from '../../../src/jobs/selection.ts';
 import type { Job, JobProgress } from '../../../src/store/contracts/jobs.ts';
 

@@ -8,7 +8,7 @@ import type { CatchUpTerms, ScoringStores } from '../../../src/scoring/scoring.t
 import { createScorerOwnership, ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { createScoring } from './bare-scoring.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { modelObject } from '../builders/model-object.ts';
 import { agentRunSpans, store as ingest } from '../store/stored-agent.ts';
 import { newTraceId } from '../store/store-rows.ts';

@@ -5,7 +5,7 @@ import type { JobKind } from '../../../src/jobs/job-kind.ts';
 import { startJobRunner, type JobRunner } from '../../../src/jobs/job-runner.ts';
 import type { Scoring } from '../../../src/scoring/scoring.ts';
 import { createScoring } from './bare-scoring.ts';
-import type { DutyStore } from '../../../src/store/contracts/duties.ts';
+import type { DutyStore } from '../../../src/store/tables/members.ts';
 import type { Job } from '../../../src/store/contracts/jobs.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { openEmptied, testStore, type TestStore } from '../store/store-rows.ts';

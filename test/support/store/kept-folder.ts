@@ -1,6 +1,6 @@
 import { connectStore, openConnectedStore } from '../../../src/store/connection/connect-store.ts';
 import { parseConfig } from '../../../src/configuration.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { queryRows, type ClickHouseAddress } from './clickhouse-query.ts';
 import { listTables } from './filled-tables.ts';

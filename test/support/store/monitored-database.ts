@@ -1,9 +1,8 @@
 import { openDatabase } from '../../../src/store/open-database.ts';
-import { openStore, type StoreOptions } from '../../../src/store/store.ts';
+import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
 import { queryRows, runCommand } from './clickhouse-query.ts';
 import type { TestEngine } from './engine.ts';
 import { storeOptions } from './store-rows.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
 
 /** Tables of monitors with the keys of their rows. Interruptions must not change the final rows of these tables. */
 const KEPT = {

@@ -1,4 +1,4 @@
-import { LOG_COLUMNS, SPAN_COLUMNS, type IngestTable } from '../../../src/store/contracts/rows/columns.ts';
+import { type IngestTable, LOG_COLUMNS, SPAN_COLUMNS } from '../../../src/store/contracts/rows.ts';
 
 export type Row = Record<string, unknown>;
 

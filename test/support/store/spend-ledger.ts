@@ -1,11 +1,11 @@
 import type { BudgetScope } from '../../../src/domain/money/budget.ts';
 import type {
-  JudgeCallStore,
   SpendEntry,
   Spending,
   SpendingPart,
   SpendingRange,
 } from '../../../src/store/contracts/stores.ts';
+import type { JudgeCallStore } from '../../../src/store/tables/judge-calls.ts';
 
 /** Sums the spending of a budget in these entries, as the store does. */
 export function spendingIn(

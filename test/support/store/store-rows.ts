@@ -3,13 +3,11 @@ import type { Decision } from '../../../src/domain/decision.ts';
 import { computeScoreId } from '../../../src/domain/identity.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import type { LogRecord, Span } from '../../../src/domain/trace/span.ts';
-import { encodeLog, encodeSpan, RowWriter } from '../../../src/store/contracts/rows/row-binary.ts';
-import type { RowBlock } from '../../../src/store/contracts/span-sink.ts';
-import { openStore, type StoreOptions } from '../../../src/store/store.ts';
+import { encodeLog, encodeSpan, type RowBlock, RowWriter } from '../../../src/store/contracts/rows.ts';
+import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
 import { runCommand } from './clickhouse-query.ts';
 import { testEngine, type TestEngine } from './engine.ts';
 import { aScore } from '../builders/a-score.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
 
 /** Store with a random database on a test engine. */
 export interface TestStore {

@@ -3,7 +3,7 @@ import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
 import { aLateToolSpan, anAgentTrace, exportRequest } from '../builders/agent-trace.ts';
 import { spanBlock } from './store-rows.ts';
-import type { Store } from '../../../src/store/contracts/store.ts';
+import type { Store } from '../../../src/store/store.ts';
 
 /** Builds the spans of a whole agent run, with its tool call. */
 export function agentRunSpans(traceId?: string, startMs?: number): Span[] {

@@ -6,8 +6,8 @@ import {
   splitHours,
 } from '../../../src/aggregates/refresh-aggregates.ts';
 import { StoreRejectedError } from '../../../src/domain/errors.ts';
-import type { AggregateReads } from '../../../src/store/contracts/aggregates/aggregate-reads.ts';
-import type { AggregateStore, TouchedHour } from '../../../src/store/contracts/aggregates/aggregates.ts';
+import type { AggregateReads } from '../../../src/store/sums/read-sums.ts';
+import type { AggregateStore, TouchedHour } from '../../../src/store/contracts/sums.ts';
 
 const HOUR_MS = 3_600_000;
 const NOW_MS = 1_800_000_000_000;

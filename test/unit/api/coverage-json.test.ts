@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { coverageLines } from '../../../src/api/reads/coverage.ts';
-import type { CoverageRow } from '../../../src/store/contracts/aggregates/coverage.ts';
+import type { CoverageRow } from '../../../src/store/contracts/sums.ts';
 
 const SINCE_MS = Date.UTC(2026, 10, 21);
 

@@ -5,7 +5,7 @@ import { createCounter } from '../../../collector/counts.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { ROW_ENCODINGS } from '../../../src/store/contracts/rows/columns.ts';
+import { ROW_ENCODINGS } from '../../../src/store/contracts/rows.ts';
 import { createLog } from '../../../src/telemetry/log.ts';
 import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
 import { recordingLetters } from '../../support/fakes/recording-letters.ts';

@@ -11,7 +11,7 @@ import type { Counts, Delivery, Outcome } from '../../../src/delivery/deliver.ts
 import { AppError } from '../../../src/domain/errors.ts';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import { ALL_TENANTS, type Mute } from '../../../src/monitors/mute.ts';
-import type { PendingAlert } from '../../../src/store/contracts/alert-deliveries.ts';
+import type { PendingAlert } from '../../../src/store/contracts/monitors.ts';
 import type { DeadLetter } from '../../../src/store/contracts/dead-letters.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { alertOfScorer, anAlert, budgetAlert, resolvedEvent } from '../../support/builders/an-alert.ts';

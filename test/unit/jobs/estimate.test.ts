@@ -8,7 +8,7 @@ import {
 } from '../../../src/jobs/estimate.ts';
 import type { RenderedRun } from '../../../src/jobs/render-questions.ts';
 import { prepareRule } from '../../../src/scoring/select/rule.ts';
-import type { CallSize } from '../../../src/store/contracts/judge-use.ts';
+import type { CallSize } from '../../../src/store/contracts/stores.ts';
 import { seededRandom } from '../../support/builders/score-streams.ts';
 import { buildRule, judged } from '../../support/scoring/scoring-world.ts';
 

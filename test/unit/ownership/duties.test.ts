@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startDuties, type Duties, type DutyOptions } from '../../../src/ownership/duties.ts';
-import type { DutyBeat, DutyStore } from '../../../src/store/contracts/duties.ts';
+import type { DutyBeat } from '../../../src/store/contracts/stores.ts';
+import type { DutyStore } from '../../../src/store/tables/members.ts';
 
 /** The store's side: it stamps beats with its own clock. */
 class DutyTable implements DutyStore {

@@ -2,10 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { baselineRange } from '../../../domain/durations.ts';
 import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
 import { listEdges, sumBins } from '../../../domain/limits.ts';
-import type {
-  ScoreHistogram,
-  ScoreScale as Scale,
-} from '../../../store/contracts/aggregates/aggregate-reads.ts';
+import type { ScoreScale as Scale, ScoreHistogram } from '../../../store/contracts/sums.ts';
 import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
 import { Time, orNull } from '../../json/rows.ts';
 import {

@@ -2,7 +2,7 @@ import { z } from '@hono/zod-openapi';
 import { InvalidInputError } from '../../../domain/errors.ts';
 import { Moment, readMoment } from '../../lists/fields.ts';
 import { AGGREGATE_FACETS, type AggregateFacet } from '../../../domain/aggregate-facets.ts';
-import type { ScoreScale as Scale } from '../../../store/contracts/aggregates/aggregate-reads.ts';
+import type { ScoreScale as Scale } from '../../../store/contracts/sums.ts';
 import { isoTime, Time } from '../../json/rows.ts';
 import type * as reads from '../../reads/aggregates.ts';
 

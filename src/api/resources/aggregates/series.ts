@@ -3,7 +3,7 @@ import { parseDurationMs } from '../../../config/index.ts';
 import type { AggregateFacet } from '../../../domain/aggregate-facets.ts';
 import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
 import { InvalidInputError } from '../../../domain/errors.ts';
-import type { SummaryRow } from '../../../store/contracts/aggregates/aggregate-reads.ts';
+import type { SummaryRow } from '../../../store/contracts/sums.ts';
 import { numberOf } from '../../lists/fields.ts';
 import { markerJson } from '../markers.ts';
 import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';

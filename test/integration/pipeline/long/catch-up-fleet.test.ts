@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { DAY_MS } from '../../../../src/domain/durations.ts';
-import type { Store } from '../../../../src/store/contracts/store.ts';
+import type { Store } from '../../../../src/store/store.ts';
 import { BudgetWorld } from '../../../support/scoring/budget-world.ts';
 import { queryRows } from '../../../support/store/clickhouse-query.ts';
 import { openEmptied, testStore, type TestStore } from '../../../support/store/store-rows.ts';

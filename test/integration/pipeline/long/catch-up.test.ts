@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { DAY_MS } from '../../../../src/domain/durations.ts';
-import type { Store } from '../../../../src/store/contracts/store.ts';
+import type { Store } from '../../../../src/store/store.ts';
 import { BudgetWorld } from '../../../support/scoring/budget-world.ts';
 import { openEmptied, testStore, type TestStore } from '../../../support/store/store-rows.ts';
 import { until } from '../../../support/until.ts';

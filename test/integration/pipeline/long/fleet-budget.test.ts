@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { AppError } from '../../../../src/domain/errors.ts';
 import { createBudget, type Budget } from '../../../../src/scoring/budget/budget.ts';
-import type { JudgeCallStore } from '../../../../src/store/contracts/stores.ts';
+import type { JudgeCallStore } from '../../../../src/store/tables/judge-calls.ts';
 import { queryRows } from '../../../support/store/clickhouse-query.ts';
 import { testStore, type TestStore } from '../../../support/store/store-rows.ts';
 

@@ -18,7 +18,7 @@ import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
 import { liveMode } from '../../../../src/scoring/scoring-mode.ts';
 import { recordRules } from '../../../../src/scoring/select/rule.ts';
 import { scoreSession, NO_SESSION_WAIT } from '../../../../src/scoring/sessions/score-session.ts';
-import type { SessionKey } from '../../../../src/store/contracts/sessions.ts';
+import type { SessionKey } from '../../../../src/store/contracts/lists.ts';
 import type { TraceKey } from '../../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { decodeOtlpJson } from '../../../../src/wire/otlp-json.ts';

@@ -13,7 +13,7 @@ import { CountingScorer, buildRule } from '../../../support/scoring/scoring-worl
 import { openEmptied, testStore, type TestStore } from '../../../support/store/store-rows.ts';
 import { testCollector, type TestCollector } from '../../../support/collector/test-collector.ts';
 import { until } from '../../../support/until.ts';
-import type { Store } from '../../../../src/store/contracts/store.ts';
+import type { Store } from '../../../../src/store/store.ts';
 
 let base: TestStore;
 let store: Store;

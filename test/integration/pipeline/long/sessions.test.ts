@@ -5,7 +5,7 @@ import { createScorerOwnership, ScoringLoop } from '../../../../src/scoring/live
 import { createScoring } from '../../../support/scoring/bare-scoring.ts';
 import type { Rule } from '../../../../src/scoring/select/rule.ts';
 import { SessionLoop } from '../../../../src/scoring/sessions/session-loop.ts';
-import type { Store } from '../../../../src/store/contracts/store.ts';
+import type { Store } from '../../../../src/store/store.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { decodeOtlpJson } from '../../../../src/wire/otlp-json.ts';
 import { anAgentTrace } from '../../../support/builders/agent-trace.ts';

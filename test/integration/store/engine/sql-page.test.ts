@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startEmbeddedEngine, type EmbeddedEngine } from '../../../../src/store/embedded/engine.ts';
-import type { Store } from '../../../../src/store/contracts/store.ts';
+import { openStore, type Store } from '../../../../src/store/store.ts';
 import { sqlString } from '../../../../src/store/embedded/sql-statement.ts';
 import { readableTables } from '../../../../src/store/sql-statements.ts';
-import { openStore } from '../../../../src/store/store.ts';
 import { queryRows, type ClickHouseAddress } from '../../../support/store/clickhouse-query.ts';
 import { fillTable, listTables, type TableColumns } from '../../../support/store/filled-tables.ts';
 

@@ -4,10 +4,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { RequestError } from '../../../../src/domain/errors.ts';
-import type { Store } from '../../../../src/store/contracts/store.ts';
+import { openStore, type Store } from '../../../../src/store/store.ts';
 import { startEmbeddedEngine, type EmbeddedEngine } from '../../../../src/store/embedded/engine.ts';
 import { readableTables } from '../../../../src/store/sql-statements.ts';
-import { openStore } from '../../../../src/store/store.ts';
 import { runCommand, type ClickHouseAddress } from '../../../support/store/clickhouse-query.ts';
 import { fillTable, listTables } from '../../../support/store/filled-tables.ts';
 

@@ -19,7 +19,7 @@ import {
   testStore,
   type TestStore,
 } from '../../../support/store/store-rows.ts';
-import type { Store } from '../../../../src/store/contracts/store.ts';
+import type { Store } from '../../../../src/store/store.ts';
 
 const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;

@@ -9,7 +9,7 @@ import type { JobKind, JobRun } from '../../../../src/jobs/job-kind.ts';
 import { startJobRunner, type JobRunner } from '../../../../src/jobs/job-runner.ts';
 import { createOutput } from '../../../../src/cli/show/output.ts';
 import { runAttached } from '../../../../src/cli/jobs/run-job.ts';
-import type { DutyStore } from '../../../../src/store/contracts/duties.ts';
+import type { DutyStore } from '../../../../src/store/tables/members.ts';
 import type { Job, JobProgress, JobStore } from '../../../../src/store/contracts/jobs.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { testStore, type TestStore } from '../../../support/store/store-rows.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LogRecord, Span } from '../../../../src/domain/trace/span.ts';
-import { encodeLog, encodeSpan, RowWriter } from '../../../../src/store/contracts/rows/row-binary.ts';
+import { encodeLog, encodeSpan, RowWriter } from '../../../../src/store/contracts/rows.ts';
 import { readRows } from '../../../support/store/row-binary-reader.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';

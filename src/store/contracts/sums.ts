@@ -1,0 +1,240 @@
+import type { AggregateFacet } from '../../domain/aggregate-facets.ts';
+import type { AnswerPair, VersionFacts } from '../../domain/agreement/agreement.ts';
+import type { DecisionStatus } from '../../domain/decision.ts';
+import type { ScoreSource } from '../../domain/score.ts';
+import type { TargetKind } from '../../domain/trace/agent-run.ts';
+import type { CoveredCell } from './stores.ts';
+
+/** Hour of the scores of a tenant. */
+export interface TouchedHour {
+  readonly tenant: string;
+  /** Start of the hour, Unix milliseconds. */
+  readonly hourMs: number;
+  /** Rows of the hour that were written, about. */
+  readonly rows: number;
+}
+
+/** Computes the aggregates of scores. Every write can be repeated. Times are Unix milliseconds by the store's clock. */
+export interface AggregateStore {
+  nowMs(): Promise<number>;
+  /** Returns the time up to which all written scores are in the aggregates; null before the first pass. */
+  doneUntil(): Promise<number | null>;
+  markDone(untilMs: number): Promise<void>;
+  /** Lists the hours whose scores were written, moved or deleted since a time, in the order of time. */
+  touchedSince(sinceMs: number): Promise<TouchedHour[]>;
+  /** Lists every hour that has scores or aggregates. */
+  allHours(): Promise<TouchedHour[]>;
+  /** Computes hours, and their days, from the current scores, and replaces what was there. */
+  compute(hours: readonly TouchedHour[]): Promise<void>;
+}
+
+/** Choice of scores: any of the values of each facet. Times are Unix milliseconds: [fromMs, toMs), whole hours. */
+export interface AggregateFilter extends Readonly<
+  Partial<Record<AggregateFacet, readonly string[] | undefined>>
+> {
+  /** Absent: all tenants. */
+  readonly tenant?: string | undefined;
+  /** Names of score rows; absent: all. */
+  readonly scorers?: readonly string[] | undefined;
+  readonly source: ScoreSource;
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Hours that are computed from the scores for this read: their aggregates lack some. Absent: none. */
+  readonly lacking?: readonly TouchedHour[] | undefined;
+}
+
+export interface SummaryQuery extends AggregateFilter {
+  /** Length of a bucket, whole hours; absent: one bucket for the whole range. */
+  readonly bucketMs?: number | undefined;
+  /** Facets that the scores are split by. */
+  readonly by: readonly AggregateFacet[];
+  /** Only these groups: the scorer, then the values of `by`. Absent: all. */
+  readonly groups?: readonly (readonly string[])[] | undefined;
+  /** Score from which a score passes. Absent: the pass line of its scorer. */
+  readonly passAt?: number | undefined;
+  /** Directed scores from which scores pass, by the names of rows. An absent name has the better half of the range. */
+  readonly passLines?: ReadonlyMap<string, number> | undefined;
+}
+
+/** Range and direction of a scorer. */
+export interface ScoreScale {
+  readonly scoreMin: number | null;
+  readonly scoreMax: number | null;
+  readonly higherIsBetter: boolean | null;
+}
+
+/** Sums of a group of scores. Each score counts with its weight. */
+export interface ScoreSums {
+  readonly n: number;
+  /** Scores without a weight: they count as 1 each where no score has a weight, else not at all. */
+  readonly unweighted: number;
+  readonly weight: number;
+  readonly effectiveN: number;
+  readonly mean: number | null;
+}
+
+/** Numbers of a group of scores. Each score counts with its weight. */
+export interface ScoreSummary extends ScoreSums {
+  readonly p10: number | null;
+  readonly p50: number | null;
+  readonly p90: number | null;
+  /** Null without a direction, or without both a range and `passAt`. */
+  readonly passRate: number | null;
+}
+
+/** Scores of one scorer in one bucket and group. */
+export interface ScoreGroup extends ScoreScale {
+  /** Start of the bucket, Unix milliseconds; 0 for the whole range. */
+  readonly bucketMs: number;
+  readonly scorer: string;
+  /** Values of the facets, in the order of `by`. */
+  readonly values: readonly string[];
+}
+
+export interface SumsRow extends ScoreSums, ScoreGroup {}
+export interface SummaryRow extends ScoreSummary, ScoreGroup {}
+
+/** Histogram of the scores of one scorer in a range of time. */
+export interface ScoreHistogram extends ScoreScale {
+  readonly n: number;
+  readonly weight: number;
+  readonly mean: number | null;
+  /** Values in ascending order, with the scores and the weight of each. */
+  readonly values: readonly number[];
+  readonly counts: readonly number[];
+  readonly weights: readonly number[];
+}
+
+/** Scores of one side of a comparison. */
+export interface ComparedScores {
+  readonly scorer: string;
+  readonly fingerprint?: string | undefined;
+  /** True: scores of people. Their mean and their majority count for a target (a tie passes); of other scores, the newest does. */
+  readonly isHuman: boolean;
+  /** Directed score from which a score passes. */
+  readonly passLine: number;
+  /** Direction of scores that have none. */
+  readonly higherIsBetter: boolean;
+}
+
+/** Scores of one target on both sides, directed: 0 worst, 1 best. */
+export interface ScorePair extends AnswerPair {
+  readonly traceId: string;
+  readonly left: number;
+  readonly right: number;
+}
+
+/** Times are Unix milliseconds, by the store's clock. */
+export interface CoverageQuery {
+  /** Only targets whose last span arrived at or after this time. */
+  readonly sinceMs: number;
+  /** Absent: every tenant. */
+  readonly tenant?: string | undefined;
+  /** Scorers of each rule over time: a verdict on a whole rule counts for each of them. */
+  readonly cells: readonly CoveredCell[];
+  /** True: one row for each service, which takes longer. */
+  readonly byService?: boolean | undefined;
+}
+
+/** Number of current decisions of one kind. A decision on a whole rule counts once for each scorer of the rule. */
+export interface CoverageRow {
+  readonly rule: string;
+  readonly scorer: string;
+  /** Service of the run; '' when it is not known, or was not asked for. */
+  readonly service: string;
+  readonly status: DecisionStatus;
+  /** Code of the reason; '' for a plain score. */
+  readonly reason: string;
+  readonly decisions: number;
+  /** Sum of the weights. */
+  readonly weight: number;
+  /** Number of decisions without a weight. */
+  readonly unweighted: number;
+}
+
+/** Numbers of decisions in a range. */
+export interface CoverageReading {
+  /** Start of the range: the hour of the asked time, where past hours are summed. */
+  readonly sinceMs: number;
+  readonly rows: CoverageRow[];
+}
+
+/** Traces or sessions that a scorer of a rule has yet to decide for the first time. */
+export interface WaitingCount {
+  readonly rule: string;
+  readonly scorer: string;
+  readonly waiting: number;
+}
+
+/** Times are Unix milliseconds, by the store's clock. */
+export interface WaitingQuery {
+  /** Only traces whose first span arrived at or after this time, and sessions whose last turn was read since. */
+  readonly sinceMs: number;
+  readonly nowMs: number;
+  readonly tenant?: string | undefined;
+  /** Scorers of the rules in force. */
+  readonly cells: readonly CoveredCell[];
+}
+
+/** Choice of the targets of a reviewer. */
+export interface LabelQuery {
+  /** Absent: all tenants. */
+  readonly tenant?: string | undefined;
+  /** Name of the score rows. */
+  readonly scorer: string;
+  /** Fingerprint of the reviewer's scores. */
+  readonly fingerprint: string;
+  /** Oldest start, Unix milliseconds. */
+  readonly sinceMs: number;
+}
+
+/** Target that a scorer has scored, with the place of its newest score. */
+export interface LabelTarget {
+  readonly tenant: string;
+  readonly target: TargetKind;
+  readonly targetId: string;
+  readonly traceId: string;
+  /** '' for a session, and for a whole run. */
+  readonly spanId: string;
+  readonly sessionId: string;
+  readonly agent: string;
+  readonly service: string;
+  readonly environment: string;
+  /** Start of the run, Unix milliseconds. */
+  readonly startMs: number;
+  readonly scoreMin: number | null;
+  readonly scoreMax: number | null;
+  readonly higherIsBetter: boolean | null;
+  /** Label that the scorer gave; '' for none. */
+  readonly label: string;
+  /** Fifth of the range that the score is in, from 0. */
+  readonly band: number;
+  /** Random number from 0 to 1: the same for the same seed and target. */
+  readonly draw: number;
+}
+
+/** Scorer of a range of time. Times are Unix milliseconds. */
+export interface LabelledScorer {
+  /** Absent: all tenants. */
+  readonly tenant?: string | undefined;
+  /** Name of the score rows. */
+  readonly scorer: string;
+  /** Oldest start. */
+  readonly sinceMs: number;
+}
+
+/** Version of a scorer, with its scores of a range. */
+export interface ScorerVersion extends VersionFacts {
+  /** Weights of the scores in each part of the directed range (`listPartLimits`): live scores, or those of backfills where there are none. */
+  readonly weights: readonly number[];
+}
+
+/** Version of a scorer of which some targets have labels. */
+export type LabelledVersion = Omit<VersionFacts, 'scores'> & { readonly scorer: string };
+
+/** Reviewer with labels in a range. */
+export interface Reviewer {
+  readonly reviewer: string;
+  readonly fingerprint: string;
+  readonly labels: number;
+}
