@@ -13,7 +13,6 @@ const LONG = 'test/**/long/**/*.test.ts';
 
 /** Unit tests that need seconds: random cases by the thousand, simulations, texts compared with a library. */
 const NEEDS_SECONDS = [
-  'test/**/*.loop.test.ts',
   'test/**/*.property.test.ts',
   'test/unit/monitors/**',
   'test/unit/docs/**',
@@ -72,8 +71,7 @@ export default defineConfig({
       {
         test: {
           name: 'long',
-          include: [LONG, 'test/**/*.loop.test.ts'],
-          env: { SPANSCORE_LONG: '1' },
+          include: [LONG],
           ...SLOW,
         },
       },

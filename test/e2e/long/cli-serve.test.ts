@@ -1,11 +1,10 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MEASURES, nameMeasure } from '../../src/domain/behaviour/measures.ts';
+import { MEASURES, nameMeasure } from '../../../src/domain/behaviour/measures.ts';
 import { describe, expect, it } from 'vitest';
-import { type CliOptions, emptyFolder, jsonLines, runCli, startCli } from '../support/processes/cli.ts';
-import { testLong } from '../support/loops.ts';
+import { type CliOptions, emptyFolder, jsonLines, runCli, startCli } from '../../support/processes/cli.ts';
 
-const RECORDED = new URL('../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
+const RECORDED = new URL('../../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
 const TRACE = '11f9d845dab14324be6966ea320d72ad';
 const CONFIG = `
 readiness: { decisionWait: 500ms, maxWait: 30s }
@@ -98,7 +97,7 @@ describe('serve', () => {
     expect(existsSync(addressFile)).toBe(false);
   });
 
-  testLong('ends with 1 at once where another one serves, and names its process', async () => {
+  it('ends with 1 at once where another one serves, and names its process', async () => {
     const { folder, running } = await startServing();
 
     const { code, stderr } = await runCli(['serve'], { cwd: folder });
@@ -109,7 +108,7 @@ describe('serve', () => {
     expect((await running.ended).code).toBe(0);
   });
 
-  testLong('starts where a command hosts the engine, which makes room for it', async () => {
+  it('starts where a command hosts the engine, which makes room for it', async () => {
     const { folder, running } = await startServing();
     running.child.kill('SIGTERM');
     await running.ended;
@@ -128,20 +127,17 @@ describe('serve', () => {
     expect((await serve.ended).code).toBe(0);
   });
 
-  testLong(
-    'without the role store uses the store of the one that has it, and ends with 69 when that ends',
-    async () => {
-      const { folder, running } = await startServing();
-      const second = startCli(['serve', '--role', 'collector,api', '--json'], { cwd: folder });
-      await expect.poll(() => second.output.stdout.includes('\n'), { timeout: 120_000 }).toBe(true);
+  it('without the role store uses the store of the one that has it, and ends with 69 when that ends', async () => {
+    const { folder, running } = await startServing();
+    const second = startCli(['serve', '--role', 'collector,api', '--json'], { cwd: folder });
+    await expect.poll(() => second.output.stdout.includes('\n'), { timeout: 120_000 }).toBe(true);
 
-      running.child.kill('SIGTERM');
-      const { code, stderr } = await second.ended;
+    running.child.kill('SIGTERM');
+    const { code, stderr } = await second.ended;
 
-      expect(stderr).toContain('has ended');
-      expect(code).toBe(69);
-    },
-  );
+    expect(stderr).toContain('has ended');
+    expect(code).toBe(69);
+  });
 
   it('ends with 69 when its store cannot be reached, and with 2 for a role that does not exist', async () => {
     const unreachable = await runCli(['serve', '--store-url', 'http://127.0.0.1:9']);

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readTogether } from '../../../src/conventions/index.ts';
-import { AGENT_SIGNALS } from '../../../src/conventions/agent-signals.ts';
-import { looksLikeAgent } from '../../../src/domain/trace/agent-signals.ts';
-import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
-import type { LogRecord, Span, TraceData } from '../../../src/domain/trace/span.ts';
-import type { AttributeKind } from '../../../src/store/foreign/foreign-schema.ts';
-import { describeUnknown } from '../../../src/cli/checks/doctor-checks.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
+import { readTogether } from '../../../../src/conventions/index.ts';
+import { AGENT_SIGNALS } from '../../../../src/conventions/agent-signals.ts';
+import { looksLikeAgent } from '../../../../src/domain/trace/agent-signals.ts';
+import { decodeOtlpJson } from '../../../../src/wire/otlp-json.ts';
+import type { LogRecord, Span, TraceData } from '../../../../src/domain/trace/span.ts';
+import type { AttributeKind } from '../../../../src/store/foreign/foreign-schema.ts';
+import { describeUnknown } from '../../../../src/cli/checks/doctor-checks.ts';
+import { openStore, type Store } from '../../../../src/store/store.ts';
 import {
   exportedRows,
   exporterTables,
@@ -14,8 +14,8 @@ import {
   withoutExpiry,
   type ExporterTables,
   type OtlpRequest,
-} from '../../support/collector/exporter-tables.ts';
-import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
+} from '../../../support/collector/exporter-tables.ts';
+import { listExpectations, recordedSpans } from '../../../support/recordings/recorded-spans.ts';
 import {
   logBlock,
   buildLog,
@@ -24,8 +24,7 @@ import {
   buildSpan,
   testStore,
   type TestStore,
-} from '../../support/store/store-rows.ts';
-import { isLong, testLong } from '../../support/loops.ts';
+} from '../../../support/store/store-rows.ts';
 
 let base: TestStore;
 const stores: Store[] = [];
@@ -185,7 +184,7 @@ function recordings(): { requests: OtlpRequest[]; spans: Span[]; logs: LogRecord
 }
 
 describe('recordings of agents', () => {
-  test.each<AttributeKind>(isLong ? ['map', 'json'] : ['map'])(
+  test.each<AttributeKind>(['map', 'json'])(
     'read the same from a table with attributes as %s as from our own',
     { timeout: 120_000 },
     async (attributes) => {
@@ -228,7 +227,7 @@ describe('tables that differ from those of the newest exporter', () => {
     expect(await readOne(store, newTraceId())).toBeUndefined();
   });
 
-  testLong('may have a table of trace starts that knows some traces only', async () => {
+  test('may have a table of trace starts that knows some traces only', async () => {
     const tables = await exporterTables(base.engine);
     await tables.addSpans([span]);
     await tables.run('TRUNCATE TABLE {db}.otel_traces_trace_id_ts');
@@ -280,40 +279,34 @@ describe('tables that differ from those of the newest exporter', () => {
     ]);
   });
 
-  testLong(
-    'give log records until hours after the last start, those of one time in the order in which they came',
-    async () => {
-      const tables = await exporterTables(base.engine, { logs: true });
-      await tables.addSpans([span]);
-      const bodies = Array.from({ length: 12 }, (_, index) => `message ${index}`);
-      const timeUnixNano = span.startUnixNano + 3_600_000_000_000n;
-      for (const body of bodies) {
-        await tables.addLogs([buildLog({ traceId, spanId: span.spanId, body, timeUnixNano })]);
-      }
-      const logs = (await readOne(await storeOn(tables), traceId))?.logs ?? [];
-      expect(logs.map((log) => log.body)).toEqual(bodies);
-    },
-  );
+  test('give log records until hours after the last start, those of one time in the order in which they came', async () => {
+    const tables = await exporterTables(base.engine, { logs: true });
+    await tables.addSpans([span]);
+    const bodies = Array.from({ length: 12 }, (_, index) => `message ${index}`);
+    const timeUnixNano = span.startUnixNano + 3_600_000_000_000n;
+    for (const body of bodies) {
+      await tables.addLogs([buildLog({ traceId, spanId: span.spanId, body, timeUnixNano })]);
+    }
+    const logs = (await readOne(await storeOn(tables), traceId))?.logs ?? [];
+    expect(logs.map((log) => log.body)).toEqual(bodies);
+  });
 
-  testLong(
-    'may be larger than one read: the root, then agent spans, then the earliest are read',
-    async () => {
-      const tables = await exporterTables(base.engine);
-      const plain = Array.from({ length: 10_004 }, (_, index) =>
-        buildSpan({
-          traceId,
-          parentSpanId: span.spanId,
-          attributes: new Map([['http.route', '/']]),
-          startUnixNano: span.startUnixNano + BigInt(index),
-        }),
-      );
-      await tables.addSpans([...plain, span]);
-      const trace = await readOne(await storeOn(tables), traceId);
-      expect(trace?.spans).toHaveLength(10_000);
-      expect(trace?.spans.some((each) => each.spanId === span.spanId)).toBe(true);
-      expect(trace?.omittedSpans).toBe(5);
-    },
-  );
+  test('may be larger than one read: the root, then agent spans, then the earliest are read', async () => {
+    const tables = await exporterTables(base.engine);
+    const plain = Array.from({ length: 10_004 }, (_, index) =>
+      buildSpan({
+        traceId,
+        parentSpanId: span.spanId,
+        attributes: new Map([['http.route', '/']]),
+        startUnixNano: span.startUnixNano + BigInt(index),
+      }),
+    );
+    await tables.addSpans([...plain, span]);
+    const trace = await readOne(await storeOn(tables), traceId);
+    expect(trace?.spans).toHaveLength(10_000);
+    expect(trace?.spans.some((each) => each.spanId === span.spanId)).toBe(true);
+    expect(trace?.omittedSpans).toBe(5);
+  });
 
   test('give the facts of a trace as our own do, with feedback and asked attributes', async () => {
     const spans = [

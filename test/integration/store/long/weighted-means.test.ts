@@ -1,30 +1,34 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Score } from '../../../src/domain/score.ts';
-import { SOLE_CLAIMS } from '../../../src/ownership/ownership.ts';
-import { liveMode, type ScoringMode } from '../../../src/scoring/scoring-mode.ts';
-import { chooseByContent } from '../../../src/scoring/select/select-rules.ts';
-import { prepareRule, recordRules } from '../../../src/scoring/select/rule.ts';
-import { selectTrace } from '../../../src/scoring/select/select-traces.ts';
-import type { Selection } from '../../../src/scoring/trace-task.ts';
-import type { TraceActivity, TraceFacts } from '../../../src/store/contracts/stores.ts';
-import { seededRandom } from '../../support/builders/score-streams.ts';
-import { MemoryStore } from '../../support/fakes/memory-store.ts';
-import { loops } from '../../support/loops.ts';
-import { agentSpan, buildRule, CountingScorer, readTestTrace } from '../../support/scoring/scoring-world.ts';
-import { queryRows } from '../../support/store/clickhouse-query.ts';
-import { buildScore, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import type { Score } from '../../../../src/domain/score.ts';
+import { SOLE_CLAIMS } from '../../../../src/ownership/ownership.ts';
+import { liveMode, type ScoringMode } from '../../../../src/scoring/scoring-mode.ts';
+import { chooseByContent } from '../../../../src/scoring/select/select-rules.ts';
+import { prepareRule, recordRules } from '../../../../src/scoring/select/rule.ts';
+import { selectTrace } from '../../../../src/scoring/select/select-traces.ts';
+import type { Selection } from '../../../../src/scoring/trace-task.ts';
+import type { TraceActivity, TraceFacts } from '../../../../src/store/contracts/stores.ts';
+import { seededRandom } from '../../../support/builders/score-streams.ts';
+import { MemoryStore } from '../../../support/fakes/memory-store.ts';
+import {
+  agentSpan,
+  buildRule,
+  CountingScorer,
+  readTestTrace,
+} from '../../../support/scoring/scoring-world.ts';
+import { queryRows } from '../../../support/store/clickhouse-query.ts';
+import { buildScore, testStore, type TestStore } from '../../../support/store/store-rows.ts';
 
 /** Simulated streams of traffic. The seeds are 1, 2, 3 and so on. */
-const SEEDS = loops(10, 100);
-const TRACES = loops(2_000, 4_000);
+const SEEDS = 100;
+const TRACES = 4_000;
 const RATE = 0.05;
 const LARGE_TOKENS = 50_000;
 
 /** Least share of the 95 % intervals that must cover the mean of the whole stream; the short form has few of them. */
-const LEAST_COVERED = loops(0.8, 0.93);
+const LEAST_COVERED = 0.93;
 
-const page = readFileSync(new URL('../../../docs/sql.md', import.meta.url), 'utf8');
+const page = readFileSync(new URL('../../../../docs/sql.md', import.meta.url), 'utf8');
 const weighted = /### 3\..*?```sql\n(.*?)```/su.exec(page)?.[1] ?? '';
 const naive = `SELECT Scorer, avg(Score) AS mean, 1.96 * stddevSamp(Score) / sqrt(count()) AS margin
   FROM scores FINAL WHERE Source = 'live' GROUP BY Scorer`;

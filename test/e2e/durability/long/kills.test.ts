@@ -4,24 +4,23 @@ import {
   expectBoundedMemory,
   expectNothingLost,
   waitForTraffic,
-} from '../../support/durability/expectations.ts';
-import { type Fleet, makeFleet } from '../../support/durability/fleet.ts';
+} from '../../../support/durability/expectations.ts';
+import { type Fleet, makeFleet } from '../../../support/durability/fleet.ts';
 import {
   carryOutKill,
   startConsumerKeeper,
   needsConsumer,
   planKills,
-} from '../../support/durability/kills.ts';
-import { startSenders } from '../../support/durability/numbered-senders.ts';
-import { reportFigures } from '../../support/durability/report-figures.ts';
-import { RequestLedger } from '../../support/durability/request-ledger.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/collector/kafka.ts';
-import { loops } from '../../support/loops.ts';
-import { seededRandom } from '../../support/builders/score-streams.ts';
+} from '../../../support/durability/kills.ts';
+import { startSenders } from '../../../support/durability/numbered-senders.ts';
+import { reportFigures } from '../../../support/durability/report-figures.ts';
+import { RequestLedger } from '../../../support/durability/request-ledger.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../../../support/collector/kafka.ts';
+import { seededRandom } from '../../../support/builders/score-streams.ts';
 
 // The whole proof is `npm run test:endurance`. SPANSCORE_SEED repeats the random choices of a run.
 
-const KILLS = Number(process.env['SPANSCORE_KILLS'] ?? loops(1, 12));
+const KILLS = Number(process.env['SPANSCORE_KILLS'] ?? 12);
 const SEED = Number(process.env['SPANSCORE_SEED'] ?? Date.now() % 1_000_000);
 const ROUND_MS = 60_000;
 /** Under such a light load; the limits of the configuration are far above. */

@@ -1,10 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { testLong } from '../../support/loops.ts';
-import { aLetter } from '../../support/builders/a-letter.ts';
-import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
-import { runCommand } from '../../support/processes/run-command.ts';
+import { aLetter } from '../../../support/builders/a-letter.ts';
+import { emptyFolder, jsonLines } from '../../../support/processes/cli.ts';
+import { runCommand } from '../../../support/processes/run-command.ts';
 import {
   buildDecision,
   buildScore,
@@ -12,8 +11,8 @@ import {
   storeFlags,
   testStore,
   type TestStore,
-} from '../../support/store/store-rows.ts';
-import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
+} from '../../../support/store/store-rows.ts';
+import { agentRunSpans, store as ingest } from '../../../support/store/stored-agent.ts';
 
 const ids = Array.from({ length: 21 }, newTraceId);
 const folder = emptyFolder();
@@ -69,7 +68,7 @@ describe('a preview', () => {
     expect(text.stdout).toContain('21 traces · 21 would be scored');
   });
 
-  testLong('refuses what it cannot show', async () => {
+  it('refuses what it cannot show', async () => {
     expect(await preview()).toMatchObject({ code: 2 });
     const unknown = await preview('--rule', 'nobody');
     expect(unknown).toMatchObject({ code: 2 });
@@ -268,7 +267,7 @@ describe('two traces whose scoring failed', () => {
     expect((await command('coverage', '--by', 'agent')).code).toBe(2);
   });
 
-  testLong('rescore repairs failed decisions, and runs a scorer again on what it has scored', async () => {
+  it('rescore repairs failed decisions, and runs a scorer again on what it has scored', async () => {
     const rescore = (...more: string[]) => command('rescore', '--json', ...more);
     const repaired = await rescore('--failed', '--since', '1h');
     expect(repaired.rows().at(-1)).toMatchObject({

@@ -30,7 +30,6 @@ import {
 } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { testLong } from '../../support/loops.ts';
 
 const WAIT_MS = 400;
 
@@ -252,7 +251,7 @@ describe('live scoring on the engine', () => {
     expect(await store.spans.activity([{ tenant: '', traceId: unstored }])).toEqual(new Map());
   });
 
-  testLong('takes spans of 1970 and 2262 and of two hundred days like any other', async () => {
+  test('takes spans of 1970 and 2262 and of two hundred days like any other', async () => {
     await freshStore();
     await startLoop([buildRule([new CountingScorer('a')])]);
     const day = 86_400_000;
@@ -345,7 +344,7 @@ describe('live scoring on the engine', () => {
     expect(await listScores(traceId)).toMatchObject([{ revision: 1 }]);
   });
 
-  testLong('shares the work of two processes: one current row and one judge call each', async () => {
+  test('shares the work of two processes: one current row and one judge call each', async () => {
     await freshStore();
     const scorer = judged('j');
     await startLoop([buildRule([scorer])], store, 'one');
@@ -366,7 +365,7 @@ describe('live scoring on the engine', () => {
     expect(second.status().fault).toBeNull();
   });
 
-  testLong('backfills what arrived before the rule, and continues when asked again', async () => {
+  test('backfills what arrived before the rule, and continues when asked again', async () => {
     await freshStore();
     const ids = Array.from({ length: 5 }, newTraceId);
     const hourAgo = Date.now() - 3_600_000;

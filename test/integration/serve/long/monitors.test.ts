@@ -3,16 +3,15 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { testLong } from '../../support/loops.ts';
-import type { ConfigInput } from '../../../src/configuration.ts';
-import { type Serve, startServe } from '../../../src/serve.ts';
-import type { SpendEntry } from '../../../src/store/contracts/stores.ts';
-import { createJudgeCallStore } from '../../../src/store/tables/judge-calls.ts';
-import { openDatabase } from '../../../src/store/open-database.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
-import { HOUR_MS } from '../../support/monitors/hourly-monitors.ts';
-import { scoreRowAt } from '../../support/monitors/monitor-world.ts';
-import { until } from '../../support/until.ts';
+import type { ConfigInput } from '../../../../src/configuration.ts';
+import { type Serve, startServe } from '../../../../src/serve.ts';
+import type { SpendEntry } from '../../../../src/store/contracts/stores.ts';
+import { createJudgeCallStore } from '../../../../src/store/tables/judge-calls.ts';
+import { openDatabase } from '../../../../src/store/open-database.ts';
+import { silentLog } from '../../../../src/telemetry/log.ts';
+import { HOUR_MS } from '../../../support/monitors/hourly-monitors.ts';
+import { scoreRowAt } from '../../../support/monitors/monitor-world.ts';
+import { until } from '../../../support/until.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'spanscore-monitors-'));
 const any = { endpoint: '127.0.0.1:0' };
@@ -87,7 +86,7 @@ it('a serve with new monitors reads stored scores, raises alerts, and shows the 
   }
 });
 
-testLong('a serve without monitors and budgets ends the incidents of former ones', async () => {
+it('a serve without monitors and budgets ends the incidents of former ones', async () => {
   const told = async (serve: Serve) => {
     const answer = await fetch(`${serve.addresses.api}/api/v1/alerts`);
     const { items } = (await answer.json()) as { items: { alert: string; status: string }[] };

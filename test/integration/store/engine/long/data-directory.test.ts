@@ -5,17 +5,16 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { ClickHouseClient } from '@clickhouse/client';
 import { describe, expect, it } from 'vitest';
-import { startEmbeddedEngine } from '../../../../src/store/embedded/engine.ts';
-import { readOwner, writeOwner } from '../../../../src/store/embedded/claim-directory.ts';
+import { startEmbeddedEngine } from '../../../../../src/store/embedded/engine.ts';
+import { readOwner, writeOwner } from '../../../../../src/store/embedded/claim-directory.ts';
 import {
   useEngineDirectory,
   firstLine,
   isProcessAlive,
   killGroup,
   type EngineAddress,
-} from '../../../support/processes/engine-directory.ts';
-import { until } from '../../../support/until.ts';
-import { testLong } from '../../../support/loops.ts';
+} from '../../../../support/processes/engine-directory.ts';
+import { until } from '../../../../support/until.ts';
 
 const directory = useEngineDirectory();
 const LONG_AGO = new Date(Date.now() - 60_000);
@@ -111,7 +110,7 @@ describe('a directory whose owner is about to release it', () => {
     expect(await running).toHaveLength(4);
   });
 
-  testLong('is waited for while the orphaned engine of a killed owner still runs', async () => {
+  it('is waited for while the orphaned engine of a killed owner still runs', async () => {
     const { owner, address } = await directory.ownerProcess();
     process.kill(address.pid, 'SIGSTOP');
     owner.kill('SIGKILL');
@@ -128,7 +127,7 @@ describe('a directory whose owner is about to release it', () => {
     expect(await answers(successor)).toBe(true);
   });
 
-  testLong('is given up after the wait when the orphaned engine does not end', async () => {
+  it('is given up after the wait when the orphaned engine does not end', async () => {
     const { owner, address } = await directory.ownerProcess();
     process.kill(address.pid, 'SIGSTOP');
     owner.kill('SIGKILL');
@@ -141,7 +140,7 @@ describe('a directory whose owner is about to release it', () => {
     process.kill(address.pid, 'SIGCONT');
   });
 
-  testLong('goes to one of two that wait; the other one names the owner', async () => {
+  it('goes to one of two that wait; the other one names the owner', async () => {
     const { owner } = await directory.ownerProcess();
     await hang(owner.pid ?? 0);
     const rivals = [1, 2].map(() => directory.spawnOwner());
@@ -184,7 +183,7 @@ describe('a directory whose holder does not answer', () => {
     await expect(starting).rejects.toThrow(`process ${owner.pid} serves the data directory`);
   });
 
-  testLong('is taken as soon as somebody ends the holder', async () => {
+  it('is taken as soon as somebody ends the holder', async () => {
     const { owner } = await directory.ownerProcess();
     await hang(owner.pid ?? 0);
     const { log, warnings } = recordedLog();
@@ -208,7 +207,7 @@ describe('a directory whose holder does not answer', () => {
 });
 
 describe('a command that hosts the engine', () => {
-  testLong('is told about a waiting serve, which starts when the command is done', async () => {
+  it('is told about a waiting serve, which starts when the command is done', async () => {
     const wanted = Promise.withResolvers<void>();
     const command = await directory.start({ command: 'backfill', onWanted: wanted.resolve });
     command.mark('serving');
@@ -222,7 +221,7 @@ describe('a command that hosts the engine', () => {
     expect(warnings).toEqual([`waiting for process ${process.pid} to stop`]);
   });
 
-  testLong('does not go before a serve that waits', async () => {
+  it('does not go before a serve that waits', async () => {
     const first = await directory.start({ command: 'scores' });
     first.mark('serving');
     const { log, warnings } = recordedLog();
@@ -240,7 +239,7 @@ describe('a command that hosts the engine', () => {
     expect(order).toEqual(['serve', 'backfill']);
   });
 
-  testLong('names itself to a serve that waited in vain', async () => {
+  it('names itself to a serve that waited in vain', async () => {
     const command = await directory.start({ command: 'migrate' });
     command.mark('serving');
 

@@ -1,25 +1,24 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
-import type { BoundScorer } from '../../../../src/scoring/select/rule.ts';
-import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
-import { createJudgeRegistry } from '../../../../src/judge/judge-registry.ts';
-import { createReplyCache } from '../../../../src/judge/judge-scope.ts';
-import { OwnScorerWorld } from '../../../support/scoring/own-scorer-world.ts';
+import type { BoundScorer } from '../../../../../src/scoring/select/rule.ts';
+import { scoreTraces } from '../../../../../src/scoring/score-traces.ts';
+import { createJudgeRegistry } from '../../../../../src/judge/judge-registry.ts';
+import { createReplyCache } from '../../../../../src/judge/judge-scope.ts';
+import { OwnScorerWorld } from '../../../../support/scoring/own-scorer-world.ts';
 import {
   judgeFaults,
   replyJson,
   replyText,
   startJudgeServer,
   type JudgeServer,
-} from '../../../support/fakes/judge-server.ts';
-import { MemoryStore } from '../../../support/fakes/memory-store.ts';
+} from '../../../../support/fakes/judge-server.ts';
+import { MemoryStore } from '../../../../support/fakes/memory-store.ts';
 import {
   agentSpan,
   buildLiveMode,
   newTraceId,
   createTestScoring,
   buildRule,
-} from '../../../support/scoring/scoring-world.ts';
-import { testLong } from '../../../support/loops.ts';
+} from '../../../../support/scoring/scoring-world.ts';
 
 let server: JudgeServer;
 let world: OwnScorerWorld;
@@ -140,7 +139,7 @@ it('does not count the time of a judge, and runs go on beside those that wait fo
   expect(world.reading('processes', 'polite')).toBe(1);
 });
 
-testLong('finds the run that loops while it waits for a judge, among those that wait beside it', async () => {
+it('finds the run that loops while it waits for a judge, among those that wait beside it', async () => {
   const source = POLITE.replace(
     '.generateScore(',
     `.preprocess(({ run }) => {
@@ -157,7 +156,7 @@ testLong('finds the run that loops while it waits for a judge, among those that 
   expect(failed).toMatchObject([{ reason: expect.stringMatching(/^timeout: scorer polite/) }]);
 });
 
-testLong('asks several questions of one run at a time', async () => {
+it('asks several questions of one run at a time', async () => {
   const source = `
     import { createScorer } from 'spanscore/evals';
     import { createFaithfulnessScorer, createHallucinationScorer } from 'spanscore/scorers';

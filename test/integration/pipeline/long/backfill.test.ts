@@ -1,18 +1,17 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { BACKFILL } from '../../../src/jobs/stored-job.ts';
-import { StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { sha256Hex } from '../../../src/domain/identity.ts';
-import { openJob } from '../../../src/jobs/follow-job.ts';
-import type { JobRunner } from '../../../src/jobs/job-runner.ts';
-import type { DutyStore } from '../../../src/store/tables/members.ts';
-import type { JobStatus } from '../../../src/store/contracts/jobs.ts';
-import { testLong } from '../../support/loops.ts';
-import { buildBackfillSpec, createBackfillKind } from '../../support/scoring/backfill-runs.ts';
-import { describeJobs } from '../../support/scoring/job-world.ts';
-import { buildRule, judged, type CountingScorer } from '../../support/scoring/scoring-world.ts';
-import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
-import { newTraceId } from '../../support/store/store-rows.ts';
-import { until } from '../../support/until.ts';
+import { BACKFILL } from '../../../../src/jobs/stored-job.ts';
+import { StoreUnavailableError } from '../../../../src/domain/errors.ts';
+import { sha256Hex } from '../../../../src/domain/identity.ts';
+import { openJob } from '../../../../src/jobs/follow-job.ts';
+import type { JobRunner } from '../../../../src/jobs/job-runner.ts';
+import type { DutyStore } from '../../../../src/store/tables/members.ts';
+import type { JobStatus } from '../../../../src/store/contracts/jobs.ts';
+import { buildBackfillSpec, createBackfillKind } from '../../../support/scoring/backfill-runs.ts';
+import { describeJobs } from '../../../support/scoring/job-world.ts';
+import { buildRule, judged, type CountingScorer } from '../../../support/scoring/scoring-world.ts';
+import { agentRunSpans, store as ingest } from '../../../support/store/stored-agent.ts';
+import { newTraceId } from '../../../support/store/store-rows.ts';
+import { until } from '../../../support/until.ts';
 
 const TRACES = 12;
 
@@ -112,43 +111,40 @@ describe('a backfill job on the engine', () => {
     expect(changed.inputs).toHaveLength(0);
   });
 
-  testLong(
-    'is finished by another process with exact counts, which judges again only what was under way',
-    async () => {
-      let isAway = false;
-      const failing = async () => {
-        throw new StoreUnavailableError('the store is away');
-      };
-      const { duties } = world.store;
-      const lossy: DutyStore = {
-        ...duties,
-        beat: (beats) => (isAway ? failing() : duties.beat(beats)),
-        readMembers: (names, ttlMs) => (isAway ? failing() : duties.readMembers(names, ttlMs)),
-      };
-      const { scorer: first, hangs, wake } = hangingScorer(4);
-      startProcess(first, lossy);
-      const id = await open(first);
-      await hangs;
-      // The calls that were answered are stored. Two are under way.
-      await until(async () => (await readScores()).length === 4);
-      isAway = true;
-      const second = judged('a', () => ({ score: 0.9 }));
-      startProcess(second);
-      const job = await end(id);
-      wake();
-      await world.stopRunners();
-      expect(job).toMatchObject({
-        status: 'done',
-        report: { matched: TRACES, scored: TRACES, skipped: {}, remaining: 0 },
-      });
-      expect([first.inputs.length, second.inputs.length]).toEqual([6, TRACES - 4]);
-      const scores = await readScores();
-      expect(scores.filter(({ score }) => score === 0.1)).toHaveLength(4);
-      expect(scores).toHaveLength(TRACES);
-    },
-  );
+  test('is finished by another process with exact counts, which judges again only what was under way', async () => {
+    let isAway = false;
+    const failing = async () => {
+      throw new StoreUnavailableError('the store is away');
+    };
+    const { duties } = world.store;
+    const lossy: DutyStore = {
+      ...duties,
+      beat: (beats) => (isAway ? failing() : duties.beat(beats)),
+      readMembers: (names, ttlMs) => (isAway ? failing() : duties.readMembers(names, ttlMs)),
+    };
+    const { scorer: first, hangs, wake } = hangingScorer(4);
+    startProcess(first, lossy);
+    const id = await open(first);
+    await hangs;
+    // The calls that were answered are stored. Two are under way.
+    await until(async () => (await readScores()).length === 4);
+    isAway = true;
+    const second = judged('a', () => ({ score: 0.9 }));
+    startProcess(second);
+    const job = await end(id);
+    wake();
+    await world.stopRunners();
+    expect(job).toMatchObject({
+      status: 'done',
+      report: { matched: TRACES, scored: TRACES, skipped: {}, remaining: 0 },
+    });
+    expect([first.inputs.length, second.inputs.length]).toEqual([6, TRACES - 4]);
+    const scores = await readScores();
+    expect(scores.filter(({ score }) => score === 0.1)).toHaveLength(4);
+    expect(scores).toHaveLength(TRACES);
+  });
 
-  testLong('that is cancelled while another process takes it over stays cancelled', async () => {
+  test('that is cancelled while another process takes it over stays cancelled', async () => {
     let isAway = false;
     const { duties } = world.store;
     const lossy: DutyStore = {

@@ -1,39 +1,43 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { chooseExitCode } from '../../../src/cli/exit-codes.ts';
-import { readTrace } from '../../../src/conventions/index.ts';
-import type { TargetKind } from '../../../src/domain/trace/agent-run.ts';
-import { rescoreKind } from '../../../src/jobs/rescore.ts';
-import { BACKFILL, buildRescoreSpec, RESCORE } from '../../../src/jobs/stored-job.ts';
-import { scoreTraces } from '../../../src/scoring/score-traces.ts';
-import { createScoring } from '../../support/scoring/bare-scoring.ts';
-import { liveMode } from '../../../src/scoring/scoring-mode.ts';
-import { recordRules, prepareRule } from '../../../src/scoring/select/rule.ts';
-import { NO_SESSION_WAIT } from '../../../src/scoring/sessions/score-session.ts';
-import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
-import { anAgentTrace } from '../../support/builders/agent-trace.ts';
-import { buildBackfillSpec, createBackfillKind } from '../../support/scoring/backfill-runs.ts';
-import { buildRule, judged } from '../../support/scoring/scoring-world.ts';
-import { store as storeSpans } from '../../support/store/stored-agent.ts';
-import { followJob, openJob } from '../../../src/jobs/follow-job.ts';
-import { startJobRunner, type JobRunner } from '../../../src/jobs/job-runner.ts';
-import { purgeLateTraces, createPurgeKind, findOpenPurge, preparePurge } from '../../../src/purge/purge.ts';
-import { createPurgeKey } from '../../../src/purge/purge-key.ts';
-import { watchPurgedTraces, type WatchedTraces, withoutPurged } from '../../../src/purge/purged-traces.ts';
-import type { Job } from '../../../src/store/contracts/jobs.ts';
-import type { PurgeStore, PurgeSubject } from '../../../src/store/contracts/purge.ts';
-import type { Store } from '../../../src/store/store.ts';
-import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
-import { aLetter } from '../../support/builders/a-letter.ts';
-import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
-import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
-import { callOn, framed, grpcConnection } from '../../support/collector/grpc-call.ts';
-import { post } from '../../support/collector/otlp-post.ts';
-import { startTestCollector } from '../../support/collector/test-collector.ts';
-import { queryRows, runCommand } from '../../support/store/clickhouse-query.ts';
-import { testLong } from '../../support/loops.ts';
-import { findTexts } from '../../support/store/find-texts.ts';
-import { buildRunRecord } from '../../support/store/run-rows.ts';
+import { chooseExitCode } from '../../../../src/cli/exit-codes.ts';
+import { readTrace } from '../../../../src/conventions/index.ts';
+import type { TargetKind } from '../../../../src/domain/trace/agent-run.ts';
+import { rescoreKind } from '../../../../src/jobs/rescore.ts';
+import { BACKFILL, buildRescoreSpec, RESCORE } from '../../../../src/jobs/stored-job.ts';
+import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
+import { createScoring } from '../../../support/scoring/bare-scoring.ts';
+import { liveMode } from '../../../../src/scoring/scoring-mode.ts';
+import { recordRules, prepareRule } from '../../../../src/scoring/select/rule.ts';
+import { NO_SESSION_WAIT } from '../../../../src/scoring/sessions/score-session.ts';
+import { decodeOtlpJson } from '../../../../src/wire/otlp-json.ts';
+import { anAgentTrace } from '../../../support/builders/agent-trace.ts';
+import { buildBackfillSpec, createBackfillKind } from '../../../support/scoring/backfill-runs.ts';
+import { buildRule, judged } from '../../../support/scoring/scoring-world.ts';
+import { store as storeSpans } from '../../../support/store/stored-agent.ts';
+import { followJob, openJob } from '../../../../src/jobs/follow-job.ts';
+import { startJobRunner, type JobRunner } from '../../../../src/jobs/job-runner.ts';
+import {
+  purgeLateTraces,
+  createPurgeKind,
+  findOpenPurge,
+  preparePurge,
+} from '../../../../src/purge/purge.ts';
+import { createPurgeKey } from '../../../../src/purge/purge-key.ts';
+import { watchPurgedTraces, type WatchedTraces, withoutPurged } from '../../../../src/purge/purged-traces.ts';
+import type { Job } from '../../../../src/store/contracts/jobs.ts';
+import type { PurgeStore, PurgeSubject } from '../../../../src/store/contracts/purge.ts';
+import type { Store } from '../../../../src/store/store.ts';
+import { joinTraceKey } from '../../../../src/store/contracts/stores.ts';
+import { silentLog } from '../../../../src/telemetry/log.ts';
+import { aLetter } from '../../../support/builders/a-letter.ts';
+import { jsonSpan, traceRequest } from '../../../support/builders/otlp-requests.ts';
+import { requestBytes } from '../../../support/builders/otlp-proto-writer.ts';
+import { callOn, framed, grpcConnection } from '../../../support/collector/grpc-call.ts';
+import { post } from '../../../support/collector/otlp-post.ts';
+import { startTestCollector } from '../../../support/collector/test-collector.ts';
+import { queryRows, runCommand } from '../../../support/store/clickhouse-query.ts';
+import { findTexts } from '../../../support/store/find-texts.ts';
+import { buildRunRecord } from '../../../support/store/run-rows.ts';
 import {
   buildDecision,
   buildLog,
@@ -45,8 +49,8 @@ import {
   spanBlock,
   testStore,
   type TestStore,
-} from '../../support/store/store-rows.ts';
-import { until } from '../../support/until.ts';
+} from '../../../support/store/store-rows.ts';
+import { until } from '../../../support/until.ts';
 
 const KEY = createPurgeKey('a secret of sixteen characters');
 const FAST = { settleMs: 50, lookEveryMs: 50, beatEveryMs: 100, ttlMs: 1_000 };
@@ -182,7 +186,7 @@ async function countRows(table: string, where = '1'): Promise<number> {
   return Number(row?.n);
 }
 
-testLong('a purged user is in no column of any table; other users keep all rows', async () => {
+test('a purged user is in no column of any table; other users keep all rows', async () => {
   const ofAnn = [await storeRun(), await storeRun({ sessionId: 'shared-chat' })];
   const ofBob = await storeRun({ userId: 'bob', sessionId: 'shared-chat' });
   const texts = [...ofAnn, 'of ann', '"ann"', 'ann-chat'];
@@ -205,7 +209,7 @@ testLong('a purged user is in no column of any table; other users keep all rows'
   expect(await countRows('decisions', "Target = 'session' AND TargetId = 'shared-chat'")).toBe(0);
 });
 
-testLong('a session of which turns are left is found by the search for undecided sessions', async () => {
+test('a session of which turns are left is found by the search for undecided sessions', async () => {
   await storeRun({ sessionId: 'shared-chat' });
   await storeRun({ userId: 'bob', sessionId: 'shared-chat' });
   await purge({ id: 'ann' });
@@ -374,7 +378,7 @@ test('late spans over HTTP and gRPC are a partial success and are not stored; th
   expect(await findTexts(it.options, [traceId])).toEqual([]);
 });
 
-testLong('scorers that still work on a purged trace write nothing, and find nothing', async () => {
+test('scorers that still work on a purged trace write nothing, and find nothing', async () => {
   const traceId = await storeRun();
   const guarded = withoutPurged(store, purged);
   await purge({ id: 'ann' });
@@ -392,30 +396,27 @@ testLong('scorers that still work on a purged trace write nothing, and find noth
   expect((await guarded.spans.read([key])).get(joinTraceKey(key))).toBeUndefined();
 });
 
-testLong(
-  'a trace that had begun before the purge goes when its last spans name the user; a new trace stays',
-  async () => {
-    const begun = newTraceId();
-    await store.sink.insert(spanBlock([buildSpan({ traceId: begun })]), 'begun');
-    await storeRun();
-    await purge({ id: 'ann' });
-    await until(() => purged.findUser('', 'ann') !== undefined);
-    const fresh = newTraceId();
-    await store.sink.insert(spanBlock([begun, fresh].map((traceId) => buildSpan({ traceId }))), 'last spans');
-    const deps = { ...store, nowMs, purged, key: KEY, log: silentLog };
-    const guarded = withoutPurged(store, purged, (records) => purgeLateTraces(deps, records));
-    await guarded.runs.write(
-      [begun, fresh].map((traceId) => buildRunRecord({ traceId, targetId: traceId, userId: 'ann' })),
-    );
-    await until(async () => (await store.jobs.listOpen()).length === 0);
+test('a trace that had begun before the purge goes when its last spans name the user; a new trace stays', async () => {
+  const begun = newTraceId();
+  await store.sink.insert(spanBlock([buildSpan({ traceId: begun })]), 'begun');
+  await storeRun();
+  await purge({ id: 'ann' });
+  await until(() => purged.findUser('', 'ann') !== undefined);
+  const fresh = newTraceId();
+  await store.sink.insert(spanBlock([begun, fresh].map((traceId) => buildSpan({ traceId }))), 'last spans');
+  const deps = { ...store, nowMs, purged, key: KEY, log: silentLog };
+  const guarded = withoutPurged(store, purged, (records) => purgeLateTraces(deps, records));
+  await guarded.runs.write(
+    [begun, fresh].map((traceId) => buildRunRecord({ traceId, targetId: traceId, userId: 'ann' })),
+  );
+  await until(async () => (await store.jobs.listOpen()).length === 0);
 
-    expect((await store.jobs.list({ kind: 'purge' }, { limit: 9 })).items).toHaveLength(2);
-    expect(await findTexts(it.options, [begun])).toEqual([]);
-    expect(await countRows('otel_traces', `TraceId = '${fresh}'`)).toBe(1);
-  },
-);
+  expect((await store.jobs.list({ kind: 'purge' }, { limit: 9 })).items).toHaveLength(2);
+  expect(await findTexts(it.options, [begun])).toEqual([]);
+  expect(await countRows('otel_traces', `TraceId = '${fresh}'`)).toBe(1);
+});
 
-testLong('a trace that an open purge of its user has collected gets no purge of its own', async () => {
+test('a trace that an open purge of its user has collected gets no purge of its own', async () => {
   const traceId = await storeRun();
   // No process has taken the purge yet, as after a kill.
   const id = await (await prepare({ id: 'ann' })).start();
@@ -430,7 +431,7 @@ testLong('a trace that an open purge of its user has collected gets no purge of 
   expect(await findTexts(it.options, [traceId])).toEqual([]);
 });
 
-testLong('a killed purge is finished by another process, and counts each row once', async () => {
+test('a killed purge is finished by another process, and counts each row once', async () => {
   const traceId = await storeRun();
   let isDead = false;
   const failing = async (): Promise<never> => {
@@ -474,7 +475,7 @@ testLong('a killed purge is finished by another process, and counts each row onc
   expect(await findTexts(it.options, [traceId, 'of ann', 'ann-chat'])).toEqual([]);
 });
 
-testLong('rows that an insert under way adds after the first pass are deleted by the second', async () => {
+test('rows that an insert under way adds after the first pass are deleted by the second', async () => {
   await storeRun({ userId: 'zoé' });
   const { purges } = store;
   let late = '';
@@ -507,7 +508,7 @@ testLong('rows that an insert under way adds after the first pass are deleted by
   expect(await countRows('otel_traces')).toBe(0);
 });
 
-testLong('a tenant is purged from every table with tenants; sums of money stay', async () => {
+test('a tenant is purged from every table with tenants; sums of money stay', async () => {
   await storeRun({ tenant: 'acme' });
   const kept = await storeRun({ tenant: 'other' });
   const before = await findTexts(it.options, [kept, 'other']);
@@ -518,7 +519,7 @@ testLong('a tenant is purged from every table with tenants; sums of money stay',
   expect(await findTexts(it.options, [kept, 'other'])).toEqual(before);
 });
 
-testLong('with a limit of age, traces with younger data stay', async () => {
+test('with a limit of age, traces with younger data stay', async () => {
   const monthAgoMs = (await nowMs()) - 30 * 86_400_000;
   const old = newTraceId();
   await store.runs.write([
@@ -532,24 +533,21 @@ testLong('with a limit of age, traces with younger data stay', async () => {
   expect(await countRows('otel_traces', `TraceId = '${young}'`)).toBe(1);
 });
 
-testLong(
-  'an id of several tenants and an unknown id are refused, and nothing is left of the search',
-  async () => {
-    await storeRun({ tenant: 'acme' });
-    await storeRun({ tenant: 'other' });
+test('an id of several tenants and an unknown id are refused, and nothing is left of the search', async () => {
+  await storeRun({ tenant: 'acme' });
+  await storeRun({ tenant: 'other' });
 
-    const refused = await prepare({ id: 'ann' }).catch((error: unknown) => error);
-    expect(refused).toMatchObject({
-      message:
-        'several tenants have the user ann: "acme", "other"; name one (--tenant, or the parameter tenant)',
-    });
-    expect(chooseExitCode(refused)).toBe(2);
-    await expect(prepare({ id: 'nobody' })).rejects.toThrow('nothing of the user nobody is stored');
-    expect(await countRows('purge_items')).toBe(0);
-    expect(await purge({ id: 'ann', tenant: 'acme' })).toMatchObject({ status: 'done', tenant: 'acme' });
-    expect(await countRows('otel_traces', "Tenant = 'other'")).toBe(1);
-  },
-);
+  const refused = await prepare({ id: 'ann' }).catch((error: unknown) => error);
+  expect(refused).toMatchObject({
+    message:
+      'several tenants have the user ann: "acme", "other"; name one (--tenant, or the parameter tenant)',
+  });
+  expect(chooseExitCode(refused)).toBe(2);
+  await expect(prepare({ id: 'nobody' })).rejects.toThrow('nothing of the user nobody is stored');
+  expect(await countRows('purge_items')).toBe(0);
+  expect(await purge({ id: 'ann', tenant: 'acme' })).toMatchObject({ status: 'done', tenant: 'acme' });
+  expect(await countRows('otel_traces', "Tenant = 'other'")).toBe(1);
+});
 
 test('a process with another key refuses to start, and leaves the job to others', async () => {
   await storeRun();
@@ -568,7 +566,7 @@ test('a process with another key refuses to start, and leaves the job to others'
   expect(kind.refuse?.((await store.jobs.find(id))!)).toContain('store.purgeKey');
 });
 
-testLong('jobs and tombstones hold no id', async () => {
+test('jobs and tombstones hold no id', async () => {
   const traceId = await storeRun({ userId: 'ann-marie' });
   await purge({ id: 'ann-marie' });
   const rows = await queryRows<{ text: string }>(
@@ -580,75 +578,72 @@ testLong('jobs and tombstones hold no id', async () => {
   expect(rows.filter(({ text }) => text.includes('ann-marie') || text.includes(traceId))).toEqual([]);
 });
 
-testLong(
-  'no row of a job names what was purged: a backfill and a rescore go on, and one about the user is cancelled',
-  async () => {
-    const chats = ['ann-chat', 'bob-chat', 'cy-chat'];
-    const traceIds = chats.map(newTraceId);
-    for (const [n, traceId] of traceIds.entries()) {
-      const trace = anAgentTrace(traceId, Date.now() - 24 * HOUR_MS + n).withAttributes({
-        'gen_ai.conversation.id': chats[n]!,
-        'user.id': chats[n]!.split('-')[0]!,
-      });
-      await storeSpans(store, decodeOtlpJson(trace.request()).spans);
-    }
-    const deps = { stores: store, readTrace, log: silentLog };
-    const scoring = createScoring(deps, { decisionWaitMs: 1, judgeAttempts: 1 });
-    const rules = ['trace', 'session'].map((target) =>
-      buildRule([judged(`a-${target}`)], { name: target, target: target as TargetKind }),
-    );
-    const fails = prepareRule(
-      buildRule([
-        judged('f', () => {
-          throw new Error('no number');
-        }),
-      ]),
-    );
-    const history = await recordRules(store.ruleVersions, [fails], (await nowMs()) - 60_000);
-    const keys = traceIds.map((traceId) => ({ tenant: '', traceId }));
-    await until(async () => {
-      const outcomes = await scoreTraces(scoring, keys, liveMode([fails], history));
-      return outcomes.every(({ waitUntilMs }) => waitUntilMs === null);
+test('no row of a job names what was purged: a backfill and a rescore go on, and one about the user is cancelled', async () => {
+  const chats = ['ann-chat', 'bob-chat', 'cy-chat'];
+  const traceIds = chats.map(newTraceId);
+  for (const [n, traceId] of traceIds.entries()) {
+    const trace = anAgentTrace(traceId, Date.now() - 24 * HOUR_MS + n).withAttributes({
+      'gen_ai.conversation.id': chats[n]!,
+      'user.id': chats[n]!.split('-')[0]!,
     });
-    const range = { fromMs: Date.now() - 48 * HOUR_MS, toMs: Date.now() };
-    const where = { attributes: { 'user.id': ['ann'] } };
-    const kinds = [
-      createBackfillKind(scoring, { rules, pageSize: 1 }),
-      rescoreKind({
-        scoring,
-        repairs: store.repairs,
-        rules: [fails],
-        sessions: NO_SESSION_WAIT,
-        settleMs: 0,
-        hide: KEY.hide,
+    await storeSpans(store, decodeOtlpJson(trace.request()).spans);
+  }
+  const deps = { stores: store, readTrace, log: silentLog };
+  const scoring = createScoring(deps, { decisionWaitMs: 1, judgeAttempts: 1 });
+  const rules = ['trace', 'session'].map((target) =>
+    buildRule([judged(`a-${target}`)], { name: target, target: target as TargetKind }),
+  );
+  const fails = prepareRule(
+    buildRule([
+      judged('f', () => {
+        throw new Error('no number');
       }),
-    ];
-    const open = async (kind: string, spec: object) =>
-      openJob(store.jobs, { kind, tenant: '', spec: { ...spec } }, KEY.hide);
-    const backfill = await open(BACKFILL, buildBackfillSpec({ ...range, rules }));
-    const ofAnn = await open(BACKFILL, buildBackfillSpec({ ...range, rules: rules.slice(0, 1), where }));
-    const rescore = await open(RESCORE, buildRescoreSpec([fails], {}));
-    const runner = startJobRunner(
-      { jobs: store.jobs, duties: store.duties, nowMs, kinds, log: silentLog },
-      { lookEveryMs: 50, firstRetryMs: 10, maxRunning: 3, lease: FAST },
-    );
-    runners.push(runner);
-    for (const id of [backfill, ofAnn, rescore]) {
-      expect(await follow(id)).toMatchObject({ status: 'done' });
-    }
-    const paused = await open(BACKFILL, buildBackfillSpec({ ...range, rules, where }));
-    await store.jobs.order(paused, 'pause');
+    ]),
+  );
+  const history = await recordRules(store.ruleVersions, [fails], (await nowMs()) - 60_000);
+  const keys = traceIds.map((traceId) => ({ tenant: '', traceId }));
+  await until(async () => {
+    const outcomes = await scoreTraces(scoring, keys, liveMode([fails], history));
+    return outcomes.every(({ waitUntilMs }) => waitUntilMs === null);
+  });
+  const range = { fromMs: Date.now() - 48 * HOUR_MS, toMs: Date.now() };
+  const where = { attributes: { 'user.id': ['ann'] } };
+  const kinds = [
+    createBackfillKind(scoring, { rules, pageSize: 1 }),
+    rescoreKind({
+      scoring,
+      repairs: store.repairs,
+      rules: [fails],
+      sessions: NO_SESSION_WAIT,
+      settleMs: 0,
+      hide: KEY.hide,
+    }),
+  ];
+  const open = async (kind: string, spec: object) =>
+    openJob(store.jobs, { kind, tenant: '', spec: { ...spec } }, KEY.hide);
+  const backfill = await open(BACKFILL, buildBackfillSpec({ ...range, rules }));
+  const ofAnn = await open(BACKFILL, buildBackfillSpec({ ...range, rules: rules.slice(0, 1), where }));
+  const rescore = await open(RESCORE, buildRescoreSpec([fails], {}));
+  const runner = startJobRunner(
+    { jobs: store.jobs, duties: store.duties, nowMs, kinds, log: silentLog },
+    { lookEveryMs: 50, firstRetryMs: 10, maxRunning: 3, lease: FAST },
+  );
+  runners.push(runner);
+  for (const id of [backfill, ofAnn, rescore]) {
+    expect(await follow(id)).toMatchObject({ status: 'done' });
+  }
+  const paused = await open(BACKFILL, buildBackfillSpec({ ...range, rules, where }));
+  await store.jobs.order(paused, 'pause');
 
-    await purge({ id: 'ann' });
+  await purge({ id: 'ann' });
 
-    expect(await findTexts(it.options, [traceIds[0]!, '"ann"', 'ann-chat'])).toEqual([]);
-    expect(await findTexts(it.options, traceIds)).not.toEqual([]);
-    expect((await findTexts(it.options, traceIds)).filter((hit) => hit.startsWith('jobs'))).toEqual([]);
-    expect(await store.jobs.find(paused)).toMatchObject({
-      status: 'cancelled',
-      left: expect.stringContaining('a purge cancelled the job'),
-      spec: { where: { attributes: { 'user.id': [`hmac:${KEY.compute('user', '', 'ann')}`] } } },
-    });
-    expect(await store.jobs.find(ofAnn)).toMatchObject({ status: 'done', left: '' });
-  },
-);
+  expect(await findTexts(it.options, [traceIds[0]!, '"ann"', 'ann-chat'])).toEqual([]);
+  expect(await findTexts(it.options, traceIds)).not.toEqual([]);
+  expect((await findTexts(it.options, traceIds)).filter((hit) => hit.startsWith('jobs'))).toEqual([]);
+  expect(await store.jobs.find(paused)).toMatchObject({
+    status: 'cancelled',
+    left: expect.stringContaining('a purge cancelled the job'),
+    spec: { where: { attributes: { 'user.id': [`hmac:${KEY.compute('user', '', 'ann')}`] } } },
+  });
+  expect(await store.jobs.find(ofAnn)).toMatchObject({ status: 'done', left: '' });
+});

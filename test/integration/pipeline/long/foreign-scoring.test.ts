@@ -1,33 +1,32 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { decodeTraces, readTrace } from '../../../src/conventions/index.ts';
-import { runBackfill } from '../../support/scoring/backfill-runs.ts';
-import type { Decision } from '../../../src/domain/decision.ts';
-import type { Span } from '../../../src/domain/trace/span.ts';
-import { noToolErrors } from '../../../src/scorers/prebuilt/checks.ts';
-import { explainTrace } from '../../../src/scoring/explain.ts';
-import type { Rule } from '../../../src/scoring/select/rule.ts';
-import { createScoring } from '../../support/scoring/bare-scoring.ts';
-import { ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
-import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
-import type { AttributeKind } from '../../../src/store/foreign/foreign-schema.ts';
-import { openStore, type Store } from '../../../src/store/store.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
+import { decodeTraces, readTrace } from '../../../../src/conventions/index.ts';
+import { runBackfill } from '../../../support/scoring/backfill-runs.ts';
+import type { Decision } from '../../../../src/domain/decision.ts';
+import type { Span } from '../../../../src/domain/trace/span.ts';
+import { noToolErrors } from '../../../../src/scorers/prebuilt/checks.ts';
+import { explainTrace } from '../../../../src/scoring/explain.ts';
+import type { Rule } from '../../../../src/scoring/select/rule.ts';
+import { createScoring } from '../../../support/scoring/bare-scoring.ts';
+import { ScoringLoop } from '../../../../src/scoring/live/scoring-loop.ts';
+import { joinTraceKey } from '../../../../src/store/contracts/stores.ts';
+import type { AttributeKind } from '../../../../src/store/foreign/foreign-schema.ts';
+import { openStore, type Store } from '../../../../src/store/store.ts';
+import { silentLog } from '../../../../src/telemetry/log.ts';
 import {
   exporterTables,
   withoutExpiry,
   type ExporterTables,
-} from '../../support/collector/exporter-tables.ts';
-import { createJoiningScoring } from '../../support/builders/pieces.ts';
-import { recordedSpans } from '../../support/recordings/recorded-spans.ts';
-import { CountingScorer, judged, buildRule } from '../../support/scoring/scoring-world.ts';
-import { agentRunSpans, lateToolSpan } from '../../support/store/stored-agent.ts';
-import { newTraceId, openEmptied, testStore, type TestStore } from '../../support/store/store-rows.ts';
-import { until } from '../../support/until.ts';
-import { isLong, testLong } from '../../support/loops.ts';
+} from '../../../support/collector/exporter-tables.ts';
+import { createJoiningScoring } from '../../../support/builders/pieces.ts';
+import { recordedSpans } from '../../../support/recordings/recorded-spans.ts';
+import { CountingScorer, judged, buildRule } from '../../../support/scoring/scoring-world.ts';
+import { agentRunSpans, lateToolSpan } from '../../../support/store/stored-agent.ts';
+import { newTraceId, openEmptied, testStore, type TestStore } from '../../../support/store/store-rows.ts';
+import { until } from '../../../support/until.ts';
 
 const OLD_TABLE = readFileSync(
-  new URL('../../fixtures/reports/35-old-collector-status/create.sql', import.meta.url),
+  new URL('../../../fixtures/reports/35-old-collector-status/create.sql', import.meta.url),
   'utf8',
 ).replace('otel.', '{db}.');
 
@@ -91,26 +90,23 @@ function recentRun(traceId: string) {
 }
 
 describe('live scoring of a table that the Collector writes', () => {
-  test.each<AttributeKind>(isLong ? ['map', 'json'] : ['map'])(
-    'scores what comes, attributes as %s',
-    async (attributes) => {
-      await fresh(attributes);
-      await startLoop([buildRule([new CountingScorer('a', (input) => ({ score: input.context!.length }))])]);
-      const traceId = newTraceId();
-      await tables.addSpans(recentRun(traceId));
-      await until(async () => (await listDecisions(traceId))[0]?.status === 'scored');
-      expect(await listDecisions(traceId)).toMatchObject([{ scorer: 'a', status: 'scored', revision: 1 }]);
-      expect(await listScores(traceId)).toMatchObject([
-        {
-          score: 1,
-          serviceName: 'weather',
-          agent: 'weather-agent',
-          environment: 'production',
-          completeness: 'complete',
-        },
-      ]);
-    },
-  );
+  test.each<AttributeKind>(['map', 'json'])('scores what comes, attributes as %s', async (attributes) => {
+    await fresh(attributes);
+    await startLoop([buildRule([new CountingScorer('a', (input) => ({ score: input.context!.length }))])]);
+    const traceId = newTraceId();
+    await tables.addSpans(recentRun(traceId));
+    await until(async () => (await listDecisions(traceId))[0]?.status === 'scored');
+    expect(await listDecisions(traceId)).toMatchObject([{ scorer: 'a', status: 'scored', revision: 1 }]);
+    expect(await listScores(traceId)).toMatchObject([
+      {
+        score: 1,
+        serviceName: 'weather',
+        agent: 'weather-agent',
+        environment: 'production',
+        completeness: 'complete',
+      },
+    ]);
+  });
 
   test('replaces a score when a span comes late, and asks no judge for one that comes twice', async () => {
     await fresh();
@@ -151,7 +147,7 @@ describe('live scoring of a table that the Collector writes', () => {
     expect(read.get(` ${failed}`)?.spans.map(({ kind }) => kind)).toContain('Client');
   });
 
-  testLong('does not score what spanscore emitted about a trace', async () => {
+  test('does not score what spanscore emitted about a trace', async () => {
     await fresh();
     const scorer = new CountingScorer('a');
     await startLoop([buildRule([scorer])]);
@@ -172,29 +168,26 @@ describe('live scoring of a table that the Collector writes', () => {
     expect(scorer.inputs).toHaveLength(2);
   });
 
-  testLong(
-    'continues after a restart: new traces are scored, scored traces are not scored again',
-    async () => {
-      await fresh();
-      const scorer = new CountingScorer('a');
-      await startLoop([buildRule([scorer])]);
-      const [before, meanwhile, after] = [newTraceId(), newTraceId(), newTraceId()];
-      await tables.addSpans(recentRun(before));
-      // The decision is written after the score.
-      await until(async () => (await listDecisions(before))[0]?.status === 'scored');
-      await stopAll();
-      await tables.addSpans(recentRun(meanwhile));
-      await reopen();
-      await startLoop([buildRule([scorer])]);
-      await until(async () => (await listScores(meanwhile)).length === 1);
-      await tables.addSpans(recentRun(after));
-      await until(async () => (await listScores(after)).length === 1);
-      expect(scorer.inputs).toHaveLength(3);
-      expect((await listScores(before))[0]?.revision).toBe(1);
-    },
-  );
+  test('continues after a restart: new traces are scored, scored traces are not scored again', async () => {
+    await fresh();
+    const scorer = new CountingScorer('a');
+    await startLoop([buildRule([scorer])]);
+    const [before, meanwhile, after] = [newTraceId(), newTraceId(), newTraceId()];
+    await tables.addSpans(recentRun(before));
+    // The decision is written after the score.
+    await until(async () => (await listDecisions(before))[0]?.status === 'scored');
+    await stopAll();
+    await tables.addSpans(recentRun(meanwhile));
+    await reopen();
+    await startLoop([buildRule([scorer])]);
+    await until(async () => (await listScores(meanwhile)).length === 1);
+    await tables.addSpans(recentRun(after));
+    await until(async () => (await listScores(after)).length === 1);
+    expect(scorer.inputs).toHaveLength(3);
+    expect((await listScores(before))[0]?.revision).toBe(1);
+  });
 
-  testLong('waits for a table that the Collector has not made yet', async () => {
+  test('waits for a table that the Collector has not made yet', async () => {
     await fresh();
     await tables.run('RENAME TABLE {db}.otel_traces TO {db}.later');
     const scorer = new CountingScorer('a');
@@ -211,7 +204,7 @@ describe('live scoring of a table that the Collector writes', () => {
     expect(await listScores(traceId)).toHaveLength(1);
   });
 
-  testLong('leaves the tables as they are', async () => {
+  test('leaves the tables as they are', async () => {
     await fresh();
     const state = () =>
       tables.run(`SELECT name, create_table_query, metadata_modification_time, total_rows FROM system.tables
@@ -258,7 +251,7 @@ describe('the history of a table that the Collector writes', () => {
     expect(listed.map((trace) => trace.traceId)).toEqual(ids.toReversed());
   });
 
-  testLong('is listed page by page, each trace once, also where a trace lasts for days', async () => {
+  test('is listed page by page, each trace once, also where a trace lasts for days', async () => {
     await fresh();
     const ids = Array.from({ length: 7 }, () => newTraceId());
     const day = 24 * HOUR_MS;
@@ -287,7 +280,7 @@ describe('the history of a table that the Collector writes', () => {
     expect(newer.map((trace) => trace.traceId)).toEqual([ids[5]]);
   });
 
-  testLong('is one run where each call is a trace of its own', async () => {
+  test('is one run where each call is a trace of its own', async () => {
     await fresh();
     const { traces } = decodeTraces(recordedSpans('spans', 'openinference-openai-chat'));
     await tables.addSpans(traces.flatMap((trace) => trace.spans));

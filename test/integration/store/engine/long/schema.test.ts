@@ -1,28 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ConfigError } from '../../../../src/domain/errors.ts';
-import { openDatabase } from '../../../../src/store/open-database.ts';
+import { ConfigError } from '../../../../../src/domain/errors.ts';
+import { openDatabase } from '../../../../../src/store/open-database.ts';
 import {
   applyMergeSettings,
   currentDays,
   listExpiries,
-} from '../../../../src/store/schema/table-settings.ts';
+} from '../../../../../src/store/schema/table-settings.ts';
 import {
   createSchema,
   readDefinitions,
   readSchema,
   readSchemaStatus,
-} from '../../../../src/store/schema/schema.ts';
-import { openStore, readStoreSchema, type StoreOptions } from '../../../../src/store/store.ts';
-import { testEngine, type TestEngine } from '../../../support/store/engine.ts';
+} from '../../../../../src/store/schema/schema.ts';
+import { openStore, readStoreSchema, type StoreOptions } from '../../../../../src/store/store.ts';
+import { testEngine, type TestEngine } from '../../../../support/store/engine.ts';
 import {
   buildScore,
   newTraceId,
   spanBlock,
   buildSpan,
   storeOptions,
-} from '../../../support/store/store-rows.ts';
-import { testLong } from '../../../support/loops.ts';
+} from '../../../../support/store/store-rows.ts';
 
 let engine: TestEngine;
 
@@ -154,7 +153,7 @@ describe('the schema of a store', () => {
 });
 
 describe('retention', () => {
-  testLong('is set when the store opens, and again when it changes', async () => {
+  test('is set when the store opens, and again when it changes', async () => {
     const options = storeOptions(engine);
     await (await openStore(options)).close();
     for (const retention of [
@@ -198,7 +197,7 @@ describe('merge settings', () => {
     expect(altered).toEqual([]);
   });
 
-  testLong('let merges rewrite a row of many small inserts a few times only', async () => {
+  test('let merges rewrite a row of many small inserts a few times only', async () => {
     const options = storeOptions(engine);
     const store = await openStore(options);
     for (let insert = 0; insert < 120; insert++) {

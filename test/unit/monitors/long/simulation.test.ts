@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { firedEach } from '../../bench/drift/stream-record.ts';
+import { firedEach } from '../../../bench/drift/stream-record.ts';
 import {
   DRIFT,
   incident,
@@ -7,14 +7,13 @@ import {
   quietMonth,
   buildReference,
   repeated,
-} from '../../support/monitors/drift-simulation.ts';
-import { loops } from '../../support/loops.ts';
-import { FAMILIES, type Family } from '../../support/builders/score-streams.ts';
+} from '../../../support/monitors/drift-simulation.ts';
+import { FAMILIES, type Family } from '../../../support/builders/score-streams.ts';
 
 const SIMULATION_MS = 600_000;
-const QUIET_SERIES = loops(2, 25);
-const INCIDENTS = loops(2, 20);
-const LASTING_FALLS = loops(3, 40);
+const QUIET_SERIES = 25;
+const INCIDENTS = 20;
+const LASTING_FALLS = 40;
 const FAMILIES_OF_STEADY_MEAN = FAMILIES.filter((family) => family !== 'wobble');
 
 function falseAlarms(family: Family, perHour: number): number {

@@ -1,17 +1,16 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { openStore } from '../../src/store/store.ts';
-import { alertOfScorer, anAlert, resolvedEvent } from '../support/builders/an-alert.ts';
-import { startHttpReceiver, type HttpReceiver } from '../support/fakes/http-receiver.ts';
-import { ServeFolder } from '../support/processes/serve-process.ts';
-import { describeLong, loops } from '../support/loops.ts';
-import { until } from '../support/until.ts';
-import { testStore, type TestStore } from '../support/store/store-rows.ts';
+import { openStore } from '../../../src/store/store.ts';
+import { alertOfScorer, anAlert, resolvedEvent } from '../../support/builders/an-alert.ts';
+import { startHttpReceiver, type HttpReceiver } from '../../support/fakes/http-receiver.ts';
+import { ServeFolder } from '../../support/processes/serve-process.ts';
+import { until } from '../../support/until.ts';
+import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 /** A process is killed at each of so many steps. */
-const EVERY = loops(5, 1);
-const SENDER = fileURLToPath(new URL('../support/processes/alert-sender.ts', import.meta.url));
+const EVERY = 1;
+const SENDER = fileURLToPath(new URL('../../support/processes/alert-sender.ts', import.meta.url));
 const version = { serviceVersion: '1.2.3' };
 /** Alerts of agents of their own, so that each gets a message of its own. */
 const ofAgent = (scorer: string) => anAlert({ series: { ...anAlert().series, scorer, agent: scorer } });
@@ -99,7 +98,7 @@ describe('a process that is killed at any step of telling', () => {
   });
 });
 
-describeLong('a serve that is killed while it sends alerts', () => {
+describe('a serve that is killed while it sends alerts', () => {
   const path = '/serve';
   let told: ServeFolder;
 

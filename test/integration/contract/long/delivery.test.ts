@@ -1,24 +1,27 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { configSchema } from '../../../src/configuration.ts';
-import { createChannels, createExporters } from '../../../src/delivery/start.ts';
-import { CHANNELS, EXPORTERS } from '../../../src/components.ts';
-import { startAlertDelivery } from '../../../src/delivery/deliver-alerts.ts';
-import { startScoreDelivery } from '../../../src/delivery/deliver-scores.ts';
-import type { DeliveryLoop, Outcome } from '../../../src/delivery/deliver.ts';
-import { createLog } from '../../../src/telemetry/log.ts';
-import { aScore } from '../../support/builders/a-score.ts';
-import { anAlert } from '../../support/builders/an-alert.ts';
-import { EXAMPLE_SECRET, loadDocumented, SECRET_PATH } from '../../support/documents/documented-options.ts';
+import { configSchema } from '../../../../src/configuration.ts';
+import { createChannels, createExporters } from '../../../../src/delivery/start.ts';
+import { CHANNELS, EXPORTERS } from '../../../../src/components.ts';
+import { startAlertDelivery } from '../../../../src/delivery/deliver-alerts.ts';
+import { startScoreDelivery } from '../../../../src/delivery/deliver-scores.ts';
+import type { DeliveryLoop, Outcome } from '../../../../src/delivery/deliver.ts';
+import { createLog } from '../../../../src/telemetry/log.ts';
+import { aScore } from '../../../support/builders/a-score.ts';
+import { anAlert } from '../../../support/builders/an-alert.ts';
+import {
+  EXAMPLE_SECRET,
+  loadDocumented,
+  SECRET_PATH,
+} from '../../../support/documents/documented-options.ts';
 import {
   startHttpReceiver,
   type HttpReceiver,
   type ReceivedRequest,
-} from '../../support/fakes/http-receiver.ts';
-import { MemoryAlertFeed } from '../../support/fakes/memory-alert-feed.ts';
-import { memoryScoreFeed } from '../../support/fakes/memory-score-feed.ts';
-import { recordingLetters } from '../../support/fakes/recording-letters.ts';
-import { soleDuties } from '../../support/fakes/sole-duties.ts';
-import { testLong } from '../../support/loops.ts';
+} from '../../../support/fakes/http-receiver.ts';
+import { MemoryAlertFeed } from '../../../support/fakes/memory-alert-feed.ts';
+import { memoryScoreFeed } from '../../../support/fakes/memory-score-feed.ts';
+import { recordingLetters } from '../../../support/fakes/recording-letters.ts';
+import { soleDuties } from '../../../support/fakes/sole-duties.ts';
 
 /** Longer than one delivery may take by default. */
 const STOPS_WITHIN_MS = 15_000;
@@ -195,7 +198,7 @@ describe.each([...EXPORTER_KINDS, ...CHANNEL_KINDS])('$key', ({ create, start, l
     }
   });
 
-  testLong('lets a process stop in time while the receiver hangs', async () => {
+  it('lets a process stop in time while the receiver hangs', async () => {
     receiver.answer('never');
     const { loop, isDone } = await start(() => undefined);
     await expect.poll(() => receiver.requests.length).toBeGreaterThan(0);

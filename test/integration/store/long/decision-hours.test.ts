@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { refreshAggregates } from '../../../src/aggregates/refresh-aggregates.ts';
-import { type Decision, WHOLE_RULE } from '../../../src/domain/decision.ts';
-import type { AggregateStore, CoverageRow } from '../../../src/store/contracts/sums.ts';
-import type { CoveredCell } from '../../../src/store/contracts/stores.ts';
-import { fc } from '../../support/fast-check.ts';
-import { loops } from '../../support/loops.ts';
-import { buildRunRecord } from '../../support/store/run-rows.ts';
-import { queryRows, runCommand } from '../../support/store/clickhouse-query.ts';
-import { buildDecision, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { refreshAggregates } from '../../../../src/aggregates/refresh-aggregates.ts';
+import { type Decision, WHOLE_RULE } from '../../../../src/domain/decision.ts';
+import type { AggregateStore, CoverageRow } from '../../../../src/store/contracts/sums.ts';
+import type { CoveredCell } from '../../../../src/store/contracts/stores.ts';
+import { fc } from '../../../support/fast-check.ts';
+import { buildRunRecord } from '../../../support/store/run-rows.ts';
+import { queryRows, runCommand } from '../../../support/store/clickhouse-query.ts';
+import { buildDecision, testStore, type TestStore } from '../../../support/store/store-rows.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -132,7 +131,7 @@ describe('numbers of decisions by the hour', () => {
           expect(sinceMs).toBe(START_MS);
           expect(inOrder(toCounts(rows))).toEqual(inOrder(countByHand([...current.values()], tenant)));
         }),
-        { numRuns: loops(1, 20) },
+        { numRuns: 20 },
       );
     },
   );

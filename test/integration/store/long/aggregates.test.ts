@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openCurrentReads, refreshAggregates } from '../../../src/aggregates/refresh-aggregates.ts';
-import { readErrorMessage } from '../../../src/domain/errors.ts';
-import type { Score } from '../../../src/domain/score.ts';
-import type { AggregateStore } from '../../../src/store/contracts/sums.ts';
-import { fc } from '../../support/fast-check.ts';
-import { loops } from '../../support/loops.ts';
-import { queryRows } from '../../support/store/clickhouse-query.ts';
-import { buildScore, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { openCurrentReads, refreshAggregates } from '../../../../src/aggregates/refresh-aggregates.ts';
+import { readErrorMessage } from '../../../../src/domain/errors.ts';
+import type { Score } from '../../../../src/domain/score.ts';
+import type { AggregateStore } from '../../../../src/store/contracts/sums.ts';
+import { fc } from '../../../support/fast-check.ts';
+import { queryRows } from '../../../support/store/clickhouse-query.ts';
+import { buildScore, testStore, type TestStore } from '../../../support/store/store-rows.ts';
 
 const HOUR_MS = 3_600_000;
 const START_MS = Date.UTC(2026, 9, 30, 22);
@@ -196,7 +195,7 @@ describe('aggregates', () => {
           expect(found).toEqual(expected);
         }
       }),
-      { numRuns: loops(1, 20) },
+      { numRuns: 20 },
     );
   });
 });

@@ -13,7 +13,6 @@ import {
   buildRule,
 } from '../../../support/scoring/scoring-world.ts';
 import { until } from '../../../support/until.ts';
-import { testLong } from '../../../support/loops.ts';
 
 let world: OwnScorerWorld;
 beforeEach(() => {
@@ -113,7 +112,7 @@ describe('a run that ends badly', () => {
     await expect(scores(huge)).rejects.toThrow('its result has 5000');
   });
 
-  testLong('does not fail the runs that wait beside it, however many', async () => {
+  it('does not fail the runs that wait beside it, however many', async () => {
     const { scorer } = await world.bind('bad', unless('process.exit(3);'));
     const outputs = Array.from({ length: 40 }, (_, index) => (index % 10 === 3 ? 'bad' : 'fine'));
 
@@ -125,30 +124,27 @@ describe('a run that ends badly', () => {
   });
 });
 
-testLong('loses no run to memory that earlier runs have left behind', async () => {
+it('loses no run to memory that earlier runs have left behind', async () => {
   const leaks = 'async () => { (globalThis.all ??= []).push(Buffer.alloc(20e6, 1)); return { score: 1 }; }';
   const { scorer } = await world.bind('leaks', leaks, { memoryBytes: 160e6 });
   const results = await Promise.all(Array.from({ length: 16 }, () => scores(scorer)));
   expect(results.map(({ score }) => score)).toEqual(results.map(() => 1));
 });
 
-testLong(
-  'a scorer whose runs give no result in time pauses after five of them, is put off by a minute, and says so in log and metrics',
-  async () => {
-    const { scorer } = await world.bind('slow', unless('for (;;);'), { timeoutMs: 50 });
-    for (let count = 0; count < 5; count += 1) {
-      await expect(scores(scorer, { output: 'bad' })).rejects.toMatchObject({ code: 'timeout' });
-    }
+it('a scorer whose runs give no result in time pauses after five of them, is put off by a minute, and says so in log and metrics', async () => {
+  const { scorer } = await world.bind('slow', unless('for (;;);'), { timeoutMs: 50 });
+  for (let count = 0; count < 5; count += 1) {
+    await expect(scores(scorer, { output: 'bad' })).rejects.toMatchObject({ code: 'timeout' });
+  }
 
-    await expect(scores(scorer)).rejects.toMatchObject({
-      code: 'scorer_paused',
-      retryable: true,
-      retryAfterMs: 60_000,
-    });
-    expect(world.logged.join()).toMatch(/a scorer pauses.*scorer=slow/);
-    expect(world.reading('paused', 'slow')).toBe(1);
-  },
-);
+  await expect(scores(scorer)).rejects.toMatchObject({
+    code: 'scorer_paused',
+    retryable: true,
+    retryAfterMs: 60_000,
+  });
+  expect(world.logged.join()).toMatch(/a scorer pauses.*scorer=slow/);
+  expect(world.reading('paused', 'slow')).toBe(1);
+});
 
 describe('the process of a scorer', () => {
   it('has nothing but the named variables in its environment, and a low priority', async () => {

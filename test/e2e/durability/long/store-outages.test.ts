@@ -1,20 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { runCommand } from '../../support/store/clickhouse-query.ts';
+import { runCommand } from '../../../support/store/clickhouse-query.ts';
 import {
   waitForCommits,
   expectBoundedMemory,
   expectNothingLost,
   waitForTraffic,
   listInvalidAnswers,
-} from '../../support/durability/expectations.ts';
-import { type Fleet, makeFleet } from '../../support/durability/fleet.ts';
-import { startSenders } from '../../support/durability/numbered-senders.ts';
-import { reportFigures } from '../../support/durability/report-figures.ts';
-import { RequestLedger } from '../../support/durability/request-ledger.ts';
-import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/collector/kafka.ts';
-import { isLong } from '../../support/loops.ts';
-import { until } from '../../support/until.ts';
+} from '../../../support/durability/expectations.ts';
+import { type Fleet, makeFleet } from '../../../support/durability/fleet.ts';
+import { startSenders } from '../../../support/durability/numbered-senders.ts';
+import { reportFigures } from '../../../support/durability/report-figures.ts';
+import { RequestLedger } from '../../../support/durability/request-ledger.ts';
+import { type KafkaBroker, kafkaMissing, startKafka } from '../../../support/collector/kafka.ts';
+import { until } from '../../../support/until.ts';
 
 /** Time that the engine hangs, seconds; 600 shows minutes. */
 const HANGS_S = Number(process.env['SPANSCORE_OUTAGE_S'] ?? 20);
@@ -29,7 +28,7 @@ const LOAD = { senders: 4, pauseMs: 20 };
 const BOUNDS_MIB = { receiver: 700, consumer: 700, engine: 2_048 };
 
 /** The short form asks for no broker: the Kafka consumer of test/integration/collector/long/kafka.test.ts waits for a store too. */
-const missing = isLong ? await kafkaMissing() : 'a short loop';
+const missing = await kafkaMissing();
 const ledger = new RequestLedger();
 
 let broker: KafkaBroker | undefined;
@@ -109,7 +108,7 @@ const OUTAGES: readonly (readonly [string, Outage])[] = [
 ];
 
 describe('a store under load over HTTP, gRPC and Kafka', () => {
-  it.each(isLong ? OUTAGES : OUTAGES.filter(([outage]) => outage === 'is read-only'))(
+  it.each(OUTAGES)(
     'that %s loses nothing: senders are told to come again, and all goes on by itself',
     { timeout: 900_000 + HANGS_S * 1_000 },
     async (outage, away) => {

@@ -1,21 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { StoreUnavailableError } from '../../../src/domain/errors.ts';
-import { openJob } from '../../../src/jobs/follow-job.ts';
-import type { JobRunner } from '../../../src/jobs/job-runner.ts';
-import { createPurgeKey } from '../../../src/purge/purge-key.ts';
-import { rescoreKind } from '../../../src/jobs/rescore.ts';
-import { buildRescoreSpec, RESCORE } from '../../../src/jobs/stored-job.ts';
-import { scoreTraces } from '../../../src/scoring/score-traces.ts';
-import { liveMode } from '../../../src/scoring/scoring-mode.ts';
-import { prepareRule, recordRules } from '../../../src/scoring/select/rule.ts';
-import { NO_SESSION_WAIT } from '../../../src/scoring/sessions/score-session.ts';
-import type { DutyStore } from '../../../src/store/tables/members.ts';
-import { testLong } from '../../support/loops.ts';
-import { describeJobs } from '../../support/scoring/job-world.ts';
-import { buildRule, judged, type CountingScorer } from '../../support/scoring/scoring-world.ts';
-import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
-import { newTraceId } from '../../support/store/store-rows.ts';
-import { until } from '../../support/until.ts';
+import { StoreUnavailableError } from '../../../../src/domain/errors.ts';
+import { openJob } from '../../../../src/jobs/follow-job.ts';
+import type { JobRunner } from '../../../../src/jobs/job-runner.ts';
+import { createPurgeKey } from '../../../../src/purge/purge-key.ts';
+import { rescoreKind } from '../../../../src/jobs/rescore.ts';
+import { buildRescoreSpec, RESCORE } from '../../../../src/jobs/stored-job.ts';
+import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
+import { liveMode } from '../../../../src/scoring/scoring-mode.ts';
+import { prepareRule, recordRules } from '../../../../src/scoring/select/rule.ts';
+import { NO_SESSION_WAIT } from '../../../../src/scoring/sessions/score-session.ts';
+import type { DutyStore } from '../../../../src/store/tables/members.ts';
+import { describeJobs } from '../../../support/scoring/job-world.ts';
+import { buildRule, judged, type CountingScorer } from '../../../support/scoring/scoring-world.ts';
+import { agentRunSpans, store as ingest } from '../../../support/store/stored-agent.ts';
+import { newTraceId } from '../../../support/store/store-rows.ts';
+import { until } from '../../../support/until.ts';
 
 const TRACES = 12;
 const KEY = createPurgeKey('a secret of sixteen characters');
@@ -96,7 +95,7 @@ describe('a rescore on the engine', () => {
     expect((await end(await open(scorer, {}))).report).toMatchObject({ matched: 0, remaining: 0 });
   });
 
-  testLong('is finished by another process, which judges again only what was under way', async () => {
+  test('is finished by another process, which judges again only what was under way', async () => {
     const scorer = judged('a');
     await scoredTraces(scorer);
     let isAway = false;

@@ -1,18 +1,17 @@
 import { describe, expect, it } from 'vitest';
-import { decodeTraces, readTrace, readTraces } from '../../../src/conventions/index.ts';
-import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
-import type { ToolInvocation } from '../../../src/domain/trace/messages.ts';
-import type { Attributes, TraceData } from '../../../src/domain/trace/span.ts';
-import { invocationParts } from '../../support/recordings/facts.ts';
-import { loops } from '../../support/loops.ts';
-import { loss, mutated, mutation } from '../../support/builders/mutated-traces.ts';
-import { renameTrace } from '../../support/recordings/renamed.ts';
-import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
-import { fc } from '../../support/fast-check.ts';
+import { decodeTraces, readTrace, readTraces } from '../../../../src/conventions/index.ts';
+import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
+import type { ToolInvocation } from '../../../../src/domain/trace/messages.ts';
+import type { Attributes, TraceData } from '../../../../src/domain/trace/span.ts';
+import { invocationParts } from '../../../support/recordings/facts.ts';
+import { loss, mutated, mutation } from '../../../support/builders/mutated-traces.ts';
+import { renameTrace } from '../../../support/recordings/renamed.ts';
+import { listExpectations, recordedSpans } from '../../../support/recordings/recorded-spans.ts';
+import { fc } from '../../../support/fast-check.ts';
 
-const RUNS = loops(1_000, 10_000);
-const WITHOUT_RESULTS = loops(200, 2_000);
-const ORDERS = loops(200, 1_000);
+const RUNS = 10_000;
+const WITHOUT_RESULTS = 2_000;
+const ORDERS = 1_000;
 const TIMEOUT_MS = 900_000;
 
 const recordings = (['spans', 'spans-multi', 'spans-thirdparty'] as const).flatMap((folder) =>

@@ -1,11 +1,10 @@
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { MEASURES, nameMeasure } from '../../src/domain/behaviour/measures.ts';
+import { MEASURES, nameMeasure } from '../../../src/domain/behaviour/measures.ts';
 import { describe, expect, it } from 'vitest';
-import { emptyFolder, jsonLines, runCli, startCli } from '../support/processes/cli.ts';
-import { testLong } from '../support/loops.ts';
+import { emptyFolder, jsonLines, runCli, startCli } from '../../support/processes/cli.ts';
 
-const SPANS = new URL('../fixtures/spans/', import.meta.url);
+const SPANS = new URL('../../fixtures/spans/', import.meta.url);
 const WEATHER = new URL('ai-sdk-v7-new.traces.jsonl', SPANS).pathname;
 const NO_CONTENT = new URL('agent-framework-py-nocontent.traces.jsonl', SPANS).pathname;
 const TRACE = '11f9d845dab14324be6966ea320d72ad';
@@ -118,7 +117,7 @@ describe('inspect on files', () => {
     },
   );
 
-  testLong('prefers a file to a trace id of the same name', async () => {
+  it('prefers a file to a trace id of the same name', async () => {
     const folder = emptyFolder();
     writeFileSync(join(folder, TRACE), readFileSync(WEATHER));
 
@@ -129,7 +128,7 @@ describe('inspect on files', () => {
     expect(existsSync(join(folder, '.spanscore'))).toBe(false);
   });
 
-  testLong('is quiet when its reader has seen enough', async () => {
+  it('is quiet when its reader has seen enough', async () => {
     const many = Array.from({ length: 400 }, (_, index) =>
       readFileSync(WEATHER, 'utf8').replaceAll(TRACE, index.toString(16).padStart(32, 'a')),
     );
@@ -189,26 +188,23 @@ describe('score on files', () => {
     ]);
   });
 
-  testLong(
-    'runs the example of a scorer of one’s own, which finds spanscore where it is not installed',
-    async () => {
-      const folder = emptyFolder();
-      copyFileSync(new URL('../../examples/own-scorer.ts', import.meta.url), join(folder, 'own-scorer.ts'));
-      writeFileSync(
-        join(folder, 'spanscore.config.yaml'),
-        'scorers:\n  answer-length: { module: ./own-scorer.ts }\n',
-      );
+  it('runs the example of a scorer of one’s own, which finds spanscore where it is not installed', async () => {
+    const folder = emptyFolder();
+    copyFileSync(new URL('../../../examples/own-scorer.ts', import.meta.url), join(folder, 'own-scorer.ts'));
+    writeFileSync(
+      join(folder, 'spanscore.config.yaml'),
+      'scorers:\n  answer-length: { module: ./own-scorer.ts }\n',
+    );
 
-      const scored = await runCli(['score', WEATHER, '--scorer', 'answer-length', '--json'], { cwd: folder });
+    const scored = await runCli(['score', WEATHER, '--scorer', 'answer-length', '--json'], { cwd: folder });
 
-      expect(scored.stderr).toBe('');
-      expect(jsonLines(scored.stdout)).toEqual([
-        expect.objectContaining({ scorer: 'answer-length', score: 1, label: 'short', scoreMax: 1 }),
-      ]);
-    },
-  );
+    expect(scored.stderr).toBe('');
+    expect(jsonLines(scored.stdout)).toEqual([
+      expect.objectContaining({ scorer: 'answer-length', score: 1, label: 'short', scoreMax: 1 }),
+    ]);
+  });
 
-  testLong('outlives a rejection that a scorer of the user’s own leaves behind, and tells it', async () => {
+  it('outlives a rejection that a scorer of the user’s own leaves behind, and tells it', async () => {
     const folder = folderWithOwnScorer(
       `async () => { void Promise.reject(new Error('left behind')); await new Promise((go) => setTimeout(go, 50)); return { score: 7 }; }`,
     );
@@ -220,7 +216,7 @@ describe('score on files', () => {
     expect(jsonLines(stdout)).toEqual([expect.objectContaining({ scorer: 'own', score: 7 })]);
   });
 
-  testLong('fails the run, with exit code 1, of a scorer that throws where nobody can catch it', async () => {
+  it('fails the run, with exit code 1, of a scorer that throws where nobody can catch it', async () => {
     const folder = folderWithOwnScorer(
       `async () => { setTimeout(() => { throw new Error('out of reach'); }, 5); await new Promise((go) => setTimeout(go, 60_000)); return { score: 7 }; }`,
     );
@@ -263,7 +259,7 @@ describe('score on files', () => {
     expect(below.stderr).not.toContain('no-tool-errors is below');
   });
 
-  testLong('scores files that are larger than its memory, whatever the order of their spans', async () => {
+  it('scores files that are larger than its memory, whatever the order of their spans', async () => {
     const folder = emptyFolder();
     const requests = readFileSync(WEATHER, 'utf8').trim().split('\n').flatMap(splitRequest);
     const traces = 2_000;

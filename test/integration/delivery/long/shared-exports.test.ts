@@ -1,10 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
-import type { Score } from '../../../src/domain/score.ts';
-import { aWebhook, type ExportProcess } from '../../support/exports/export-process.ts';
-import { countDelivered, describeExports, idOfDelivery } from '../../support/exports/export-world.ts';
-import { testLong } from '../../support/loops.ts';
+import type { Score } from '../../../../src/domain/score.ts';
+import { aWebhook, type ExportProcess } from '../../../support/exports/export-process.ts';
+import { countDelivered, describeExports, idOfDelivery } from '../../../support/exports/export-world.ts';
 
 const world = describeExports();
 const { write } = world;
@@ -37,7 +36,7 @@ test('two processes send each score once, and the one that came first sends all 
   expect(countDelivered(second, 'calm')).toBe(0);
 });
 
-testLong('two processes that start at the same time send each score once', async () => {
+test('two processes that start at the same time send each score once', async () => {
   const pair = await Promise.all([start('together'), start('together')]);
   const scores = await write(40);
 
@@ -46,7 +45,7 @@ testLong('two processes that start at the same time send each score once', async
   expect(receivedIds('together').sort()).toEqual(scores.map(idOfDelivery).sort());
 });
 
-testLong('an exporter that only one of two processes has is sent by that process', async () => {
+test('an exporter that only one of two processes has is sent by that process', async () => {
   const first = await start('old-hook');
   const second = await start('old-hook', 'added-hook');
   const scores = await write(10);
@@ -58,7 +57,7 @@ testLong('an exporter that only one of two processes has is sent by that process
   expect(receivedIds('added-hook').sort()).toEqual(scores.map(idOfDelivery).sort());
 });
 
-testLong('a process that stops sends what is stored, and a waiting one goes on at once', async () => {
+test('a process that stops sends what is stored, and a waiting one goes on at once', async () => {
   const first = await start('handover');
   const [warmUp] = await write(1);
   await expect.poll(() => receivedIds('handover')).toEqual([idOfDelivery(warmUp!)]);
@@ -77,74 +76,68 @@ testLong('a process that stops sends what is stored, and a waiting one goes on a
   expect(receivedIds('handover').sort()).toEqual([...stored, ...later].map(idOfDelivery).sort());
 });
 
-testLong(
-  'after a kill in the middle of a page another process sends the rest under the same ids',
-  async () => {
-    const first = await start('killed');
-    await write(1);
-    await expect.poll(() => receivedIds('killed')).toHaveLength(1);
-    const second = await start('killed');
-    // The sixteenth request is the last of the first process: it gets no answer, and the process has ended.
-    world.receiver.answer(() => {
-      const count = receivedIds('killed').length;
-      if (count === 16) {
-        first.kill();
+test('after a kill in the middle of a page another process sends the rest under the same ids', async () => {
+  const first = await start('killed');
+  await write(1);
+  await expect.poll(() => receivedIds('killed')).toHaveLength(1);
+  const second = await start('killed');
+  // The sixteenth request is the last of the first process: it gets no answer, and the process has ended.
+  world.receiver.answer(() => {
+    const count = receivedIds('killed').length;
+    if (count === 16) {
+      first.kill();
+    }
+    return count === 16 ? 'never' : 200;
+  });
+  const scores = await write(40);
+
+  const listMissing = () => scores.map(idOfDelivery).filter((id) => !receivedIds('killed').includes(id));
+  await expect.poll(listMissing, { timeout: 20_000 }).toEqual([]);
+  expect(countDelivered(second, 'killed')).toBeGreaterThanOrEqual(25);
+});
+
+test('a process that stalled for long drops the work it began, and a later one keeps the exporter', async () => {
+  const hanging = Promise.withResolvers<void>();
+  let isHanging = false;
+  const ids: string[] = [];
+  const slow = createServer((request, response) => {
+    request.resume().on('end', () => {
+      ids.push(String(request.headers['webhook-id']));
+      const reply = () => response.writeHead(200).end();
+      if (isHanging) {
+        isHanging = false;
+        void hanging.promise.then(reply);
+      } else {
+        reply();
       }
-      return count === 16 ? 'never' : 200;
     });
-    const scores = await write(40);
+  });
+  await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+  const hook = () => ({ ...aWebhook(url, { name: 'stalled' }) });
+  const patient = { ...hook(), deliver: withoutTimeout(url) };
+  const first = await world.start([patient]);
+  const [warmUp] = await write(1);
+  await expect.poll(() => ids).toEqual([idOfDelivery(warmUp!)]);
+  const second = await world.start([hook()]);
+  await new Promise((resolve) => setTimeout(resolve, 500));
 
-    const listMissing = () => scores.map(idOfDelivery).filter((id) => !receivedIds('killed').includes(id));
-    await expect.poll(listMissing, { timeout: 20_000 }).toEqual([]);
-    expect(countDelivered(second, 'killed')).toBeGreaterThanOrEqual(25);
-  },
-);
+  isHanging = true;
+  const scores = await write(20);
+  await expect.poll(() => ids.length).toBe(2);
+  first.stall();
+  await expect.poll(() => countDelivered(second, 'stalled'), { timeout: 20_000 }).toBe(20);
+  hanging.resolve();
+  first.resume();
+  const later = await write(10);
+  await expect.poll(() => countDelivered(second, 'stalled')).toBe(30);
+  await first.stop();
 
-testLong(
-  'a process that stalled for long drops the work it began, and a later one keeps the exporter',
-  async () => {
-    const hanging = Promise.withResolvers<void>();
-    let isHanging = false;
-    const ids: string[] = [];
-    const slow = createServer((request, response) => {
-      request.resume().on('end', () => {
-        ids.push(String(request.headers['webhook-id']));
-        const reply = () => response.writeHead(200).end();
-        if (isHanging) {
-          isHanging = false;
-          void hanging.promise.then(reply);
-        } else {
-          reply();
-        }
-      });
-    });
-    await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
-    const hook = () => ({ ...aWebhook(url, { name: 'stalled' }) });
-    const patient = { ...hook(), deliver: withoutTimeout(url) };
-    const first = await world.start([patient]);
-    const [warmUp] = await write(1);
-    await expect.poll(() => ids).toEqual([idOfDelivery(warmUp!)]);
-    const second = await world.start([hook()]);
-    await new Promise((resolve) => setTimeout(resolve, 500));
-
-    isHanging = true;
-    const scores = await write(20);
-    await expect.poll(() => ids.length).toBe(2);
-    first.stall();
-    await expect.poll(() => countDelivered(second, 'stalled'), { timeout: 20_000 }).toBe(20);
-    hanging.resolve();
-    first.resume();
-    const later = await write(10);
-    await expect.poll(() => countDelivered(second, 'stalled')).toBe(30);
-    await first.stop();
-
-    // The score under way at the stall was sent twice, under one id. Nothing else was.
-    expect(ids.toSorted()).toEqual([ids[1]!, ...[warmUp!, ...scores, ...later].map(idOfDelivery)].toSorted());
-    slow.close();
-    slow.closeAllConnections();
-  },
-);
+  // The score under way at the stall was sent twice, under one id. Nothing else was.
+  expect(ids.toSorted()).toEqual([ids[1]!, ...[warmUp!, ...scores, ...later].map(idOfDelivery)].toSorted());
+  slow.close();
+  slow.closeAllConnections();
+});
 
 /** Delivers as the web hook does, but waits for a reply for ever, as a stopped process does. */
 function withoutTimeout(url: string) {
