@@ -1,4 +1,4 @@
-/** Reading of configurations, for any list of components. `src/app/config` binds the components of this program. */
+/** Reading of configurations, for any list of components. `src/configuration.ts` binds the components of this program. */
 export { parseEndpoint, type Endpoint } from './addresses/endpoints.ts';
 export { findSeriesFaults } from './checks/scorer-checks.ts';
 export type { KnownScorer } from './schema/rules.ts';

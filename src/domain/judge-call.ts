@@ -11,7 +11,10 @@ export const JUDGE_CALLS = {
     scorer: column('LowCardinality(String)'),
     step: column('LowCardinality(String)'),
     model: column('LowCardinality(String)'),
-    status: wordOf(CALL_STATUSES),
+    status: wordOf(
+      CALL_STATUSES,
+      '`unusable`: the reply came, and is paid, but the scorer could not use it.',
+    ),
     prompt: column('String'),
     reply: column('String'),
     error: column('String'),

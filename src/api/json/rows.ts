@@ -1,6 +1,6 @@
 import { z } from '@hono/zod-openapi';
 import { isTime, type Column, type RowOf, type Table } from '../../domain/table.ts';
-import { CALL_STATUSES } from '../../domain/run-record.ts';
+import { JUDGE_CALLS } from '../../domain/judge-call.ts';
 import { DECISIONS, type Decision, WHOLE_RULE } from '../../domain/decision.ts';
 import { SCORES, scoreVersion, type Score } from '../../domain/score.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
@@ -99,8 +99,6 @@ function valueSchemaOf({ type, values }: Column): z.ZodType {
       : z.string();
 }
 
-const Count = z.number().nullable();
-
 const Verdict = z
   .object({
     statement: z.string(),
@@ -123,23 +121,16 @@ export const ScoreItem = z
   .object({ ...ScoreColumns, verdicts: z.array(Verdict).readonly(), judgeCalls })
   .openapi('Score');
 
-const JudgeCall = z
-  .object({
-    step: z.string(),
-    status: z
-      .enum(CALL_STATUSES)
-      .describe('`unusable`: the reply came, and is paid, but the scorer could not use it.'),
-    model: z.string(),
-    prompt: z.string(),
-    reply: z.string(),
-    error: z.string(),
-    inputTokens: Count,
-    outputTokens: Count,
-    costUsd: Count,
-    latencyMs: z.number(),
-    calledAt: Time.nullable(),
-  })
-  .openapi('JudgeCall');
+const {
+  tenant: _tenant,
+  traceId: _traceId,
+  scoreId: _scoreId,
+  scorer: _scorer,
+  ...callColumns
+} = rowShape(JUDGE_CALLS);
+const { durationMs: latencyMs, calledAtMs: calledAt, ...callValues } = callColumns;
+
+const JudgeCall = z.object({ ...callValues, latencyMs, calledAt }).openapi('JudgeCall');
 
 const PlacedVerdict = z
   .object({

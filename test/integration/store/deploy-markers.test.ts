@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { compareDeploys } from '../../../src/api/reads/compare.ts';
 import type { Score } from '../../../src/domain/score.ts';
-import { anAlert } from '../../support/builders/an-alert.ts';
 import { HOUR_MS } from '../../support/monitors/hourly-monitors.ts';
 import { worldsOfTests, WORLD_START_MS as START } from '../../support/monitors/monitor-world.ts';
 
@@ -66,13 +65,4 @@ describe('deploy markers', () => {
       'b worse',
     ]);
   });
-});
-
-test('an event that was stored before agents had versions reads as one of none', async () => {
-  const { agentVersion: _, ...old } = anAlert();
-  await its.world.store.alerts.write([old as ReturnType<typeof anAlert>]);
-  expect(await its.world.store.alerts.open()).toEqual([anAlert()]);
-  expect(await its.world.store.alertFeed.pending('ops', 0, 10)).toMatchObject([
-    { event: { agentVersion: '' } },
-  ]);
 });
