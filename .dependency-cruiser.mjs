@@ -274,7 +274,12 @@ export default {
       severity: 'error',
       from: {
         path: ours,
-        pathNot: ['^src/store/', ...rooms.filter(({ imports }) => imports.includes('src/store/store.ts')).map(({ room }) => pattern(room))],
+        pathNot: [
+          '^src/store/',
+          ...rooms
+            .filter(({ imports }) => imports.includes('src/store/store.ts'))
+            .map(({ room }) => pattern(room)),
+        ],
       },
       to: { path: TYPES_OF_STORE, dependencyTypesNot: ['type-only'] },
     },
