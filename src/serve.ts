@@ -258,7 +258,7 @@ async function startScorer(
 ): Promise<{ forApi: ScorerParts; status: () => ScorerStatus }> {
   api.waitFor('the scorers');
   const kit = await loadScorerKit(config, { log });
-  started.push({ name: 'own scorers', stage: 'work', stop: () => kit.guests.stop() });
+  started.push({ name: 'own scorers', stage: 'work', stop: () => kit.ownScorers.stop() });
   const groups = await configuredMonitors(config);
   const scoring = createConfiguredScoring({
     config,
@@ -288,7 +288,7 @@ async function startScorer(
   started.push({ name: 'sessions', stage: 'work', stop: () => sessions.stop() });
   const { budget, judgeHealth, unpriced } = scoring;
   metrics.observe(() => scorerReadings(loop.status(), scoring));
-  metrics.observe(() => kit.guests.readings());
+  metrics.observe(() => kit.ownScorers.readings());
   started.push(
     { name: 'judge log', stage: 'exporters', stop: async () => judgeHealth.stop() },
     { name: 'budgets', stage: 'exporters', stop: () => budget.giveBack() },

@@ -4,7 +4,7 @@ import { SECOND_MS } from '../domain/durations.ts';
 import { ConfigError, findCause } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
 import { createProviderShare } from '../judge/limits.ts';
-import type { JudgeStock } from '../scoring/live/queue.ts';
+import type { JudgeSlots } from '../scoring/live/queue.ts';
 import { createReadLimits, type Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
@@ -245,7 +245,7 @@ class BackfillRun {
   #limitScoring(): Scoring {
     const { scoring, judgeShare } = this.#deps;
     const { concurrency, rescore } = this.#spec;
-    const { judgeScope, signal, judgeStock, traceConcurrency, monotonicMs: now } = scoring;
+    const { judgeScope, signal, judgeSlots, traceConcurrency, monotonicMs: now } = scoring;
     const share = this.#spec.judgeShare ?? judgeShare;
     const check = () => this.#run.check();
     return {
@@ -253,7 +253,7 @@ class BackfillRun {
       ...createReadLimits(),
       claims: { claim: (key) => ({ key, owns: () => true, check }) },
       budget: this.#cap?.limit(scoring.budget) ?? scoring.budget,
-      judgeStock: shareStock(judgeStock, share),
+      judgeSlots: shareSlots(judgeSlots, share),
       traceConcurrency: concurrency ?? Math.max(traceConcurrency, this.#pageSize),
       tracesPerBatch: MAX_KEYS,
       judgeScope: {
@@ -433,12 +433,12 @@ class BackfillRun {
 }
 
 /**
- * Returns a stock that uses a part of the places of another one, at least one of them. The other places stay free for live scoring.
+ * Returns slots that use a part of the slots of live scoring, at least one. The other slots stay free for live scoring.
  * @param share above 0 and at most 1
  */
-export function shareStock(stock: JudgeStock, share: number): JudgeStock {
-  const queue = new PQueue({ concurrency: Math.max(1, Math.floor(stock.concurrency * share)) });
-  return { ...stock, run: (end, call) => queue.add(() => stock.run(end, call)) };
+export function shareSlots(slots: JudgeSlots, share: number): JudgeSlots {
+  const queue = new PQueue({ concurrency: Math.max(1, Math.floor(slots.concurrency * share)) });
+  return { ...slots, run: (end, call) => queue.add(() => slots.run(end, call)) };
 }
 
 /** Returns the most traces of a page of these rules. */
@@ -447,7 +447,7 @@ function choosePageSize(rules: readonly PreparedRule[]): number {
   if (scorers.some(({ isJudged }) => isJudged)) {
     return PAGE.judged;
   }
-  return scorers.some(({ guest }) => guest !== undefined) ? PAGE.own : PAGE.quick;
+  return scorers.some(({ own }) => own !== undefined) ? PAGE.own : PAGE.quick;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { AppError } from '../domain/errors.ts';
 import { ROUNDING_USD, showUsd } from '../domain/money/usd.ts';
 import type { Budget } from '../scoring/budget/budget.ts';
-import type { BudgetAsk } from '../scoring/budget/budget-ask.ts';
+import type { BudgetRequest } from '../scoring/budget/budget-request.ts';
 import { LearnedCosts } from '../scoring/budget/spend-journal.ts';
 import type { CallReservation } from '../judge/judge-scope.ts';
 
@@ -71,21 +71,21 @@ export class CostCap {
     };
   }
 
-  async #reserve(ask: BudgetAsk, budget: Budget): Promise<CallReservation> {
-    const usd = await this.#take(ask);
+  async #reserve(request: BudgetRequest, budget: Budget): Promise<CallReservation> {
+    const usd = await this.#take(request);
     let begunUsd = 0;
     const release = (costUsd: number | undefined): void => {
       this.#reservedUsd -= usd;
       this.#begunUsd -= begunUsd;
       this.#spentUsd += costUsd ?? usd;
       if (costUsd !== 0) {
-        this.#costs.observe(ask.model, ask.usd, costUsd);
+        this.#costs.observe(request.model, request.usd, costUsd);
       }
       this.#settled.resolve();
       this.#settled = Promise.withResolvers();
     };
     try {
-      const inner = budget.isLimited(ask) ? await budget.reserve(ask) : undefined;
+      const inner = budget.isLimited(request) ? await budget.reserve(request) : undefined;
       return {
         begin: async () => {
           await this.#claim(usd);
@@ -104,7 +104,7 @@ export class CostCap {
   }
 
   /** Reserves the expected cost. Waits for calls under way, which may cost less than expected, and for the first call of a model. */
-  async #take({ model, usd, signal }: BudgetAsk): Promise<number> {
+  async #take({ model, usd, signal }: BudgetRequest): Promise<number> {
     for (;;) {
       const expectedUsd = this.#costs.expect(model, usd);
       const fits = this.#spentUsd + this.#reservedUsd + expectedUsd <= this.#capUsd + ROUNDING_USD;

@@ -201,7 +201,7 @@ export async function estimateWork(
   const query = { tenant: tenant === '' ? undefined : tenant, repeatMark: REPEAT_MARK, limit: MOST_SIZES };
   const sizes = scorers.length === 0 ? [] : await readSizes({ ...query, scorers });
   const stored = await renderStored(scoring, sizes, mode.rules);
-  const pace = { findProvider, places: scoring.judgeStock.concurrency, ...limits };
+  const pace = { findProvider, places: scoring.judgeSlots.concurrency, ...limits };
   return estimateCost({ targets: planned.targets, cells, runs, sizes, stored, prices, pace });
 }
 

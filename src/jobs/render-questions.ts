@@ -46,7 +46,7 @@ function createRenderScoring(scoring: Scoring): Scoring {
   return {
     ...createLookScoring(scoring),
     judgeScope: { ...scoring.judgeScope, cache: undefined },
-    judgeStock: {
+    judgeSlots: {
       concurrency: Number.MAX_SAFE_INTEGER,
       low: Number.MAX_SAFE_INTEGER,
       high: Number.MAX_SAFE_INTEGER,
@@ -120,8 +120,8 @@ export async function renderStored(
 }
 
 /** Returns true for a scorer whose first question can be rendered. */
-export function canRender({ isJudged, guest }: PreparedScorer): boolean {
-  return isJudged && guest === undefined;
+export function canRender({ isJudged, own }: PreparedScorer): boolean {
+  return isJudged && own === undefined;
 }
 
 /**
@@ -164,7 +164,7 @@ function renderScorer(
   };
   // The own members of a scorer may be getters, and stay as they are.
   const scorer = Object.create(bound.scorer, { run: { value: run } }) as PreparedScorer['scorer'];
-  return { ...bound, scorer, guest: undefined };
+  return { ...bound, scorer, own: undefined };
 }
 
 /** Runs a scorer until it asks. Returns the code of the reason when it ends without a score before. */

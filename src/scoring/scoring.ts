@@ -20,7 +20,7 @@ import type { MetricWriter } from '../telemetry/metrics.ts';
 import type { RecordedAttempt } from './attempt/attempt-failure.ts';
 import { createJudgeHealth, JudgeReuses } from './attempt/judge-health.ts';
 import { createBudget } from './budget/budget.ts';
-import { createJudgeStock } from './live/queue.ts';
+import { createJudgeSlots } from './live/queue.ts';
 import { AgentPasts, createLaterScores, createSingleFlight } from './read/lookups.ts';
 import { ContentMemory } from './read/read-slices.ts';
 import { PieceCache, type TraceJoiner } from './read/sibling-traces.ts';
@@ -137,7 +137,7 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
     reuses: new JudgeReuses(),
     budget: createBudget(stores.judgeCalls, limits.budgets),
     judgeHealth: createJudgeHealth({ log }),
-    judgeStock: createJudgeStock({ concurrency, newestShare, monotonicMs }),
+    judgeSlots: createJudgeSlots({ concurrency, newestShare, monotonicMs }),
     laterScores: createLaterScores(stores.scores, { monotonicMs, waitMs }),
     agentPasts: new AgentPasts(stores.agentPasts, { monotonicMs, log }),
     flights: createSingleFlight<RecordedAttempt>(),

@@ -23,7 +23,7 @@ export interface Database {
   /** Streams the result of a statement that names its own format. Fails before the first byte, or not at all. */
   bytes(sql: string, params: QueryParams): AsyncIterable<Uint8Array>;
   /** Streams the result of a statement of a person; the embedded engine runs it apart from spanscore's statements. Fails like `bytes`. */
-  guestBytes(sql: string, guest: GuestTerms): AsyncIterable<Uint8Array>;
+  userStatementBytes(sql: string, terms: UserStatementTerms): AsyncIterable<Uint8Array>;
   /**
    * Runs a statement without a result.
    * @param settings go before those that replicated tables need
@@ -47,7 +47,7 @@ export interface Database {
 }
 
 /** Settings and limits of a statement of a person. */
-export interface GuestTerms {
+export interface UserStatementTerms {
   readonly settings: ClickHouseSettings;
   readonly timeoutMs: number;
   readonly signal: AbortSignal;

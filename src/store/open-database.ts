@@ -66,7 +66,7 @@ const INSERT_SETTINGS: ClickHouseSettings = {
 };
 
 /** Application of a client with the statement of a person. */
-const GUEST_APPLICATION = 'spanscore-sql';
+const USER_APPLICATION = 'spanscore-sql';
 
 /** Returns the time limit of one statement, milliseconds. */
 function limitMs({ statementLimitMs = MAX_EXECUTION_TIME_S * SECOND_MS }: ClientOptions): number {
@@ -140,10 +140,10 @@ export function openDatabase(options: DatabaseOptions): Database {
       const settings = { ...LARGE, max_execution_time: EXPORT_TIMEOUT_MS / SECOND_MS };
       return readBytes({ ...main, client, settings }, sql, { query_params: params });
     },
-    guestBytes: (sql, { settings, timeoutMs, signal }) => {
-      const client = createDatabaseClient(options, 1, name, timeoutMs, GUEST_APPLICATION);
-      const guest = { ...main, client, settings: { ...LARGE, ...settings }, toError: toStatementError };
-      return readBytes(guest, sql, { abort_signal: signal });
+    userStatementBytes: (sql, { settings, timeoutMs, signal }) => {
+      const client = createDatabaseClient(options, 1, name, timeoutMs, USER_APPLICATION);
+      const connection = { ...main, client, settings: { ...LARGE, ...settings }, toError: toStatementError };
+      return readBytes(connection, sql, { abort_signal: signal });
     },
     limitReads: ({ maxSeconds, maxBytes }) => {
       const limits = { max_execution_time: maxSeconds, max_memory_usage: String(maxBytes) };

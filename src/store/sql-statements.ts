@@ -49,7 +49,7 @@ export function createSqlStatements(database: Database) {
           readonly: '1',
         } as const;
         const timeoutMs = maxSeconds * SECOND_MS + GRACE_MS;
-        yield* database.guestBytes(`${sql} FORMAT ${format}`, { settings, timeoutMs, signal });
+        yield* database.userStatementBytes(`${sql} FORMAT ${format}`, { settings, timeoutMs, signal });
       } finally {
         running -= 1;
       }

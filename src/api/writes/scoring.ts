@@ -70,7 +70,7 @@ export function createScoringOnDemand({
       const loaded = await loading?.catch(() => undefined);
       await loaded?.scoring.budget.giveBack();
       if (shared === undefined) {
-        await loaded?.kit.guests.stop();
+        await loaded?.kit.ownScorers.stop();
       }
     },
   };

@@ -39,6 +39,6 @@ async function findLoadIssue(name: string, config: Config): Promise<ConfigIssue[
     }
     throw error;
   } finally {
-    await kit.guests.stop();
+    await kit.ownScorers.stop();
   }
 }

@@ -60,7 +60,7 @@ async function runWithinLimit(
 ): Promise<AttemptResult> {
   const limit = new AbortController();
   const timeoutMs = bound.timeoutMs ?? scorerTimeoutMs;
-  const timer = bound.guest === undefined ? setTimeout(() => limit.abort(), timeoutMs) : undefined;
+  const timer = bound.own === undefined ? setTimeout(() => limit.abort(), timeoutMs) : undefined;
   const signal = AbortSignal.any([limit.signal, ...(outer === undefined ? [] : [outer])]);
   try {
     signal.throwIfAborted();

@@ -118,20 +118,20 @@ async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<R
 
 /** Asks for a place only for the call, so that the places do not wait for the writes of rows. */
 async function attemptInPlace(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
-  if (findSlots(cell.bound, run.context) !== run.context.judgeStock) {
+  if (findSlots(cell.bound, run.context) !== run.context.judgeSlots) {
     return callScorer(cell, run, scoreId);
   }
-  const end = run.ends.get(run.context.judgeStock) ?? 'oldest';
-  return run.context.judgeStock.run(end, async () => {
+  const end = run.ends.get(run.context.judgeSlots) ?? 'oldest';
+  return run.context.judgeSlots.run(end, async () => {
     const standing = run.mode.reuses ? await findStoredScore(cell, run) : undefined;
     return standing === undefined ? callScorer(cell, run, scoreId) : useStanding(standing);
   });
 }
 
 /** Returns the slots of the runs of a slow scorer; null for a scorer that runs at once in this process. */
-export function findSlots({ guest, isJudged }: PreparedScorer, { judgeStock }: Scoring): RunSlots | null {
+export function findSlots({ own, isJudged }: PreparedScorer, { judgeSlots }: Scoring): RunSlots | null {
   // A scorer in child processes has slots of its own: when it hangs, the slots of other judged scorers stay free.
-  return guest ?? (isJudged ? judgeStock : null);
+  return own ?? (isJudged ? judgeSlots : null);
 }
 
 async function callScorer(cell: Cell, { context, mode }: CellRun, scoreId: string): Promise<ScorerAttempt> {

@@ -15,7 +15,7 @@ import {
   type AccountRequest,
   type BudgetReading,
   type BudgetRest,
-} from './budget-ask.ts';
+} from './budget-request.ts';
 import { BudgetPool, type LearnedCosts, type SpendJournal } from './spend-journal.ts';
 
 /** Parts and times of a process that its budgets share. */

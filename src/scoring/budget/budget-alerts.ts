@@ -8,7 +8,7 @@ import {
   type AlertBudget,
 } from '../../monitors/alert-event.ts';
 import { buildEndEvent } from '../../monitors/build-alert-event.ts';
-import { computeBudgetRest, type SpentCap } from './budget-ask.ts';
+import { computeBudgetRest, type SpentCap } from './budget-request.ts';
 import { startRepeatedDuty, type DutyDeps, type StartedPart } from '../../process/parts.ts';
 import type { AlertStore } from '../../store/contracts/monitors.ts';
 import type { BudgetMoment, CapState } from './budget-watch.ts';

@@ -1,4 +1,4 @@
-import { createBudgetReader, type BudgetReading } from './budget-ask.ts';
+import { createBudgetReader, type BudgetReading } from './budget-request.ts';
 import { computeRenewal } from '../../domain/money/budget.ts';
 import type { BudgetCaps, ScopedBudget, SharedBudgets } from '../../domain/money/budget.ts';
 import { untilAborted } from '../../domain/waits.ts';

@@ -9,14 +9,14 @@ import type {
 import type { CallReservation } from '../../judge/judge-scope.ts';
 import type { JudgeCallStore } from '../../store/tables/judge-calls.ts';
 import { BudgetAccount, type AccountShares, type AccountReservation } from './budget-account.ts';
-import { computeFree, type BudgetAsk, type BudgetRest, type SpentCap } from './budget-ask.ts';
+import { computeFree, type BudgetRequest, type BudgetRest, type SpentCap } from './budget-request.ts';
 import { clampToDay, LearnedCosts, SpendJournal } from './spend-journal.ts';
 
 /** Budgets of rules, tenants and the installation. */
 export type Budget = Pick<ProcessBudget, keyof ProcessBudget>;
 
 /** Facts that decide which budgets apply to a call. */
-type BudgetedCall = Pick<BudgetAsk, 'rule' | 'caps' | 'tenant'>;
+type BudgetedCall = Pick<BudgetRequest, 'rule' | 'caps' | 'tenant'>;
 
 /** Times of the budgets of a process, milliseconds. `writeDelayMs` delays the write of costs, so that many go in one statement. */
 const TERMS = {
@@ -54,7 +54,7 @@ class ProcessBudget {
   }
 
   /** Returns true when a call of the rule for the tenant needs money of a budget. */
-  isLimited({ caps, tenant }: Pick<BudgetAsk, 'caps' | 'tenant'>): boolean {
+  isLimited({ caps, tenant }: Pick<BudgetRequest, 'caps' | 'tenant'>): boolean {
     return listBudgets({ rule: '', tenant, caps }, this.#shared).length > 0;
   }
 
@@ -62,7 +62,7 @@ class ProcessBudget {
    * Reserves money for one call in every budget that applies. When calls under way or other processes hold the rest of a budget,
    * waits for it up to a limit. Throws an `AppError` `budget_exhausted` with the time of the next attempt, or what the store throws.
    */
-  async reserve(request: BudgetAsk): Promise<CallReservation> {
+  async reserve(request: BudgetRequest): Promise<CallReservation> {
     for (;;) {
       const reserved = await this.#reserveAll(request);
       // The one entry of a call belongs to one day. Midnight may come between two reservations.
@@ -123,7 +123,7 @@ class ProcessBudget {
   }
 
   /** Reserves the money in one budget after the other, always in the same order, so that calls do not wait for each other. */
-  async #reserveAll(request: BudgetAsk): Promise<AccountReservation[]> {
+  async #reserveAll(request: BudgetRequest): Promise<AccountReservation[]> {
     const { model, usd, nowMs, signal } = request;
     const reserved: AccountReservation[] = [];
     try {
@@ -137,7 +137,11 @@ class ProcessBudget {
     }
   }
 
-  #settle(reserved: readonly AccountReservation[], request: BudgetAsk, costUsd: number | undefined): void {
+  #settle(
+    reserved: readonly AccountReservation[],
+    request: BudgetRequest,
+    costUsd: number | undefined,
+  ): void {
     const { costs, journal, leaseId, newId } = this.#shares;
     if (costUsd !== 0) {
       costs.observe(request.model, request.usd, costUsd);

@@ -48,7 +48,7 @@ export interface Admission {
 }
 
 /** The judged runs of a process, and their slots. */
-export interface JudgeStock extends RunSlots {
+export interface JudgeSlots extends RunSlots {
   /** Runs at the same time. */
   readonly concurrency: number;
   /** Runs the call when there is a free slot. */
@@ -70,7 +70,7 @@ const MAX_BATCH = 200;
  * @param options concurrency: runs at the same time. It should be what the providers allow: the time limit of a scorer starts when its
  * run gets a slot. newestShare: share of the slots that take the newest runs, from 0 to 1
  */
-export function createJudgeStock({
+export function createJudgeSlots({
   concurrency,
   newestShare,
   monotonicMs,
@@ -78,7 +78,7 @@ export function createJudgeStock({
   readonly concurrency: number;
   readonly newestShare: number;
   readonly monotonicMs: () => number;
-}): JudgeStock {
+}): JudgeSlots {
   const low = ROUNDS * concurrency;
   const places = new PQueue({ concurrency });
   const waiting: Record<QueueEnd, { readonly sinceMs: number; readonly start: () => Promise<void> }[]> = {

@@ -5,7 +5,7 @@ import type { Decision } from '../../domain/decision.ts';
 import { RETURN_MS, type Ownership } from '../../ownership/ownership.ts';
 import { buildRemovedRow, buildHeldRow, buildLapsedRow } from '../record/decision-rows.ts';
 import { MINUTE_MS } from '../../domain/durations.ts';
-import type { SpentCap } from '../budget/budget-ask.ts';
+import type { SpentCap } from '../budget/budget-request.ts';
 import type { PreparedRule } from '../select/rule.ts';
 import type { StoreClock } from './timers.ts';
 import type { TraceOutcome } from '../trace-task.ts';

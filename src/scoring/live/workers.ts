@@ -47,7 +47,7 @@ export class Workers {
     this.#context = context;
     this.#deps = deps;
     this.#batch = Math.max(1, Math.min(MAX_BATCH, Math.floor(context.maxTracesInMemory / 4)));
-    context.judgeStock.onLow(() => this.#pump());
+    context.judgeSlots.onLow(() => this.#pump());
   }
 
   /** Starts batches up to the limit, and again after outcomes, until the queue is empty. */

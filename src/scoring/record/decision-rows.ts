@@ -12,7 +12,7 @@ import {
   type ScorerAttempt,
 } from '../attempt/attempt-failure.ts';
 import type { Cell } from '../attempt/cell.ts';
-import type { SpentCap } from '../budget/budget-ask.ts';
+import type { SpentCap } from '../budget/budget-request.ts';
 import { isReadByShape } from '../select/where.ts';
 import type { PreparedRule } from '../select/rule.ts';
 import type { Selection, TraceTask } from '../trace-task.ts';

@@ -41,7 +41,7 @@ function recordDelay({ metrics }: Scoring, { task, bound }: Cell, scores: number
   if (readyAtMs === undefined) {
     return;
   }
-  const kind = bound.guest !== undefined ? 'own' : bound.isJudged ? 'judge' : 'code';
+  const kind = bound.own !== undefined ? 'own' : bound.isJudged ? 'judge' : 'code';
   for (let index = 0; index < scores; index += 1) {
     metrics.record('spanscore.scoring.delay', Math.max(0, clock.nowMs() - readyAtMs) / 1_000, { kind });
   }
@@ -121,7 +121,7 @@ export function startInterimRows(context: Scoring, trace: RunningTrace): { stop(
   const { task, passes, results } = trace;
   const ownScorers = passes
     .flatMap(({ cells }) => cells)
-    .filter((cell) => cell.bound.guest !== undefined && !results.has(cell));
+    .filter((cell) => cell.bound.own !== undefined && !results.has(cell));
   if (ownScorers.length === 0) {
     return { stop: async () => undefined };
   }

@@ -22,7 +22,7 @@ export interface BoundScorer {
   /** True: it gets what the run took, and the past of its agent. */
   readonly readsPast?: boolean | undefined;
   /** Runs in child processes. Set for such a scorer: it has places and a timer of its own. */
-  readonly guest?: RunSlots | undefined;
+  readonly own?: RunSlots | undefined;
 }
 
 /** Limits of a number, both inclusive; an absent one does not limit. */

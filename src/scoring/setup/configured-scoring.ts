@@ -203,7 +203,7 @@ const NO_JUDGE = 'none';
 /** Returns the metrics of live scoring in this process: queue, work and judges. */
 export function scorerReadings(
   status: ScoringLoopStatus,
-  { judgeStock, judgeHealth, unpriced }: Scoring,
+  { judgeSlots, judgeHealth, unpriced }: Scoring,
 ): Reading[] {
   const states = {
     waiting: status.waiting,
@@ -232,8 +232,8 @@ export function scorerReadings(
     { name: 'spanscore.scoring.traces.spilled', value: status.spilled },
     { name: 'spanscore.sampling.unpriced', value: unpriced.count },
     { name: 'spanscore.scoring.queue.age', value: (status.oldestQueuedMs ?? 0) / 1_000 },
-    { name: 'spanscore.judge.queue', value: judgeStock.pending() },
-    { name: 'spanscore.judge.queue.wait', value: judgeStock.waitMs() / 1_000 },
+    { name: 'spanscore.judge.queue', value: judgeSlots.pending() },
+    { name: 'spanscore.judge.queue.wait', value: judgeSlots.waitMs() / 1_000 },
     ...judges,
   ];
 }

@@ -41,7 +41,7 @@ export interface ScorerKit {
   readonly rules: readonly PreparedRule[];
   readonly judges: JudgeRegistry;
   /** Processes of modules. A caller that continues after its work must stop them; otherwise they end with this process. */
-  readonly guests: Pick<OwnScorers, 'readings' | 'stop'>;
+  readonly ownScorers: Pick<OwnScorers, 'readings' | 'stop'>;
   /** Prepares a rule for one purpose: these scorers on every target. Throws a `ConfigError` for an unknown name. */
   prepareOwnRule(name: string, scorers: readonly string[], target?: TargetKind): Promise<PreparedRule>;
 }
@@ -56,14 +56,14 @@ export async function loadScorerKit(
 ): Promise<ScorerKit> {
   const bound = new Map<string, Promise<BoundScorer>>();
   let started: OwnScorers | undefined;
-  const guests = { readings: () => started?.readings() ?? [], stop: async () => started?.stop() };
-  const startGuest = async (spec: OwnScorerSpec) => {
+  const ownScorers = { readings: () => started?.readings() ?? [], stop: async () => started?.stop() };
+  const startOwn = async (spec: OwnScorerSpec) => {
     const { OwnScorers: Pool } = await import('../../scorers/own/pool.ts');
     started ??= new Pool(log);
     return started.start(spec);
   };
   const bind = async (name: string) => {
-    const binding = bound.get(name) ?? bindScorer(name, config, startGuest, log);
+    const binding = bound.get(name) ?? bindScorer(name, config, startOwn, log);
     bound.set(name, binding);
     return binding;
   };
@@ -75,12 +75,12 @@ export async function loadScorerKit(
     return {
       rules,
       judges: createConfiguredJudges(config),
-      guests,
+      ownScorers,
       prepareOwnRule: async (name, scorers, target = 'trace') =>
         prepare({ name, scorers: [...new Set(scorers)], target, sample: { rate: 1, always: [] } }),
     };
   } catch (error) {
-    await guests.stop();
+    await ownScorers.stop();
     throw error;
   }
 }
@@ -90,7 +90,7 @@ type Entry = Config['scorers'][string];
 async function bindScorer(
   name: string,
   config: Config,
-  startGuest: OwnScorers['start'],
+  startOwn: OwnScorers['start'],
   log: Log,
 ): Promise<BoundScorer> {
   const entry = Object.hasOwn(config.scorers, name) ? config.scorers[name] : undefined;
@@ -98,8 +98,8 @@ async function bindScorer(
   if (entry?.module === undefined) {
     return { ...(await bindPrebuilt(name, entry, config)), ...declared };
   }
-  const guest = await startGuest(guestSpec(name, entry.module, entry, config, log));
-  return { name, scorer: guest.scorer, guest, ...declared };
+  const own = await startOwn(ownScorerSpec(name, entry.module, entry, config, log));
+  return { name, scorer: own.scorer, own, ...declared };
 }
 
 async function bindPrebuilt(name: string, entry: Entry | undefined, config: Config): Promise<BoundScorer> {
@@ -122,7 +122,7 @@ async function bindPrebuilt(name: string, entry: Entry | undefined, config: Conf
   }
 }
 
-function guestSpec(name: string, path: string, entry: Entry, config: Config, log: Log): OwnScorerSpec {
+function ownScorerSpec(name: string, path: string, entry: Entry, config: Config, log: Log): OwnScorerSpec {
   const { judge, limits, env = [] } = entry;
   const timeoutMs = durationMs(limits?.timeout ?? MODULE_LIMITS.timeout);
   const variables = env.map((variable) => [variable, readEnvironment(variable)] as const);

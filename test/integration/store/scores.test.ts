@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
-import { createBudgetReader } from '../../../src/scoring/budget/budget-ask.ts';
+import { createBudgetReader } from '../../../src/scoring/budget/budget-request.ts';
 import { NewVersions } from '../../../src/scoring/select/new-versions.ts';
 import { scoreVersion } from '../../../src/domain/score.ts';
 import {

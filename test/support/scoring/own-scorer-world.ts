@@ -34,7 +34,7 @@ export class OwnScorerWorld {
   }
 
   async bindModule(name: string, path: string, limits: Partial<OwnScorerSpec> = {}): Promise<BoundScorer> {
-    const guest = await this.own.start({
+    const own = await this.own.start({
       name,
       path,
       judge: undefined,
@@ -45,14 +45,14 @@ export class OwnScorerWorld {
       memoryBytes: 256 * MIB,
       ...limits,
     });
-    return { name, scorer: guest.scorer, guest };
+    return { name, scorer: own.scorer, own };
   }
 
   /** Reads the value of one scorer's metric. */
   reading(metric: string, scorer: string): number | undefined {
     const found = this.own
       .readings()
-      .find(({ name, labels }) => name === `spanscore.guest.${metric}` && labels?.['scorer'] === scorer);
+      .find(({ name, labels }) => name === `spanscore.own.${metric}` && labels?.['scorer'] === scorer);
     return found?.value;
   }
 

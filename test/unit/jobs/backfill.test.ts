@@ -4,8 +4,8 @@ import { buildOutcome } from '../../../src/scoring/trace-task.ts';
 import { nameTarget, type JobTargets } from '../../../src/jobs/targets.ts';
 import { scorePage } from '../../../src/jobs/score-page.ts';
 import { createBudget } from '../../../src/scoring/budget/budget.ts';
-import { createJudgeStock } from '../../../src/scoring/live/queue.ts';
-import { shareStock } from '../../../src/jobs/backfill.ts';
+import { createJudgeSlots } from '../../../src/scoring/live/queue.ts';
+import { shareSlots } from '../../../src/jobs/backfill.ts';
 import { CostCap } from '../../../src/jobs/cost-cap.ts';
 import { NO_COUNTS } from '../../../src/jobs/stored-job.ts';
 import { describe, expect, it, vi } from 'vitest';
@@ -447,8 +447,8 @@ it('a process with another configuration leaves the job, and says why', async ()
 });
 
 it('a part of the places of judges stays free for live scoring', async () => {
-  const stock = createJudgeStock({ concurrency: 10, newestShare: 0.5, monotonicMs: () => 0 });
-  const shared = shareStock(stock, 0.3);
+  const stock = createJudgeSlots({ concurrency: 10, newestShare: 0.5, monotonicMs: () => 0 });
+  const shared = shareSlots(stock, 0.3);
   let [running, most] = [0, 0];
   const call = async () => {
     running += 1;

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CostCap } from '../../../src/jobs/cost-cap.ts';
 import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { createBudget } from '../../../src/scoring/budget/budget.ts';
-import type { BudgetAsk } from '../../../src/scoring/budget/budget-ask.ts';
+import type { BudgetRequest } from '../../../src/scoring/budget/budget-request.ts';
 import { seededRandom } from '../../support/builders/score-streams.ts';
 
 const NO_BUDGET = createBudget({
@@ -11,7 +11,7 @@ const NO_BUDGET = createBudget({
   spend: async () => undefined,
 });
 
-const anAsk = (usd: number): BudgetAsk => ({
+const anAsk = (usd: number): BudgetRequest => ({
   rule: 'r',
   tenant: '',
   scoreId: '',

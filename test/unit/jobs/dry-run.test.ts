@@ -138,8 +138,8 @@ it('own scorers that may ask a judge do not run: their stored calls tell the pri
   const own = judged('own');
   const rule = buildRule([own]);
   const [bound] = rule.scorers;
-  const guest = { pending: () => 0, low: 1, high: 2 };
-  const asked = { ...ask(store, own), rules: [{ ...rule, scorers: [{ ...bound!, guest }] }] };
+  const slots = { pending: () => 0, low: 1, high: 2 };
+  const asked = { ...ask(store, own), rules: [{ ...rule, scorers: [{ ...bound!, own: slots }] }] };
   expect((await dryRun(createScoring(store), asked, { prices: PRICES })).estimate).toMatchObject({
     unknown: ['own'],
     judgeCalls: 0,

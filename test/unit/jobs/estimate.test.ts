@@ -162,8 +162,8 @@ describe('what stored calls tell of a scorer', () => {
   it('is the mean of all runs for runs of unknown sizes, and for a scorer whose prompts are not rendered', () => {
     const mean = { basis: 'stored_calls', judgeCalls: 175, inputTokens: 57_000 };
     expect(estimateLike(RUN, RUNS)).toMatchObject(mean);
-    const guest = { pending: () => 0, low: 1, high: 2 };
-    const own = { ...A!, scorer: { ...A!.scorer, guest }, count: 100, sample: new Map() };
+    const slots = { pending: () => 0, low: 1, high: 2 };
+    const own = { ...A!, scorer: { ...A!.scorer, own: slots }, count: 100, sample: new Map() };
     expect(estimateLike(RUN, RUNS, { cells: [own], bytes }).judgeCalls).toBe(175);
   });
 

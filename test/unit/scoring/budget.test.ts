@@ -4,7 +4,7 @@ import { AppError } from '../../../src/domain/errors.ts';
 import { createBudget, type Budget } from '../../../src/scoring/budget/budget.ts';
 import { spendLedger, type SpendLedger } from '../../support/store/spend-ledger.ts';
 import type { SharedBudgets } from '../../../src/domain/money/budget.ts';
-import { createBudgetReader, type BudgetAsk } from '../../../src/scoring/budget/budget-ask.ts';
+import { createBudgetReader, type BudgetRequest } from '../../../src/scoring/budget/budget-request.ts';
 import type { PriceTable } from '../../../src/domain/money/model-prices.ts';
 import { createJudgeRegistry } from '../../../src/judge/judge-registry.ts';
 import { askForText, type JudgeModel } from '../../../src/judge/judge.ts';
@@ -388,17 +388,17 @@ describe('budgets of several scopes', () => {
   const NOON_MS = Date.UTC(2026, 10, 21, 12);
   const TERMS = { recheckMs: 1, idleMs: 1, maxWaitMs: 1_000 };
 
-  function buildAsk(parts: Partial<BudgetAsk> & { readonly atMs?: number } = {}): BudgetAsk {
+  function buildAsk(parts: Partial<BudgetRequest> & { readonly atMs?: number } = {}): BudgetRequest {
     const { atMs = NOON_MS, ...rest } = parts;
     return { rule: 'r', tenant: 'a', scoreId: 's', model: 'm/1', usd: 0.1, nowMs: () => atMs, ...rest };
   }
 
-  async function spend(budget: Budget, ask: BudgetAsk): Promise<void> {
+  async function spend(budget: Budget, ask: BudgetRequest): Promise<void> {
     (await budget.reserve(ask)).settle(undefined);
   }
 
   /** Spends calls until one is refused. Returns the number of calls and the refusal. */
-  async function spendAll(budget: Budget, ask: BudgetAsk): Promise<{ calls: number; refusal: AppError }> {
+  async function spendAll(budget: Budget, ask: BudgetRequest): Promise<{ calls: number; refusal: AppError }> {
     for (let calls = 0; ; calls += 1) {
       const error = await spend(budget, ask).catch((thrown: unknown) => thrown);
       if (error instanceof AppError) {

@@ -6,7 +6,7 @@ import { RetrySchedule } from '../../../src/scoring/live/retries.ts';
 import { CommitRounds } from '../../../src/scoring/record/group-commit.ts';
 import { readSlices, ReadMemory } from '../../../src/scoring/read/read-slices.ts';
 import type { TraceData } from '../../../src/domain/trace/span.ts';
-import { createJudgeStock, WorkQueue, type RunSlots } from '../../../src/scoring/live/queue.ts';
+import { createJudgeSlots, WorkQueue, type RunSlots } from '../../../src/scoring/live/queue.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import {
   agentSpan,
@@ -223,7 +223,7 @@ describe('waiting before a retry', () => {
 
 describe('the stock of judged runs', () => {
   it('gives places to the newest and the oldest runs in turn', async () => {
-    const slots = createJudgeStock({ concurrency: 1, newestShare: 0.5, monotonicMs: () => 0 });
+    const slots = createJudgeSlots({ concurrency: 1, newestShare: 0.5, monotonicMs: () => 0 });
     const order: string[] = [];
     const gate = Promise.withResolvers<void>();
     const runs = [slots.run('newest', () => gate.promise)];
@@ -242,7 +242,7 @@ describe('the stock of judged runs', () => {
 
   it('says how long a run has waited, and when more runs should be prepared', async () => {
     let nowMs = 0;
-    const slots = createJudgeStock({ concurrency: 1, newestShare: 0.5, monotonicMs: () => nowMs });
+    const slots = createJudgeSlots({ concurrency: 1, newestShare: 0.5, monotonicMs: () => nowMs });
     let calls = 0;
     slots.onLow(() => (calls += 1));
     const gate = Promise.withResolvers<void>();
@@ -256,7 +256,7 @@ describe('the stock of judged runs', () => {
   });
 
   it('passes on the error of a run and goes on', async () => {
-    const slots = createJudgeStock({ concurrency: 1, newestShare: 0, monotonicMs: () => 0 });
+    const slots = createJudgeSlots({ concurrency: 1, newestShare: 0, monotonicMs: () => 0 });
     await expect(slots.run('oldest', () => Promise.reject(new Error('bad')))).rejects.toThrow('bad');
     await expect(slots.run('oldest', async () => 1)).resolves.toBe(1);
   });

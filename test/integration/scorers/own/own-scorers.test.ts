@@ -300,10 +300,10 @@ const HOST = `
   const { OwnScorers } = await import(root + 'scorers/own/pool.ts');
   const { createLog } = await import(root + 'telemetry/log.ts');
   const log = createLog('info', { destination: process.stdout });
-  const guest = await new OwnScorers(log).start({
+  const own = await new OwnScorers(log).start({
     name: 'loops', path, environment: {}, timeoutMs: 600000, loadWithinMs: 60000, memoryBytes: 256e6,
   });
-  await guest.scorer.run({ output: [] });
+  await own.scorer.run({ output: [] });
 `;
 
 function isRunning(pid: number): boolean {

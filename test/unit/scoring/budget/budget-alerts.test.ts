@@ -4,7 +4,7 @@ import type { CapState } from '../../../../src/scoring/budget/budget-watch.ts';
 import { DAY_MS } from '../../../../src/domain/durations.ts';
 import type { BudgetScope } from '../../../../src/domain/money/budget.ts';
 import type { AlertEvent } from '../../../../src/monitors/alert-event.ts';
-import type { SpentCap } from '../../../../src/scoring/budget/budget-ask.ts';
+import type { SpentCap } from '../../../../src/scoring/budget/budget-request.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { until } from '../../../support/until.ts';
 

@@ -516,15 +516,15 @@ describe('the scoring loop', () => {
     store.traceSize = 30 * MIB;
     const gate = Promise.withResolvers<{ score: number }>();
     const hung = new CountingScorer('hung', () => gate.promise);
-    const guest = { low: 16, high: 200, pending: () => 0 };
+    const slots = { low: 16, high: 200, pending: () => 0 };
     const ofService = (service: string) => ({ name: service, where: { service: [service] } });
     const code = { name: 'c', scorer: new CountingScorer('c') };
     const loop = await start([
       buildRule([new CountingScorer('c'), judged('j')], ofService('judged')),
-      { ...buildRule([], ofService('guests')), scorers: [code, { name: 'hung', scorer: hung, guest }] },
+      { ...buildRule([], ofService('own')), scorers: [code, { name: 'hung', scorer: hung, own: slots }] },
     ]);
     await timers.advance(1_000);
-    for (const service of Array.from({ length: 15 }, () => ['guests', 'judged']).flat()) {
+    for (const service of Array.from({ length: 15 }, () => ['own', 'judged']).flat()) {
       store.ingest([agentSpan(newTraceId(), 'a', { says: 'x', service })]);
     }
     await timers.advance(20_000);
@@ -546,8 +546,8 @@ describe('the scoring loop', () => {
     const { store, timers, start } = createLoopWorld();
     const gate = Promise.withResolvers<{ score: number }>();
     let isFull = true;
-    const guest = { low: 1, high: 2, pending: () => (isFull ? 2 : 0) };
-    const own = { name: 'own', scorer: new CountingScorer('own'), guest };
+    const slots = { low: 1, high: 2, pending: () => (isFull ? 2 : 0) };
+    const own = { name: 'own', scorer: new CountingScorer('own'), own: slots };
     const rule = buildRule([judged('j', () => gate.promise)]);
     const loop = await start([{ ...rule, scorers: [...quick, own, ...rule.scorers] }], {
       scoring: { judgeConcurrency: 1 },

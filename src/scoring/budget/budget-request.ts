@@ -19,7 +19,7 @@ import type { JudgeCallStore } from '../../store/tables/judge-calls.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
 
 /** Request for money for one judge call. */
-export interface BudgetAsk {
+export interface BudgetRequest {
   readonly rule: string;
   /** Budget of the rule. Absent: only the shared budgets apply. */
   readonly caps?: BudgetCaps | undefined;
@@ -35,7 +35,7 @@ export interface BudgetAsk {
 }
 
 /** Request to one of the budgets that apply to a call. */
-export type AccountRequest = Pick<BudgetAsk, 'model' | 'usd' | 'nowMs' | 'signal'> & {
+export type AccountRequest = Pick<BudgetRequest, 'model' | 'usd' | 'nowMs' | 'signal'> & {
   readonly caps: BudgetCaps;
 };
 
