@@ -1,33 +1,4 @@
 import type { RegisterCommand, Bind, GlobalOptions } from './command.ts';
-import { registerAlerts } from './commands/alerts.ts';
-import { registerBackfill } from './commands/backfill.ts';
-import { registerBackup } from './commands/backup.ts';
-import { registerCheckConfig } from './commands/check-config.ts';
-import { registerComponents } from './commands/components.ts';
-import { registerConfigPrint } from './commands/config-print.ts';
-import { registerCoverage } from './commands/coverage.ts';
-import { registerDlq } from './commands/dlq.ts';
-import { registerConventions } from './commands/conventions.ts';
-import { registerDemo } from './commands/demo.ts';
-import { registerDoctor } from './commands/doctor.ts';
-import { registerExplain } from './commands/explain.ts';
-import { registerExport } from './commands/export.ts';
-import { registerInit } from './commands/init.ts';
-import { registerInspect } from './commands/inspect.ts';
-import { registerLabels } from './commands/labels.ts';
-import { registerMigrate } from './commands/migrate.ts';
-import { registerMove } from './commands/move.ts';
-import { registerOpen } from './commands/open.ts';
-import { registerPreview } from './commands/preview.ts';
-import { registerPurge } from './commands/purge.ts';
-import { registerRescore } from './commands/rescore.ts';
-import { registerRestore } from './commands/restore.ts';
-import { registerScore } from './commands/score.ts';
-import { registerScores } from './commands/scores.ts';
-import { registerServe } from './commands/serve.ts';
-import { registerSql } from './commands/sql.ts';
-import { registerStatus } from './commands/status.ts';
-import { registerTraces } from './commands/traces.ts';
 import { Command, InvalidArgumentError, type Option } from 'commander';
 import { collectNames } from './arguments.ts';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
@@ -35,44 +6,52 @@ import { collectConditions } from './input/backfill-options.ts';
 import { collectBars } from './input/score-bars.ts';
 import { packageVersion } from '../process/package.ts';
 
-/** All commands, in the order of `--help`. */
-export const COMMANDS: readonly RegisterCommand[] = [
-  registerServe,
-  registerOpen,
-  registerStatus,
-  registerDemo,
-  registerInit,
-  registerInspect,
-  registerScore,
-  registerScores,
-  registerExport,
-  registerSql,
-  registerTraces,
-  registerExplain,
-  registerCoverage,
-  registerConventions,
-  registerPreview,
-  registerBackfill,
-  registerRescore,
-  registerPurge,
-  registerLabels,
-  registerAlerts,
-  registerDlq,
-  registerMigrate,
-  registerBackup,
-  registerRestore,
-  registerMove,
-  registerCheckConfig,
-  registerConfigPrint,
-  registerDoctor,
-  registerComponents,
-];
+/** All commands by their name, in the order of `--help`. */
+const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
+  serve: async () => (await import('./commands/serve.ts')).registerServe,
+  open: async () => (await import('./commands/open.ts')).registerOpen,
+  status: async () => (await import('./commands/status.ts')).registerStatus,
+  demo: async () => (await import('./commands/demo.ts')).registerDemo,
+  init: async () => (await import('./commands/init.ts')).registerInit,
+  inspect: async () => (await import('./commands/inspect.ts')).registerInspect,
+  score: async () => (await import('./commands/score.ts')).registerScore,
+  scores: async () => (await import('./commands/scores.ts')).registerScores,
+  export: async () => (await import('./commands/export.ts')).registerExport,
+  sql: async () => (await import('./commands/sql.ts')).registerSql,
+  traces: async () => (await import('./commands/traces.ts')).registerTraces,
+  explain: async () => (await import('./commands/explain.ts')).registerExplain,
+  coverage: async () => (await import('./commands/coverage.ts')).registerCoverage,
+  conventions: async () => (await import('./commands/conventions.ts')).registerConventions,
+  preview: async () => (await import('./commands/preview.ts')).registerPreview,
+  backfill: async () => (await import('./commands/backfill.ts')).registerBackfill,
+  rescore: async () => (await import('./commands/rescore.ts')).registerRescore,
+  purge: async () => (await import('./commands/purge.ts')).registerPurge,
+  labels: async () => (await import('./commands/labels.ts')).registerLabels,
+  alerts: async () => (await import('./commands/alerts.ts')).registerAlerts,
+  dlq: async () => (await import('./commands/dlq.ts')).registerDlq,
+  migrate: async () => (await import('./commands/migrate.ts')).registerMigrate,
+  backup: async () => (await import('./commands/backup.ts')).registerBackup,
+  restore: async () => (await import('./commands/restore.ts')).registerRestore,
+  move: async () => (await import('./commands/move.ts')).registerMove,
+  'check-config': async () => (await import('./commands/check-config.ts')).registerCheckConfig,
+  config: async () => (await import('./commands/config-print.ts')).registerConfigPrint,
+  doctor: async () => (await import('./commands/doctor.ts')).registerDoctor,
+  components: async () => (await import('./commands/components.ts')).registerComponents,
+};
 
-/** Builds the whole command tree. `bind` connects an action to a commander command. */
-export function buildProgram(
+/** Loads the commands that a line names: most of the start of a process is the loading of modules. A line without a command needs all. */
+async function loadCommands(argv: readonly string[]): Promise<RegisterCommand[]> {
+  const all = Object.entries(COMMANDS);
+  const named = all.filter(([name]) => argv.includes(name));
+  return Promise.all((named.length === 0 ? all : named).map(([, load]) => load()));
+}
+
+/** Builds the command tree of a line. `bind` connects an action to a commander command. */
+export async function buildProgram(
+  argv: readonly string[],
   bind: Bind,
   sinks: { stdout: (text: string) => void; stderr: (text: string) => void },
-): Command {
+): Promise<Command> {
   const program = new Command('spanscore')
     .description('Scores production AI-agent traffic from its OpenTelemetry traces.')
     .version(packageVersion(), '-V, --version', 'print the version')
@@ -96,7 +75,7 @@ export function buildProgram(
     .exitOverride()
     .addHelpText('before', PROGRAM_EXAMPLES)
     .addHelpText('after', `\n${EXIT_CODES_HELP}`);
-  for (const register of COMMANDS) {
+  for (const register of await loadCommands(argv)) {
     register(program, bind);
   }
   for (const command of [

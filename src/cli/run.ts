@@ -43,7 +43,7 @@ export async function run(surroundings: Surroundings): Promise<ExitCode> {
       code = await runAction(work, { ...options, command }, readGlobals(program), surroundings);
     };
   const json = asksJson(surroundings.argv);
-  const program = buildProgram(bind, {
+  const program = await buildProgram(surroundings.argv, bind, {
     stdout: (text) => void surroundings.stdout.write(text),
     stderr: (text) => void (json || surroundings.stderr.write(text)),
   });

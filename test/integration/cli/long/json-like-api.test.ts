@@ -198,9 +198,9 @@ describe('the JSON of a command', () => {
     expect(JSON.stringify(command)).not.toMatch(/^(\[\]|\{\})$/u);
   });
 
-  it('is compared for each command, or its shape is its own', () => {
+  it('is compared for each command, or its shape is its own', async () => {
     const silent = () => undefined;
-    const program = buildProgram(() => async () => undefined, { stdout: silent, stderr: silent });
+    const program = await buildProgram([], () => async () => undefined, { stdout: silent, stderr: silent });
     const names = program.commands.flatMap((command) =>
       command.commands.length === 0
         ? [command.name()]
