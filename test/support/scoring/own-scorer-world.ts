@@ -52,7 +52,7 @@ export class OwnScorerWorld {
   reading(metric: string, scorer: string): number | undefined {
     const found = this.own
       .readings()
-      .find(({ name, labels }) => name === `spanscore.own.${metric}` && labels?.['scorer'] === scorer);
+      .find(({ name, labels }) => name === `spanscore.guest.${metric}` && labels?.['scorer'] === scorer);
     return found?.value;
   }
 
