@@ -31,7 +31,7 @@ export const DEFAULT_ROW_LIMITS: RowLimits = {
 };
 
 /**
- * Spans to store whole: all, or only those that a rule can use. Of the others, only their position in the tree is stored.
+ * Spans to store whole: all, or only those that a rule can use. Of every other span, only its position in the tree is stored.
  */
 export type Keep = 'all' | 'agent-spans';
 

@@ -37,7 +37,7 @@ import {
 import { join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 
-/** What a copy of a store needs of its command. */
+/** Needs of a copy of a store: what its command hands over. */
 export interface CopyOptions {
   readonly log: Log;
   readonly signal: AbortSignal;

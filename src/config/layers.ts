@@ -72,7 +72,7 @@ export interface Layers {
   readonly buildPlace: (path: KeyPath) => Origin;
 }
 
-/** What stands outside the file, and the paths of the values that it can set. */
+/** Settings outside of the configuration file, and the paths of the values that they can set. */
 interface Outside {
   readonly variables: Variables;
   /** Values by dotted path; they override everything. */

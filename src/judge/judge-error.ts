@@ -7,7 +7,7 @@ export type JudgeErrorCode = Extract<
   `judge_${string}` | 'budget_exhausted' | 'cancelled' | 'overloaded'
 >;
 
-/** What follows a failed call, by its code. An error may say more: a 404 passes, and a 500 costs nothing. */
+/** Consequence of a failed call, by its code. An error may say more: a 404 passes, and a 500 costs nothing. */
 interface Failure {
   /** Short name under which failures are counted, when nothing more exact is known. */
   readonly kind: string;
@@ -15,7 +15,7 @@ interface Failure {
   readonly mayPass: boolean;
   /** The call never reached the provider, or the provider answered with an error. */
   readonly isUnbilled: boolean;
-  /** What the call says of the provider: it fails, it works, or nothing. */
+  /** Verdict of the call about the provider: it fails, it works, or nothing. */
   readonly provider: 'fails' | 'works' | 'unknown';
   /** The provider gets more calls than it takes. */
   readonly isCrowded?: true;

@@ -131,7 +131,7 @@ function addExecution(
 /** A setting that a model may refuse. */
 type Setting = 'temperature' | 'responseSchema' | 'maxOutputTokens';
 
-/** What calls have shown of a model: settings that it refuses, and that it thinks before it answers. */
+/** Knowledge of a model from its calls: settings that it refuses, and that it thinks before it answers. */
 type Trait = Setting | 'thinks';
 
 /** Most models that are remembered. Beyond it the oldest is forgotten; at worst one more call is refused. */

@@ -6,7 +6,7 @@ import { duration, endpoint, pemFile, secret } from '../../../src/config/schema/
 const brokerTls = z
   .strictObject({
     ca: pemFile(
-      'PEM file with the certificate authorities to trust. Absent: those of Node.js.',
+      'PEM file with the certificate authorities to trust. Absent: the authorities of Node.js.',
       './ca.pem',
     ).optional(),
     cert: pemFile(

@@ -184,7 +184,7 @@ function sumDecisions(rows: readonly { readonly decisions: number }[]): number {
   return rows.reduce((sum, { decisions }) => sum + decisions, 0);
 }
 
-/** Names of score rows: the known ones, and those of one scorer. */
+/** Names of score rows: all known names, and the names of one scorer. */
 export interface RowNames {
   /** Names that are configured or stored. */
   readonly known: ReadonlySet<string>;

@@ -49,7 +49,7 @@ export function hideConditions<T extends { readonly reason: string }>(
 const UNMET = /^(where: .*?), the rule (?:wants|leaves out) .*$/s;
 
 /**
- * Returns the tenant of a request: the one that it names, else that of its caller; undefined means all. Throws a `NotFoundError` for a
+ * Returns the tenant of a request: the tenant that it names, else the tenant of its caller; undefined means all. Throws a `NotFoundError` for a
  * tenant that the caller may not see.
  */
 export function narrowTenant(own: string | undefined, asked: string | undefined): string | undefined {
