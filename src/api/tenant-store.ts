@@ -105,6 +105,7 @@ export async function createTenantStores(parts: TenantStoreParts) {
         list: (filter: SinceFilter, page: ListPage) => standings.list({ ...filter, tenant }, page),
         /** The states that fire first. */
         listFiring: (filter: SinceFilter, limit: number) => standings.read({ ...filter, tenant }, limit),
+        setAside: (nowMs: number) => standings.setAside({ tenant, nowMs }),
       },
       alerts: {
         /** Newest first. */

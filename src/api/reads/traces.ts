@@ -1,6 +1,6 @@
 import type { ComputedDecision } from '../json/rows.ts';
 import { NotFoundError, SeveralTenantsError } from '../../domain/errors.ts';
-import type { ListFilters, ListPage } from '../../store/contracts/lists.ts';
+import type { ListFilters, ListPage, TraceListFilter } from '../../store/contracts/lists.ts';
 import {
   joinTraceKey,
   type SpanSource,
@@ -75,6 +75,9 @@ export function createTraceReads(store: Store, { tenant, namedRows, explain }: S
     /** Newest first, by the start of the run. */
     list: async (filters: ListFilters, page: ListPage) =>
       lists.traces({ ...(await namedRows(filters)), tenant }, page),
+    /** The last arrived at the front, also traces without an agent. */
+    listArrived: (filter: Pick<TraceListFilter, 'sinceMs' | 'service'>, limit: number) =>
+      store.listTraces({ ...filter, tenant, limit }),
     /** Throws a `NotFoundError` for a trace that the tenant does not have, and a `SeveralTenantsError` for one that several have. */
     read: async (asked: NamedTrace) => {
       const { key, activity } = await findTrace(store, asked.traceId, narrowTenant(tenant, asked.tenant));

@@ -13,11 +13,12 @@ import {
 import { Reading, Usage, createTextCutter, type TextCutter } from '../json/reading.ts';
 import { readWhole } from '../access/limits.ts';
 import type { StepSpan, TraceView } from '../reads/traces.ts';
-import { createList, describePage, CURSOR_FIELDS } from '../lists/cursors.ts';
+import { createList, describePage, refuseCursor, CURSOR_FIELDS } from '../lists/cursors.ts';
 import { hexId, TenantQuery, FILTER_FIELDS } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
-import type { ListedTrace } from '../../store/contracts/lists.ts';
+import { InvalidInputError } from '../../domain/errors.ts';
+import type { ListedTrace, TraceSummary } from '../../store/contracts/lists.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 
 const ScoreBrief = z
@@ -30,6 +31,22 @@ const ScoreBrief = z
     source: z.enum(['live', 'backfill', 'human', 'api']),
   })
   .openapi('ScoreBrief');
+
+/** Facts of the arrival of a trace, in the order `arrived` only. */
+const Arrival = z.object({
+  services: z
+    .array(z.string())
+    .readonly()
+    .describe('Services of its spans. With `order=arrived`, as what follows.'),
+  spanCount: z.number(),
+  firstArrival: Time.nullable(),
+  lastArrival: Time.nullable(),
+  rootSeen: z.boolean(),
+  agentSeen: z
+    .boolean()
+    .describe('False for a trace without a span of an agent or a model: no rule scores it.'),
+  errorSeen: z.boolean(),
+});
 
 /** Schema of one trace of a list. */
 export const TraceItem = z
@@ -57,6 +74,7 @@ export const TraceItem = z
     scores: z.array(ScoreBrief).readonly(),
     decisions: z.partialRecord(z.enum(DECISION_STATUSES), z.number()).describe('Decisions by status.'),
     state: z.enum(['waiting', 'scored', 'partly', 'not_scored']),
+    ...Arrival.partial().shape,
   })
   .openapi('Trace');
 
@@ -117,10 +135,21 @@ export const TraceDetail = z
 
 const traceList = createList('traces');
 
+const TraceQuery = z.strictObject({ ...CURSOR_FIELDS, ...FILTER_FIELDS });
+
 const listTraces = describeRoute('get', '/traces', {
   tag: 'traces',
   summary: 'Traces of agents with their scores, newest first by their start.',
-  request: { query: z.strictObject({ ...CURSOR_FIELDS, ...FILTER_FIELDS }) },
+  request: {
+    query: TraceQuery.extend({
+      order: z
+        .enum(['started', 'arrived'])
+        .default('started')
+        .describe(
+          '`arrived`: also traces without an agent, the last arrived at the front; at most 500, without a cursor. `since` is then the oldest arrival, and one `service` the only further filter.',
+        ),
+    }),
+  },
   replies: { 200: describeJson('A page of traces.', describePage(TraceItem)) },
 });
 
@@ -143,7 +172,13 @@ export function createTraceRoutes() {
   return createRouter()
     .openapi(listTraces, async (c) => {
       const { traces, nowMs } = tenantStore(c.var);
-      const { filters, page } = traceList.readQuery(c.req.valid('query'), await nowMs());
+      const { order, ...query } = c.req.valid('query');
+      const { filters, page } = traceList.readQuery(query, await nowMs());
+      if (order === 'arrived') {
+        refuseCursor(order, query);
+        const items = await traces.listArrived(readArrived(query, filters.sinceMs), page.limit);
+        return c.json({ items: items.map(arrivedJson), next: null }, 200);
+      }
       return c.json(traceList.toReply(await traces.list(filters, page), traceJson), 200);
     })
     .openapi(readTrace, async (c) => {
@@ -157,6 +192,21 @@ export function createTraceRoutes() {
       const span = await readWhole(() => traces.readSpan(asked));
       return c.json({ ...spanJson(span), truncated: false }, 200);
     });
+}
+
+/** Reads the filters of the order `arrived`. Throws an `InvalidInputError` for one that it does not know. */
+function readArrived(query: z.output<typeof TraceQuery>, sinceMs: number | undefined) {
+  const { service } = query;
+  const taken = ['since', 'limit', 'service'];
+  const further = Object.entries(query).find(
+    ([name, value]) => value !== undefined && !taken.includes(name),
+  )?.[0];
+  if (further !== undefined || (service?.length ?? 0) > 1) {
+    throw new InvalidInputError(
+      `${further ?? 'service'}: order=arrived takes since, limit and one service; leave the rest out, or leave out order`,
+    );
+  }
+  return { sinceMs, service: service?.[0] };
 }
 
 /** Formats a whole trace as JSON, with big texts cut. */
@@ -209,6 +259,23 @@ export function traceJson({ tenant, traceId, startedAtMs, run, decisions, scores
     scores,
     decisions,
     state: deriveState(decisions, scores.length),
+  };
+}
+
+/** Formats a trace with the facts of its arrival. A trace without an agent waits for nothing. */
+function arrivedJson(trace: TraceSummary) {
+  const { services, spanCount, firstArrivalMs, lastArrivalMs, rootSeen, agentSeen, errorSeen } = trace;
+  const isLeft = !agentSeen && trace.run === null && Object.keys(trace.decisions).length === 0;
+  return {
+    ...traceJson(trace),
+    ...(isLeft ? { state: 'not_scored' as const } : {}),
+    services,
+    spanCount,
+    firstArrival: isoTime(firstArrivalMs),
+    lastArrival: isoTime(lastArrivalMs),
+    rootSeen,
+    agentSeen,
+    errorSeen,
   };
 }
 

@@ -50,6 +50,7 @@ const ALERT: Item<'/alerts'> = {
   incidentId: 'i-1',
   status: 'firing',
   alert: 'HallucinationDrift',
+  summary: 'hallucination of weather-agent in production: mean score fell from 0.8 to 0.7 (1 is best)',
   detector: 'drift',
   series: SERIES,
   seriesId: 's-1',
