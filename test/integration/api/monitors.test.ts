@@ -133,7 +133,6 @@ describe('the API of monitors', () => {
   test('mutes for the tenant of the caller, and for no other', async () => {
     const [incident] = (await ask('alerts', READER_A)).body.items;
     const subject = String(incident?.['incidentId']);
-    expect((await ask('mutes', READER_A, { subject, for: '1h' })).status).toBe(403);
     expect((await ask('mutes', ADMIN_B, { subject, for: '1h' })).status).toBe(404);
     expect((await ask('mutes', ADMIN_A, { subject: 'Low', for: 'long' })).status).toBe(400);
     expect((await ask('mutes', ADMIN_A, { subject: 'Low', for: '4000d' })).status).toBe(400);
