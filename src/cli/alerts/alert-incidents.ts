@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander';
+import type { Command } from 'commander';
 import type { LocalApi } from '../../api/local-api.ts';
 import { formatBeyond } from '../../delivery/channels/alert-text.ts';
 import type {
@@ -50,12 +50,8 @@ export function addIncidentCommands(alerts: Command, bind: Bind): void {
     .description('Print the state of every monitor and series, alerts first; or print past incidents.')
     .option('--since-deploy <version>', 'only series that got worse with this version of a service or agent')
     .option('--incidents', 'print when incidents began and ended, newest first')
-    .addOption(
-      new Option('--since <when>', 'with --incidents: since 1h, 7d, or a date and time').argParser(
-        parseMoment,
-      ),
-    )
-    .addOption(new Option('--limit <n>', 'print at most n').argParser(limitUpTo(MAX_ROWS)).default(100))
+    .option('--since <when>', 'with --incidents: since 1h, 7d, or a date and time', parseMoment)
+    .option('--limit <n>', 'print at most n', limitUpTo(MAX_ROWS), 100)
     .action(bind(list));
   alerts
     .command('ack')
@@ -71,7 +67,7 @@ export function addIncidentCommands(alerts: Command, bind: Bind): void {
       '<subject>',
       "name of an alert, id of a series (alerts list --json) or of an incident, or '*' for everything",
     )
-    .addOption(new Option('--for <time>', 'how long: 30m, 2h, 7d').argParser(parseSpan).makeOptionMandatory())
+    .requiredOption('--for <time>', 'how long: 30m, 2h, 7d', parseSpan)
     .action(bind(mute));
   alerts
     .command('unmute')

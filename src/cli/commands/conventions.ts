@@ -37,11 +37,7 @@ export const registerConventions: RegisterCommand = (program, bind) => {
         .argParser(parseMoment)
         .default(parseMoment('24h'), '24h'),
     )
-    .addOption(
-      new Option('--limit <n>', 'read only the newest n traces')
-        .argParser(limitUpTo(MAX_TRACES))
-        .default(DEFAULT_TRACES),
-    )
+    .option('--limit <n>', 'read only the newest n traces', limitUpTo(MAX_TRACES), DEFAULT_TRACES)
     .addHelpText(
       'before',
       examples(

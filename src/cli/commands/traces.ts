@@ -1,4 +1,3 @@
-import { Option } from 'commander';
 import type { z } from 'zod';
 import type { TraceItem } from '../../api/resources/traces.ts';
 import { isoTime } from '../../api/json/rows.ts';
@@ -22,13 +21,9 @@ export const registerTraces: RegisterCommand = (program, bind) => {
   program
     .command('traces')
     .description('Print traces with their state, newest first.')
-    .addOption(
-      new Option('--since <when>', 'traces that arrived since 1h, 7d, or a date and time').argParser(
-        parseMoment,
-      ),
-    )
+    .option('--since <when>', 'traces that arrived since 1h, 7d, or a date and time', parseMoment)
     .option('--service <name>', 'only traces of this service')
-    .addOption(new Option('--limit <n>', 'print at most n').argParser(limitUpTo(MAX_TRACES)).default(50))
+    .option('--limit <n>', 'print at most n', limitUpTo(MAX_TRACES), 50)
     .addHelpText('before', examples(['traces of the last hour', 'spanscore traces --since 1h']))
     .action(bind(traces));
 };
