@@ -85,6 +85,7 @@ async function suggest(context: CommandContext, inputs: string[], { name }: { re
   return EXIT.done;
 }
 
+/** Reads the store itself: a survey needs the spans whole, which the API cuts. */
 async function conventions(context: CommandContext, { since, limit }: ConventionsOptions) {
   const app = await context.openApp();
   const listed = await app.store.listTraces({ sinceMs: since, limit });

@@ -54,6 +54,7 @@ function withChoice(command: Command): Command {
   return command.argument('[ids...]', 'ids of dead letters').option('--all', 'all dead letters');
 }
 
+/** Reads the store itself, as `replay` and `drop` do: the bytes of dead letters are of no tenant, so that the API has no route for them. */
 async function list(context: CommandContext, options: ListOptions): Promise<ExitCode> {
   const { store } = await context.openApp();
   const letters = await store.deadLetters.list({ limit: options.limit });

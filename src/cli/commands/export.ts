@@ -48,6 +48,7 @@ export const registerExport: RegisterCommand = (program, bind) => {
     .action(bind(exportScores));
 };
 
+/** Reads the store itself: the engine writes the format, which no page of the API has. */
 async function exportScores(context: CommandContext, options: ExportOptions): Promise<ExitCode> {
   const { since: sinceMs, until: untilMs, out } = options;
   if (untilMs !== undefined && !(sinceMs < untilMs)) {

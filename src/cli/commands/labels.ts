@@ -101,6 +101,7 @@ export const registerLabels: RegisterCommand = (program, bind) => {
     .action(bind(agreement));
 };
 
+/** Stores labels by the store itself: many in one insert, and a fault for each line. */
 async function importFile(context: CommandContext, file: string, options: ImportOptions): Promise<ExitCode> {
   const content = await readLabelText(file, context);
   const lines = parseLabels(content, options.format ?? guessFormat(file, content));

@@ -50,6 +50,7 @@ export const registerPurge: RegisterCommand = (program, bind) => {
     .action(bind(purge, { stopsItself: true }));
 };
 
+/** Purges by the store itself: the person agrees to counts, which must be of what is deleted then. */
 async function purge(context: CommandContext, options: PurgeOptions): Promise<ExitCode> {
   const subject = readSubject(options);
   if (context.out.json && options.yes !== true) {

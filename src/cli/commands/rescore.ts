@@ -42,6 +42,7 @@ export const registerRescore: RegisterCommand = (program, bind) => {
     .action(bind(rescore, { stopsItself: true }));
 };
 
+/** Makes the job itself: the API has no route for it. */
 async function rescore(context: CommandContext, options: RescoreOptions): Promise<ExitCode> {
   const { scorer, since } = options;
   if ((options.failed === true) === (scorer !== undefined)) {
