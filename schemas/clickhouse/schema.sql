@@ -221,26 +221,20 @@ SELECT
     Tenant
 FROM trace_arrivals;
 
--- Time until which tables of others, which have no arrival time, have been searched for new rows.
-CREATE TABLE IF NOT EXISTS polled_tables
+-- How far work is, by the store's clock: what was there before `DoneUntil` is done. Kind and name: 'aggregate' and a sum (written rows that
+-- are in it), 'export' and an exporter (scores that are delivered, or dead letters), 'monitor' and the milliseconds of an interval (the
+-- latest bucket that is closed, folded and told of), 'source' and a table of another program, which has no arrival times (spans that were
+-- searched). `SeenAt` is the first moment: scores written before it are not sent to the exporter. A row 'signal' and a signal of a
+-- convention has it alone: live scoring leaves out traces that came before the signal was known.
+CREATE TABLE IF NOT EXISTS progress
 (
-    `Source` String,
-    -- What ended before, and was there by then, is in `trace_arrivals`.
-    `PolledUntil` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1))
-)
-ENGINE = ReplacingMergeTree(PolledUntil)
-ORDER BY Source;
-
--- Time since when each signal of a convention is known here. Live scoring leaves out traces that came before; the first moment
--- stays.
-CREATE TABLE IF NOT EXISTS agent_signals
-(
-    `Signal` String,
-    `KnownFrom` SimpleAggregateFunction(min, DateTime64(3, 'UTC'))
+    `Kind` LowCardinality(String),
+    `Name` String,
+    `SeenAt` SimpleAggregateFunction(min, DateTime64(3, 'UTC')) DEFAULT now64(3),
+    `DoneUntil` SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
 )
 ENGINE = AggregatingMergeTree
-ORDER BY Signal
-SETTINGS non_replicated_deduplication_window = 1000;
+ORDER BY (Kind, Name);
 
 -- Running processes, one row a beat, stamped by the store's own clock. Duty: '' for a process that scores; else work that one process at
 -- a time does, for example the delivery of one exporter: the member that joined first has it. A row of the duty 'probe' shows that the store
@@ -777,16 +771,6 @@ ENGINE = MergeTree
 ORDER BY WrittenAt
 TTL toDateTime(WrittenAt) + toIntervalDay(30);
 
--- Time of the store's clock up to which written scores are in the aggregates.
-CREATE TABLE IF NOT EXISTS aggregate_progress
-(
-    `Name` String,
-    `DoneUntil` DateTime64(3, 'UTC'),
-    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
-)
-ENGINE = ReplacingMergeTree(WrittenAt)
-ORDER BY Name;
-
 -- What was delivered where.
 CREATE TABLE IF NOT EXISTS exports
 (
@@ -802,18 +786,6 @@ PARTITION BY toYYYYMM(ExportedAt)
 ORDER BY (Exporter, ScoreId, Revision)
 TTL toDateTime(ExportedAt) + toIntervalDay(400)
 SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
-
--- How far an exporter is: every score written from `SeenAt` until `DoneUntil` is delivered or a dead letter. Scores written before
--- `SeenAt` are not sent.
-CREATE TABLE IF NOT EXISTS export_progress
-(
-    `Exporter` LowCardinality(String),
-    `SeenAt` SimpleAggregateFunction(min, DateTime64(3, 'UTC')),
-    `DoneUntil` SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
-)
-ENGINE = AggregatingMergeTree
-ORDER BY Exporter
-SETTINGS non_replicated_deduplication_window = 1000;
 
 -- Dead letters that are to be sent again. A row of a later round wins; a deleted row is finished.
 CREATE TABLE IF NOT EXISTS export_replays
@@ -863,15 +835,6 @@ PARTITION BY toYYYYMM(Bucket)
 ORDER BY (IntervalMs, Bucket, Tenant, Scorer, Fingerprint, Agent, Environment, Split)
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
-
--- The latest bucket of each interval that is closed, folded, and told of.
-CREATE TABLE IF NOT EXISTS monitor_progress
-(
-    `IntervalMs` UInt32,
-    `Bucket` DateTime64(3, 'UTC')
-)
-ENGINE = ReplacingMergeTree(Bucket)
-ORDER BY IntervalMs;
 
 -- States of detectors after a bucket. The row without a scorer is written last: then all of that rule are there.
 CREATE TABLE IF NOT EXISTS monitor_checkpoints

@@ -14,6 +14,7 @@ import { segmentShares, type SegmentSums } from '../../monitors/statistics/segme
 import type { AlertStore } from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
 import { fromMillis, toDateTime } from '../values.ts';
+import { markDoneUntil, readDoneUntil } from '../tables/progress.ts';
 import { DIRECTED, STANDING, STEP } from './folded-scores-sql.ts';
 import { closeBuckets, IS_OUTCOME, readBuckets } from './monitor-buckets.ts';
 import {
@@ -48,15 +49,8 @@ export function createMonitorStore(
         { intervalMs },
       ),
     runs: () => readRuns(database),
-    progress: (intervalMs) =>
-      readMoment(
-        database,
-        `SELECT toUnixTimestamp64Milli(maxOrNull(Bucket)) AS atMs FROM monitor_progress
-         WHERE IntervalMs = {intervalMs:UInt32}`,
-        { intervalMs },
-      ),
-    markProgress: (intervalMs, bucketMs) =>
-      database.insertRows('monitor_progress', [{ IntervalMs: intervalMs, Bucket: toDateTime(bucketMs) }]),
+    progress: (intervalMs) => readDoneUntil(database, 'monitor', String(intervalMs)),
+    markProgress: (intervalMs, bucketMs) => markDoneUntil(database, 'monitor', String(intervalMs), bucketMs),
     close: (range, by) => closeBuckets(database, range, by),
     buckets: (range, series) => readBuckets(database, range, series),
     checkpoint: (ruleKey) => readCheckpoint(database, ruleKey),

@@ -1,6 +1,7 @@
 import type { Score } from '../../domain/score.ts';
 import type { ExportPage, ExportResult, PendingExport, ScoreFeed } from '../contracts/score-feed.ts';
 import type { Database } from '../database.ts';
+import { forgetProgress } from '../tables/progress.ts';
 import { toDateTime } from '../values.ts';
 import { scoreRows } from '../table-rows.ts';
 
@@ -9,6 +10,8 @@ const OVERLAP_MS = 45_000;
 
 /** Longest time that a stamp may be ahead of the store's clock, milliseconds: replicas have clocks of their own. */
 const CLOCK_SKEW_MS = 5_000;
+
+const IS_PROGRESS = "Kind = 'export' AND Name = {exporter:String}";
 
 /** Creates the store of deliveries of scores. */
 export function createScoreFeed(database: Database): ScoreFeed {
@@ -20,9 +23,9 @@ export function createScoreFeed(database: Database): ScoreFeed {
     advance: (exporter, doneUntilMs) => {
       const at = toDateTime(doneUntilMs);
       return database.insertSelected(
-        `INSERT INTO export_progress (Exporter, SeenAt, DoneUntil)
-         SELECT Exporter, min(SeenAt), {at:DateTime64(3, 'UTC')} FROM export_progress
-         WHERE Exporter = {exporter:String} GROUP BY Exporter`,
+        `INSERT INTO progress (Kind, Name, SeenAt, DoneUntil)
+         SELECT Kind, Name, min(SeenAt), {at:DateTime64(3, 'UTC')} FROM progress
+         WHERE ${IS_PROGRESS} GROUP BY Kind, Name`,
         { exporter, at },
       );
     },
@@ -32,16 +35,16 @@ export function createScoreFeed(database: Database): ScoreFeed {
 }
 
 /**
- * Records the exporter unless it is known. Deliveries that an earlier version recorded went back for a day, so that day is
+ * Records the exporter unless it is known. An exporter with deliveries lost its progress when the store's clock went back: its last day is
  * read once more.
  */
 async function register(database: Database, exporter: string): Promise<void> {
   await database.insertSelected(
-    `INSERT INTO export_progress (Exporter, SeenAt, DoneUntil)
-     SELECT {exporter:String}, start, start FROM (
+    `INSERT INTO progress (Kind, Name, SeenAt, DoneUntil)
+     SELECT 'export', {exporter:String}, start, start FROM (
        SELECT if((SELECT count() FROM exports WHERE Exporter = {exporter:String}) > 0,
          now64(3) - toIntervalDay(1), now64(3)) AS start)
-     WHERE (SELECT count() FROM export_progress WHERE Exporter = {exporter:String}) = 0`,
+     WHERE (SELECT count() FROM progress WHERE ${IS_PROGRESS}) = 0`,
     { exporter },
   );
 }
@@ -61,7 +64,7 @@ async function readPending(database: Database, exporter: string, limit: number):
     `SELECT toUnixTimestamp64Milli(now64(3)) AS readAtMs, toUnixTimestamp64Milli(min(SeenAt)) AS seenAtMs,
        toUnixTimestamp64Milli(max(DoneUntil)) AS doneUntilMs,
        (SELECT count() FROM export_replays FINAL WHERE Exporter = {exporter:String}) AS replays
-     FROM export_progress WHERE Exporter = {exporter:String} GROUP BY Exporter`,
+     FROM progress WHERE ${IS_PROGRESS} GROUP BY Name`,
     { exporter },
   );
   if (progress === undefined) {
@@ -70,7 +73,7 @@ async function readPending(database: Database, exporter: string, limit: number):
   }
   const { readAtMs, seenAtMs, doneUntilMs } = progress;
   if (Number(doneUntilMs) > Number(readAtMs) + CLOCK_SKEW_MS) {
-    await forgetProgress(database, exporter);
+    await forgetProgress(database, 'export', exporter);
     return readPending(database, exporter, limit);
   }
   const replays = Number(progress.replays) === 0 ? [] : await readReplays(database, exporter);
@@ -82,16 +85,6 @@ async function readPending(database: Database, exporter: string, limit: number):
     readAtMs: Number(readAtMs),
     doneUntilMs: Number(doneUntilMs),
   };
-}
-
-/**
- * Removes a progress ahead of the store's clock, which went back: scores written from now on would count as finished. The next
- * registration begins a day before.
- */
-async function forgetProgress(database: Database, exporter: string): Promise<void> {
-  await database.insertSelected('DELETE FROM export_progress WHERE Exporter = {exporter:String}', {
-    exporter,
-  });
 }
 
 /** Deliveries are looked up by key for the scores in question: the table holds those of months. */

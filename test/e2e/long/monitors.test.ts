@@ -152,8 +152,8 @@ describe('a process that monitors and is killed', () => {
       'after alert_events',
       'after monitor_buckets',
       'after monitor_checkpoints',
-      'after monitor_progress',
       'after monitor_status',
+      'after progress',
       'after webhook',
     ]);
   });

@@ -7,7 +7,7 @@ import { storeOptions } from './store-rows.ts';
 /** Tables of monitors with the keys of their rows. Interruptions must not change the final rows of these tables. */
 const KEPT = {
   monitor_buckets: 'IntervalMs, Bucket, Tenant, Scorer, Fingerprint, Agent, Environment',
-  monitor_progress: 'IntervalMs, Bucket',
+  progress: 'Kind, Name',
   monitor_status: 'RuleKey, Tenant, Scorer, Fingerprint, Agent, Environment',
   alert_events: 'EventId',
 } as const;
@@ -44,7 +44,7 @@ export async function monitoredDatabase(
 
   async function kept(table: KeptTable): Promise<object[]> {
     const rows = await queryRows<object>(options, `SELECT * FROM ${table} FINAL ORDER BY ${KEPT[table]}`);
-    return rows.map((row) => ({ ...row, WrittenAt: '' }));
+    return rows.map((row) => ({ ...row, WrittenAt: '', SeenAt: '' }));
   }
 
   return {
