@@ -836,43 +836,30 @@ ORDER BY (IntervalMs, Bucket, Tenant, Scorer, Fingerprint, Agent, Environment, S
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
 
--- States of detectors after a bucket. The row without a scorer is written last: then all of that rule are there.
-CREATE TABLE IF NOT EXISTS monitor_checkpoints
+-- States of rules on their series. 'status': where a rule stands, for people; the newest one holds. 'checkpoint': the detector after a
+-- bucket; the row without a scorer is written last, then all of that rule are there.
+CREATE TABLE IF NOT EXISTS monitor_states
 (
     `RuleKey` String,
-    `Bucket` DateTime64(3, 'UTC'),
+    `Kind` LowCardinality(String),
+    -- Bucket of a checkpoint; 1970 for a status.
+    `Checkpoint` DateTime64(3, 'UTC'),
     `Tenant` LowCardinality(String),
     `Scorer` LowCardinality(String),
     `Fingerprint` LowCardinality(String),
     `Agent` LowCardinality(String),
     `Environment` LowCardinality(String),
+    `Split` Array(String),
+    `Bucket` DateTime64(3, 'UTC'),
     `State` String CODEC(ZSTD(1)),
-    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
-    `Split` Array(String)
-)
-ENGINE = ReplacingMergeTree
-PARTITION BY toDate(WrittenAt)
-ORDER BY (RuleKey, Bucket, Tenant, Scorer, Fingerprint, Agent, Environment, Split)
-TTL toDateTime(WrittenAt) + toIntervalDay(3)
-SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
-
--- Where each rule stands on each series, for people.
-CREATE TABLE IF NOT EXISTS monitor_status
-(
-    `RuleKey` String,
-    `Tenant` LowCardinality(String),
-    `Scorer` LowCardinality(String),
-    `Fingerprint` LowCardinality(String),
-    `Agent` LowCardinality(String),
-    `Environment` LowCardinality(String),
-    `Bucket` DateTime64(3, 'UTC'),
-    `Status` String CODEC(ZSTD(1)),
-    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
-    `Split` Array(String)
+    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = ReplacingMergeTree(Bucket)
-ORDER BY (RuleKey, Tenant, Scorer, Fingerprint, Agent, Environment, Split)
-TTL toDateTime(WrittenAt) + toIntervalDay(400);
+PARTITION BY (Kind, if(Kind = 'checkpoint', toDate(WrittenAt), toDate(0)))
+ORDER BY (RuleKey, Kind, Checkpoint, Tenant, Scorer, Fingerprint, Agent, Environment, Split)
+TTL toDateTime(WrittenAt) + toIntervalDay(400),
+    toDateTime(WrittenAt) + toIntervalDay(3) DELETE WHERE Kind = 'checkpoint'
+SETTINGS non_replicated_deduplication_window = 1000;
 
 -- When which version of an agent or of its service was first seen in a live score, or was announced.
 CREATE TABLE IF NOT EXISTS deploy_markers

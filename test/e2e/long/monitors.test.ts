@@ -151,8 +151,7 @@ describe('a process that monitors and is killed', () => {
       'after alert_deliveries',
       'after alert_events',
       'after monitor_buckets',
-      'after monitor_checkpoints',
-      'after monitor_status',
+      'after monitor_states',
       'after progress',
       'after webhook',
     ]);
