@@ -771,37 +771,37 @@ ENGINE = MergeTree
 ORDER BY WrittenAt
 TTL toDateTime(WrittenAt) + toIntervalDay(30);
 
--- What was delivered where.
-CREATE TABLE IF NOT EXISTS exports
+-- What became of each score at each exporter, of each alert's event in each channel, and the dead letters of exporters that are sent
+-- again, which a receiver counts each second: the kind is the first column of the key. A row of a later round wins, and within a round
+-- the last word.
+CREATE TABLE IF NOT EXISTS deliveries
 (
-    `Exporter` LowCardinality(String),
+    -- alert, replay, score
+    `Kind` LowCardinality(String),
+    -- Exporter or channel.
+    `Receiver` LowCardinality(String),
     `ScoreId` UUID,
     `Revision` UInt32,
-    `ExportedAt` DateTime64(3, 'UTC') DEFAULT now64(3),
-    -- delivered, dead
-    `Outcome` LowCardinality(String) DEFAULT 'delivered'
-)
-ENGINE = ReplacingMergeTree
-PARTITION BY toYYYYMM(ExportedAt)
-ORDER BY (Exporter, ScoreId, Revision)
-TTL toDateTime(ExportedAt) + toIntervalDay(400)
-SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
-
--- Dead letters that are to be sent again. A row of a later round wins; a deleted row is finished.
-CREATE TABLE IF NOT EXISTS export_replays
-(
-    `Exporter` LowCardinality(String),
-    `ScoreId` UUID,
-    `Revision` UInt32,
+    `EventId` UUID,
+    `IncidentId` UUID,
+    -- Tenant of an alert; '' for a score, which its id finds.
+    `Tenant` LowCardinality(String),
+    -- The id of the message that an event goes out with.
+    `MessageId` UUID,
+    -- planned, delivered, dead, muted, withdrawn
+    `State` LowCardinality(String),
+    `Reason` String CODEC(ZSTD(1)),
+    `PlannedAt` DateTime64(3, 'UTC'),
     `Round` UInt32,
     `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
     `Version` UInt64,
     `IsDeleted` UInt8
 )
 ENGINE = ReplacingMergeTree(Version, IsDeleted)
-ORDER BY (Exporter, ScoreId, Revision)
+PARTITION BY toYYYYMM(WrittenAt)
+ORDER BY (Kind, Receiver, ScoreId, Revision, EventId)
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
-SETTINGS non_replicated_deduplication_window = 1000;
+SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
 
 -- What a series received in one closed bucket of time. Directed scores (0 worst, 1 best) in thousandths; what was not folded is
 -- counted by the reason. A bucket is stored for each split that a rule asks for.
@@ -926,28 +926,6 @@ CREATE TABLE IF NOT EXISTS alert_mutes
 ENGINE = ReplacingMergeTree(WrittenAt)
 ORDER BY (Tenant, Subject)
 TTL toDateTime(WrittenAt) + toIntervalDay(400);
-
--- What became of each event in each channel. A row of a later round wins, and within a round the last word.
-CREATE TABLE IF NOT EXISTS alert_deliveries
-(
-    `Channel` LowCardinality(String),
-    `EventId` UUID,
-    `IncidentId` UUID,
-    `Tenant` LowCardinality(String),
-    -- The id of the message that it goes out with.
-    `MessageId` UUID,
-    -- planned, delivered, dead, muted
-    `State` LowCardinality(String),
-    `Reason` String CODEC(ZSTD(1)),
-    `PlannedAt` DateTime64(3, 'UTC'),
-    `Round` UInt32,
-    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
-    `Version` UInt64
-)
-ENGINE = ReplacingMergeTree(Version)
-ORDER BY (Channel, EventId)
-TTL toDateTime(WrittenAt) + toIntervalDay(400)
-SETTINGS non_replicated_deduplication_window = 1000;
 
 -- Work of minutes or hours: repairs, erasures, histories. One current row for each job. Only the process that has the lease (the
 -- duty `job <id>`) writes a row, after the first one. `Version` rises with each lease and each write of it, so a row of a former

@@ -148,8 +148,8 @@ describe('a process that monitors and is killed', () => {
     expectOneOfEach(expected, 3);
     expect(expected.kept['alert_events']).toHaveLength(6);
     expect([...new Set(steps.filter((step) => step.startsWith('after')))].sort()).toEqual([
-      'after alert_deliveries',
       'after alert_events',
+      'after deliveries',
       'after monitor_buckets',
       'after monitor_states',
       'after progress',

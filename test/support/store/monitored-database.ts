@@ -54,7 +54,7 @@ export async function monitoredDatabase(
     allKept: async () =>
       Object.fromEntries(await Promise.all(TABLES.map(async (table) => [table, await kept(table)] as const))),
     async forget() {
-      for (const table of [...TABLES, 'alert_deliveries']) {
+      for (const table of [...TABLES, 'deliveries']) {
         await runCommand(options, `TRUNCATE TABLE ${table}`);
       }
     },
