@@ -927,12 +927,15 @@ ENGINE = ReplacingMergeTree(WrittenAt)
 ORDER BY (Tenant, Subject)
 TTL toDateTime(WrittenAt) + toIntervalDay(400);
 
--- Work of minutes or hours: repairs, erasures, histories. One current row for each job. Only the process that has the lease (the
--- duty `job <id>`) writes a row, after the first one. `Version` rises with each lease and each write of it, so a row of a former
--- holder never wins. Spec, Checkpoint and Report are JSON.
+-- Work of minutes or hours: repairs, erasures, histories. One current row for each job, without a word. Only the process that has the
+-- lease (the duty `job <id>`) writes it, after the first one. `Version` rises with each lease and each write of it, so a row of a former
+-- holder never wins. Spec, Checkpoint and Report are JSON. The last words of processes without the lease have rows of their own, the
+-- time of the word as their version: 'order' (in Status: pause, resume or cancel of people) and 'left' (in Error: the reason of a process
+-- that cannot run the job).
 CREATE TABLE IF NOT EXISTS jobs
 (
     `Id` String,
+    `Word` LowCardinality(String),
     `Kind` LowCardinality(String),
     `Tenant` LowCardinality(String),
     `Spec` String CODEC(ZSTD(1)),
@@ -947,23 +950,10 @@ CREATE TABLE IF NOT EXISTS jobs
     `StartedAt` Nullable(DateTime64(3, 'UTC')),
     `FinishedAt` Nullable(DateTime64(3, 'UTC')),
     `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
-    `Version` UInt64
+    `Version` UInt64 DEFAULT toUnixTimestamp64Milli(now64(3))
 )
 ENGINE = ReplacingMergeTree(Version)
-ORDER BY Id
-TTL toDateTime(WrittenAt) + toIntervalDay(400);
-
--- Words on a job by processes without its lease: pause, resume and cancel of people, and `left` with the reason of a process that
--- cannot run it. Without a window of deduplication, because a job may be paused twice.
-CREATE TABLE IF NOT EXISTS job_events
-(
-    `JobId` String,
-    `Event` LowCardinality(String),
-    `Detail` String CODEC(ZSTD(1)),
-    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
-)
-ENGINE = MergeTree
-ORDER BY (JobId, WrittenAt)
+ORDER BY (Id, Word)
 TTL toDateTime(WrittenAt) + toIntervalDay(400);
 
 -- Erasure. Hash: HMAC-SHA256 of kind, tenant and id, in hex, with the key that KeyId names. A trace with a tombstone is never stored
