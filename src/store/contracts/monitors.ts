@@ -1,4 +1,4 @@
-import type { AlertDelivery } from '../../domain/alert-delivery.ts';
+import type { AlertDelivery } from '../../domain/delivery.ts';
 import type { Deploy, DeployMarker } from '../../domain/deploy-marker.ts';
 import type { SeriesFacets } from '../../domain/series-facets.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
