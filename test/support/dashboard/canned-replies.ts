@@ -69,6 +69,7 @@ const ALERT: Item<'/alerts'> = {
   serviceVersion: '',
   agentVersion: '',
   muted: false,
+  mute: null,
   acknowledgedAt: null,
 };
 
@@ -133,6 +134,7 @@ const SESSION: Replies['/sessions/{sessionId}'] = {
   userId: 'user-9',
   agents: ['weather-agent'],
   services: ['weather'],
+  worst: { scorer: 'hallucination', score: 0.25 },
   totalTokens: 224,
   costUsd: 0.0021,
   scores: [aScoreItem({ target: 'session', traceId: '', sessionId: 'sess-1', scorer: 'multi-turn' })],
@@ -299,7 +301,10 @@ export const FULL: CannedReplies = {
   '/alerts': { items: [ALERT], next: null },
   '/backfills': { items: [aBackfill()], next: null },
   '/monitors': { items: [MONITOR], next: null },
-  '/mutes': { items: [{ tenant: '*', subject: 'AnswersGotWorse', until: UNTIL }], next: null },
+  '/mutes': {
+    items: [{ tenant: '*', subject: 'AnswersGotWorse', until: UNTIL, by: null, reason: '' }],
+    next: null,
+  },
   '/judges': {
     items: [
       {

@@ -207,6 +207,11 @@ export function aTraceItem(more: Partial<Item<'/traces'>> = {}): Item<'/traces'>
     costUsd: 0.0021,
     toolCalls: 1,
     toolErrors: 0,
+    tools: ['get_weather'],
+    question: 'What is the weather in Paris?',
+    answer: 'It is 18 degrees. The sky is sunny.',
+    finding: { scorer: 'hallucination', verdict: 'contradicted', claim: 'The sky is sunny.' },
+    notScored: [],
     scores: [
       {
         scoreId: '5f2f3b1e-7f39-5c0e-9d3e-0f6f4b3c2a11',
