@@ -9,6 +9,7 @@ import { createAuditStore, createCookieKeyStore } from './tables/access.ts';
 import { createAggregateReads, createComparedScoreStore } from './sums/read-sums.ts';
 import { createDecisionHours } from './sums/decision-hours.ts';
 import { createAggregateStore } from './sums/score-sums.ts';
+import { createRunSums } from './sums/run-sums.ts';
 import { createAlertFeed } from './monitors/alert-deliveries.ts';
 import { createAlertStore } from './monitors/alert-events.ts';
 import { createDeadLetterStore } from './tables/dead-letters.ts';
@@ -136,6 +137,7 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     coverage: createCoverageStore(database),
     aggregateReads: createAggregateReads(database),
     comparedScores: createComparedScoreStore(database),
+    runSums: createRunSums(database),
     aggregates: createAggregateStore(database, () => spans.nowMs()),
     /**
      * Creates the computation of the numbers of decisions by the hour.

@@ -176,6 +176,32 @@ export interface WaitingQuery {
   readonly cells: readonly CoveredCell[];
 }
 
+/** Choice of runs by their start: any of the values. An agent without a name goes by its service. Times are Unix milliseconds: [fromMs, toMs). */
+export interface RunSumsQuery {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Absent: all tenants. */
+  readonly tenant?: string | undefined;
+  readonly agent?: readonly string[] | undefined;
+  readonly environment?: readonly string[] | undefined;
+}
+
+/** What costs are split by. */
+export const COST_KEYS = ['agent', 'agentVersion', 'model', 'rule', 'scorer'] as const;
+export type CostKey = (typeof COST_KEYS)[number];
+
+/** Costs of a key in a bucket. */
+export interface CostRow {
+  readonly key: string;
+  /** Start of the bucket, Unix milliseconds. */
+  readonly bucketMs: number;
+  /** Null without a known cost. */
+  readonly usd: number | null;
+  readonly runs: number;
+  /** Runs without a known cost. */
+  readonly unpriced: number;
+}
+
 /** Choice of the targets of a reviewer. */
 export interface LabelQuery {
   /** Absent: all tenants. */
