@@ -1,4 +1,9 @@
-import { countCoverage, countDecided, type CoverageRequest } from '../aggregates/count-coverage.ts';
+import {
+  countCoverage,
+  countDecided,
+  countFunnel,
+  type CoverageRequest,
+} from '../aggregates/count-coverage.ts';
 import type { Config } from '../configuration.ts';
 import { loadPurgeKey } from '../purge/configured-purge.ts';
 import { configuredMonitors, createStandings, keyedRules } from '../monitors/live/configured-monitors.ts';
@@ -10,7 +15,7 @@ import type { ListFilters, ListPage } from '../store/contracts/lists.ts';
 import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller } from './access/request-access.ts';
-import { coverageLines } from './reads/coverage.ts';
+import { coverageLines, type FunnelRequest } from './reads/coverage.ts';
 import { createAgentReads } from './reads/agents.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
 import { compareDeploys } from './reads/compare.ts';
@@ -138,6 +143,8 @@ export async function createTenantStores(parts: TenantStoreParts) {
         countEligible: (sinceMs) => countEligible(store, { sinceMs, tenant }, runRules),
       }),
       labels: createLabelReads(config, store, { ...caller, findPassLine }),
+      /** Decisions on the runs that began in a range. */
+      funnel: (request: FunnelRequest) => countFunnel(store, { ...request, tenant }, runRules),
       coverage: (request: CoverageRequest) => countCoverage(store, { ...request, tenant }, runRules),
       backfills: createBackfillReads(store.jobs, caller, stopping),
       /** Throws a `NotFoundError` for an unknown id, and for a job of another tenant. */

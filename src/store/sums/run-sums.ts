@@ -27,7 +27,7 @@ const IS_READ = 'ToolCalls IS NOT NULL';
 const ofTenant = (tenant: string | undefined) => (tenant === undefined ? '1' : 'Tenant = {tenant:String}');
 
 /** Returns SQL for the conditions of a query on the agent, the environment and the tenant. */
-function ofChoice({ tenant, agent, environment }: Omit<RunSumsQuery, 'fromMs' | 'toMs'>): string {
+export function ofChoice({ tenant, agent, environment }: Omit<RunSumsQuery, 'fromMs' | 'toMs'>): string {
   return [
     ofTenant(tenant),
     ...(agent === undefined
@@ -37,7 +37,7 @@ function ofChoice({ tenant, agent, environment }: Omit<RunSumsQuery, 'fromMs' | 
   ].join(' AND ');
 }
 
-function within(column: string): string {
+export function within(column: string): string {
   return `${column} >= fromUnixTimestamp64Milli({from:Int64}) AND ${column} < fromUnixTimestamp64Milli({to:Int64})`;
 }
 
@@ -46,7 +46,7 @@ function chosenRuns(query: RunSumsQuery): string {
   return `runs FINAL WHERE ${IS_RUN} AND ${within('StartedAt')} AND ${ofChoice(query)}`;
 }
 
-function paramsOf({ fromMs, toMs, tenant, agent, environment }: RunSumsQuery): QueryParams {
+export function paramsOf({ fromMs, toMs, tenant, agent, environment }: RunSumsQuery): QueryParams {
   return {
     from: Math.max(0, Math.trunc(fromMs)),
     to: Math.max(0, Math.trunc(toMs)),
