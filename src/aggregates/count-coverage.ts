@@ -35,16 +35,6 @@ export async function countCoverage(
   return { decided: decided.rows, sinceMs: decided.sinceMs, waiting };
 }
 
-/** Counts the decisions of a tenant, or of all. The rules are those of `countCoverage`. */
-export async function countDecided(
-  stores: Store,
-  query: Omit<CoverageQuery, 'pairs'>,
-  rules?: readonly PreparedRule[],
-): Promise<CoverageReading> {
-  const history = buildRuleHistory(await stores.ruleVersions.list());
-  return countByHistory(stores, query, { history, rules });
-}
-
 /** Counts the decisions on the runs that began in a range, and what waits for one. The rules are those of `countCoverage`. */
 export async function countFunnel(
   { funnel, ruleVersions }: Store,

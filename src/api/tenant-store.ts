@@ -1,9 +1,4 @@
-import {
-  countCoverage,
-  countDecided,
-  countFunnel,
-  type CoverageRequest,
-} from '../aggregates/count-coverage.ts';
+import { countCoverage, countFunnel, type CoverageRequest } from '../aggregates/count-coverage.ts';
 import type { Config } from '../configuration.ts';
 import { loadPurgeKey } from '../purge/configured-purge.ts';
 import { configuredMonitors, createStandings, keyedRules } from '../monitors/live/configured-monitors.ts';
@@ -15,7 +10,7 @@ import type { ListFilters, ListPage } from '../store/contracts/lists.ts';
 import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller } from './access/request-access.ts';
-import { coverageLines, type FunnelRequest } from './reads/coverage.ts';
+import type { FunnelRequest } from './reads/coverage.ts';
 import { createAgentReads } from './reads/agents.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
 import { compareDeploys } from './reads/compare.ts';
@@ -140,7 +135,8 @@ export async function createTenantStores(parts: TenantStoreParts) {
         tenant,
         findPassLine,
         readStatuses: (limit) => standings.read({ tenant }, limit),
-        countEligible: (sinceMs) => countEligible(store, { sinceMs, tenant }, runRules),
+        findPass,
+        countFunnel: (request) => countFunnel(store, { ...request, tenant }, runRules),
       }),
       labels: createLabelReads(config, store, { ...caller, findPassLine }),
       /** Decisions on the runs that began in a range. */
@@ -167,17 +163,6 @@ function createRowNaming(config: Config, store: Store, tenant: string | undefine
     const rows = await readRowNames(config, store, tenant);
     return { ...filters, scorer: filters.scorer.flatMap((name) => [name, ...rows.of(name)]) };
   };
-}
-
-/** Counts the eligible and the scored targets of each scorer. */
-async function countEligible(
-  store: Store,
-  query: { readonly sinceMs: number; readonly tenant: string | undefined },
-  runRules: ProcessReads['runRules'],
-) {
-  const { rows } = await countDecided(store, query, runRules);
-  const lines = coverageLines(rows, undefined, { by: 'scorer', sinceMs: query.sinceMs });
-  return new Map(lines.map(({ scorer = '', eligible, scored }) => [scorer, { eligible, scored }]));
 }
 
 function createWrites(

@@ -167,7 +167,8 @@ function findMend(reason: string, [rule, ...others]: readonly string[]): string 
 }
 
 /** Builds the funnel: each step without its losses is the next one. A loss names the runs that it is about. */
-export function buildFunnel({ rows, waiting }: FunnelReading, request: FunnelRequest) {
+export function buildFunnel({ rows: counts, waiting }: FunnelReading, request: FunnelRequest) {
+  const rows = counts.filter(({ scorer }) => scorer === null);
   const countOf = (status: DecisionStatus) =>
     rows.filter((row) => row.status === status).reduce((sum, { count }) => sum + count, 0);
   const scored = countOf('scored');
@@ -184,6 +185,22 @@ export function buildFunnel({ rows, waiting }: FunnelReading, request: FunnelReq
       (a, b) => FUNNEL_STEPS.indexOf(a.after) - FUNNEL_STEPS.indexOf(b.after) || b.count - a.count,
     ),
   };
+}
+
+/** Counts the eligible and the scored pairs of each scorer. */
+export function countByScorer({ rows }: Pick<FunnelReading, 'rows'>) {
+  const scorers = Map.groupBy(rows, ({ scorer }) => scorer ?? '');
+  scorers.delete('');
+  const add = (counts: readonly FunnelRow[]) => counts.reduce((sum, { count }) => sum + count, 0);
+  return new Map(
+    [...scorers].map(([scorer, counts]) => [
+      scorer,
+      {
+        eligible: add(counts.filter(({ status }) => status !== 'filtered')),
+        scored: add(counts.filter(({ status }) => status === 'scored')),
+      },
+    ]),
+  );
 }
 
 function buildLoss({ status, reason, count, runs, rules }: FunnelRow, request: FunnelRequest) {

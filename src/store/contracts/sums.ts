@@ -195,8 +195,10 @@ export interface FunnelQuery extends RunSumsQuery {
   readonly live: readonly CoveredPair[];
 }
 
-/** Current decisions of one status and reason; both are empty for all decisions together. */
+/** Current decisions of one status and reason, of one scorer and status, or of all together. */
 export interface FunnelRow {
+  /** Null for all scorers. */
+  readonly scorer: string | null;
   readonly status: DecisionStatus | null;
   /** Code of the reason; '' for none. */
   readonly reason: string;

@@ -34,16 +34,17 @@ async function countFunnel(database: Database, query: FunnelQuery): Promise<Funn
     const piece = `TraceId >= {pieceFrom:String} ${to === null ? '' : 'AND TraceId < {pieceTo:String}'} ${tenant === undefined ? '' : OF_TENANT}`;
     const targets = currentTargets(source, `${WRITTEN} AND ${piece}`);
     const rows = await database.rows<FunnelRow>(
-      `SELECT if(grouping(Status) = 1, NULL, Status) AS status, if(grouping(Reason) = 1, '', Reason) AS reason, count() AS count,
+      `SELECT if(grouping(Scorer) = 1, NULL, Scorer) AS scorer, if(grouping(Status) = 1, NULL, Status) AS status,
+         if(grouping(Reason) = 1, '', Reason) AS reason, count() AS count,
          uniqExactIf((Tenant, TraceId), TraceId != '') AS runs, arraySort(groupUniqArray(rule)) AS rules
        FROM (
-         SELECT decided.Tenant AS Tenant, decided.TraceId AS TraceId, decided.rule AS rule, decided.status AS Status,
+         SELECT decided.Tenant AS Tenant, decided.TraceId AS TraceId, decided.rule AS rule, decided.scorer AS Scorer, decided.status AS Status,
            splitByString(': ', decided.reason)[1] AS Reason
          FROM (${buildDecidedPairs(targets)}) AS decided
          INNER JOIN (${selectStarted(query, piece)}) AS run
            ON decided.Tenant = run.Tenant AND decided.TraceId = run.TraceId AND if(decided.TraceId = '', decided.TargetId, '') = run.SessionTarget
          WHERE NOT startsWith(decided.rule, '${BACKFILL_RULES}') AND decided.rule != '${COMMAND_RULE}')
-       GROUP BY GROUPING SETS ((Status, Reason), ())`,
+       GROUP BY GROUPING SETS ((Scorer, Status), (Status, Reason), ())`,
       { ...params, pieceFrom: from, pieceTo: to ?? '' },
     );
     found.push(...rows);
@@ -69,7 +70,9 @@ function selectStarted(query: FunnelQuery, piece: string): string {
 
 /** Adds the counts of pieces: a trace is in one of them. */
 function addUp(counts: readonly FunnelRow[]): FunnelRow[] {
-  const groups = Map.groupBy(counts, ({ status, reason }) => JSON.stringify([status, reason]));
+  const groups = Map.groupBy(counts, ({ scorer, status, reason }) =>
+    JSON.stringify([scorer, status, reason]),
+  );
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
     const add = (read: (row: FunnelRow) => number) => group.reduce((sum, row) => sum + read(row), 0);
