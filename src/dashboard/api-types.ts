@@ -21,13 +21,84 @@ interface Page<Schema extends z.ZodType> {
   readonly next: string | null;
 }
 
+/** Share of runs with its 95 % interval. */
+export interface Rate {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+  readonly n: number;
+}
+
+/** Pass rate of a scorer on the runs of an agent, against the 14 days before. */
+export interface AgentQuality {
+  readonly scorer: string;
+  readonly pass: Rate | null;
+  readonly before: Rate | null;
+  readonly change: number | null;
+  readonly significant: boolean;
+  readonly points: readonly (number | null)[];
+}
+
+export interface AgentItem {
+  readonly agent: string;
+  readonly service: string;
+  readonly runs: number;
+  readonly versions: readonly {
+    readonly version: string;
+    readonly firstSeen: string | null;
+    readonly runs: number;
+  }[];
+  readonly qualities: readonly AgentQuality[];
+  readonly toolErrors: Rate | null;
+  readonly costUsd: number | null;
+  readonly unpricedModels: readonly string[];
+  readonly p95Ms: number | null;
+}
+
+export interface AgentDetail extends AgentItem {
+  readonly tools: readonly {
+    readonly name: string;
+    readonly calls: number;
+    readonly errors: number;
+    readonly p95Ms: number | null;
+  }[];
+  readonly models: readonly {
+    readonly model: string;
+    readonly runs: number;
+    readonly costUsd: number | null;
+  }[];
+  readonly users: readonly { readonly userId: string; readonly runs: number; readonly failing: number }[];
+}
+
+/** Values of each filter with their counts. */
+export type Facets = Readonly<Record<string, readonly { readonly value: string; readonly count: number }[]>>;
+
+export interface Funnel {
+  readonly runs: number;
+  readonly arrived: number;
+  readonly eligible: number;
+  readonly sampled: number;
+  readonly scored: number;
+  readonly losses: readonly {
+    readonly after: 'arrived' | 'eligible' | 'sampled';
+    readonly reason: string;
+    readonly count: number;
+    readonly runs: number;
+    readonly traces: string;
+    readonly mend: string | null;
+  }[];
+}
+
 /** Replies of the routes that the dashboard reads, by their path. The schemas are those with which the server checks itself. */
 export interface Replies {
+  '/agents': { readonly items: readonly AgentItem[]; readonly next: string | null };
+  '/agents/{agent}': AgentDetail;
   '/alerts': Page<typeof Alert>;
   '/backfills': Page<typeof Backfill>;
   '/backfills/{id}': z.output<typeof Backfill>;
   '/compare': z.output<typeof CompareReply>;
   '/coverage': Page<typeof Coverage>;
+  '/coverage/funnel': Funnel;
   '/distribution': z.output<typeof DistributionReply>;
   '/judges': z.output<typeof JudgePage>;
   '/monitors': Page<typeof Monitor>;
@@ -44,6 +115,7 @@ export interface Replies {
   '/sessions/{sessionId}': z.output<typeof SessionDetail>;
   '/status': z.output<typeof Status>;
   '/traces': Page<typeof TraceItem>;
+  '/traces/facets': Facets;
   '/traces/{traceId}': z.output<typeof TraceDetail>;
   '/traces/{traceId}/spans/{spanId}': z.output<typeof SpanItem>;
 }

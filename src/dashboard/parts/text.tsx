@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { formatTime } from '../view-models/format.ts';
+import { formatLocalTime, formatTime } from '../view-models/format.ts';
 import { cutForReading, visibleText } from '../view-models/visible-text.ts';
 
 /** A short text of a trace: never markup, and apart from the direction of the text around it. */
@@ -25,7 +25,13 @@ export function LongText({ of }: { readonly of: string }) {
   );
 }
 
-/** A time in UTC. */
+/** A time where the reader is, with UTC beside the pointer. */
 export function Time({ at }: { readonly at: string | null | undefined }) {
-  return at === null || at === undefined ? <>–</> : <time dateTime={at}>{formatTime(at)}</time>;
+  return at === null || at === undefined ? (
+    <>–</>
+  ) : (
+    <time dateTime={at} title={`${formatTime(at)} UTC`}>
+      {formatLocalTime(at)}
+    </time>
+  );
 }
