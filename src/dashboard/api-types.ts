@@ -12,7 +12,7 @@ import type { JudgePage, RuleItem, ScorerItem } from '../api/resources/configure
 import type { ScorerAgreement, LabelQueue, NewLabel, StoredLabel } from '../api/resources/labels.ts';
 import type { NewPreview, Preview } from '../api/resources/previews.ts';
 import type { ScoreDetail, ScoreItem } from '../api/json/rows.ts';
-import type { SessionDetail } from '../api/resources/sessions.ts';
+import type { SessionDetail, SessionItem } from '../api/resources/sessions.ts';
 import type { SpanItem, TraceDetail, TraceItem } from '../api/resources/traces.ts';
 
 /** Page of a list. */
@@ -32,6 +32,8 @@ export interface Rate {
 /** Pass rate of a scorer on the runs of an agent, against the 14 days before. */
 export interface AgentQuality {
   readonly scorer: string;
+  /** True when labels or a bar of the scorer say which scores pass. */
+  readonly isDeclared: boolean;
   readonly pass: Rate | null;
   readonly before: Rate | null;
   readonly change: number | null;
@@ -55,7 +57,10 @@ export interface AgentItem {
   readonly p95Ms: number | null;
 }
 
-export interface AgentDetail extends AgentItem {
+export interface AgentDetail extends Omit<AgentItem, 'versions'> {
+  readonly versions: readonly (AgentItem['versions'][number] & {
+    readonly qualities: readonly { readonly scorer: string; readonly pass: Rate | null }[];
+  })[];
   readonly tools: readonly {
     readonly name: string;
     readonly calls: number;
@@ -68,6 +73,76 @@ export interface AgentDetail extends AgentItem {
     readonly costUsd: number | null;
   }[];
   readonly users: readonly { readonly userId: string; readonly runs: number; readonly failing: number }[];
+}
+
+/** Two versions of an agent, quality by quality. */
+export interface Versions {
+  readonly left: VersionSide;
+  readonly right: VersionSide;
+  readonly items: readonly {
+    readonly scorer: string;
+    readonly left: Rate | null;
+    readonly right: Rate | null;
+    readonly evidenceLog10: number | null;
+    readonly verdict: 'worse' | 'better' | 'not_shown';
+  }[];
+}
+
+interface VersionSide {
+  readonly version: string;
+  readonly runs: number;
+  readonly tokens: number | null;
+  readonly p50Ms: number | null;
+}
+
+/** Money of agents and judges by a facet and a bucket of time. */
+export interface Costs {
+  readonly items: readonly {
+    readonly key: string;
+    readonly bucket: string;
+    readonly agentUsd: number | null;
+    readonly judgeUsd: number | null;
+    readonly runs: number;
+    readonly unpriced: number;
+  }[];
+}
+
+/** Incident with its cause, what was sent about it, and what people wrote. */
+export type Incident = z.output<typeof Alert> & {
+  readonly cause: { readonly sentence: string; readonly segments: z.output<typeof Alert>['segments'] } | null;
+  readonly versions: Versions | null;
+  readonly messages: readonly {
+    readonly channel: string;
+    readonly at: string | null;
+    readonly state: 'sent' | 'waiting' | 'failed';
+  }[];
+  readonly notes: readonly { readonly at: string | null; readonly by: string; readonly text: string }[];
+};
+
+/** Outcome of a change of the configuration. */
+export interface Reload {
+  readonly outcome: 'applied' | 'unchanged' | 'refused';
+  readonly revision: number;
+  readonly at: string;
+  readonly changed: readonly string[];
+  readonly issues: readonly { readonly path: string; readonly message: string }[];
+  readonly needsRestart: readonly string[];
+}
+
+export interface Applied {
+  readonly diff: string;
+  readonly applied: boolean;
+  readonly file: string;
+  readonly backup: string | null;
+  readonly reload: Reload | null;
+}
+
+/** What was asked and answered in a run, what was found, and why scorers did not score it. */
+interface RunTexts {
+  readonly question: string | null;
+  readonly answer: string | null;
+  readonly finding: { readonly scorer: string; readonly verdict: string; readonly claim: string } | null;
+  readonly notScored: readonly { readonly scorer: string; readonly reason: string }[];
 }
 
 /** Values of each filter with their counts. */
@@ -93,11 +168,14 @@ export interface Funnel {
 export interface Replies {
   '/agents': { readonly items: readonly AgentItem[]; readonly next: string | null };
   '/agents/{agent}': AgentDetail;
+  '/agents/{agent}/versions': Versions;
   '/alerts': Page<typeof Alert>;
+  '/alerts/{id}': Incident;
   '/backfills': Page<typeof Backfill>;
   '/backfills/{id}': z.output<typeof Backfill>;
   '/compare': z.output<typeof CompareReply>;
   '/coverage': Page<typeof Coverage>;
+  '/costs': Costs;
   '/coverage/funnel': Funnel;
   '/distribution': z.output<typeof DistributionReply>;
   '/judges': z.output<typeof JudgePage>;
@@ -105,16 +183,17 @@ export interface Replies {
   '/labels/queue': z.output<typeof LabelQueue>;
   '/labels/agreement': z.output<typeof ScorerAgreement>;
   '/mutes': Page<typeof Mute>;
-  '/overview': z.output<typeof OverviewReply>;
+  '/overview': z.output<typeof OverviewReply> & { readonly passing?: Rate | null };
   '/rules': Page<typeof RuleItem>;
   '/scorers': Page<typeof ScorerItem>;
   '/scores': Page<typeof ScoreItem>;
   '/scores/{scoreId}': z.output<typeof ScoreDetail>;
   '/series': z.output<typeof SeriesReply>;
   '/session': z.output<typeof SignIn>;
+  '/sessions': Page<typeof SessionItem>;
   '/sessions/{sessionId}': z.output<typeof SessionDetail>;
   '/status': z.output<typeof Status>;
-  '/traces': Page<typeof TraceItem>;
+  '/traces': { readonly items: (z.output<typeof TraceItem> & RunTexts)[]; readonly next: string | null };
   '/traces/facets': Facets;
   '/traces/{traceId}': z.output<typeof TraceDetail>;
   '/traces/{traceId}/spans/{spanId}': z.output<typeof SpanItem>;
@@ -130,7 +209,15 @@ export type Item<Path extends ReadPath> = Replies[Path] extends { readonly items
 /** Routes to which the dashboard writes, by method and path: their bodies and their replies. */
 export interface Writes {
   'POST /alerts/{id}/ack': Write<undefined>;
-  'POST /mutes': Write<{ readonly subject: string; readonly for: string }>;
+  'POST /alerts/{id}/notes': Write<{ readonly text: string }>;
+  'POST /config/apply': Write<
+    {
+      readonly changes: readonly { readonly path: string; readonly value: unknown }[];
+      readonly dryRun?: boolean;
+    },
+    Applied
+  >;
+  'POST /mutes': Write<{ readonly subject: string; readonly for: string; readonly reason?: string }>;
   'DELETE /mutes': Write<undefined>;
   'POST /backfills/{id}/pause': Write<undefined, z.output<typeof Backfill>>;
   'POST /backfills/{id}/resume': Write<undefined, z.output<typeof Backfill>>;

@@ -9,7 +9,7 @@ import { Compare } from './pages/compare.tsx';
 import { Coverage } from './pages/coverage.tsx';
 import { Judges } from './pages/judges.tsx';
 import { Labels } from './pages/labels.tsx';
-import { Overview } from './pages/overview.tsx';
+import { Home } from './pages/home.tsx';
 import { Rules } from './pages/rules.tsx';
 import { Scorer } from './pages/scorer.tsx';
 import { Session } from './pages/session.tsx';
@@ -25,7 +25,7 @@ import { Page } from './parts/page.tsx';
 
 /** The page of each path. */
 const PAGES: Readonly<Record<PagePath, FunctionComponent>> = {
-  '/': Overview,
+  '/': Home,
   '/welcome': Welcome,
   '/agents': NoPage,
   '/agents/:agent': NoPage,
