@@ -13,7 +13,7 @@ import type { ScorerAgreement, LabelQueue, NewLabel, StoredLabel } from '../api/
 import type { NewPreview, Preview } from '../api/resources/previews.ts';
 import type { ScoreDetail, ScoreItem } from '../api/json/rows.ts';
 import type { SessionDetail, SessionItem } from '../api/resources/sessions.ts';
-import type { SpanItem, TraceDetail, TraceItem } from '../api/resources/traces.ts';
+import type { SpanItem, TraceCounts, TraceDetail, TraceItem } from '../api/resources/traces.ts';
 
 /** Page of a list. */
 interface Page<Schema extends z.ZodType> {
@@ -137,16 +137,8 @@ export interface Applied {
   readonly reload: Reload | null;
 }
 
-/** What was asked and answered in a run, what was found, and why scorers did not score it. */
-interface RunTexts {
-  readonly question: string | null;
-  readonly answer: string | null;
-  readonly finding: { readonly scorer: string; readonly verdict: string; readonly claim: string } | null;
-  readonly notScored: readonly { readonly scorer: string; readonly reason: string }[];
-}
-
-/** Values of each filter with their counts. */
-export type Facets = Readonly<Record<string, readonly { readonly value: string; readonly count: number }[]>>;
+/** Counts of traces by filter, and over time. */
+export type Facets = z.output<typeof TraceCounts>;
 
 export interface Funnel {
   readonly runs: number;
@@ -193,7 +185,7 @@ export interface Replies {
   '/sessions': Page<typeof SessionItem>;
   '/sessions/{sessionId}': z.output<typeof SessionDetail>;
   '/status': z.output<typeof Status>;
-  '/traces': { readonly items: (z.output<typeof TraceItem> & RunTexts)[]; readonly next: string | null };
+  '/traces': Page<typeof TraceItem>;
   '/traces/facets': Facets;
   '/traces/{traceId}': z.output<typeof TraceDetail>;
   '/traces/{traceId}/spans/{spanId}': z.output<typeof SpanItem>;

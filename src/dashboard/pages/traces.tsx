@@ -54,7 +54,7 @@ export function Traces() {
         <ActiveFilters />
       </div>
       <div class="listing">
-        <FilterPanel facets={facets.kind === 'ready' ? facets.data : {}} />
+        <FilterPanel facets={facets.kind === 'ready' ? facets.data : undefined} />
         <div class="list">
           <TraceStrip filters={counted} facets={facets.kind === 'ready' ? facets.data : undefined} />
           <Loaded
@@ -224,13 +224,13 @@ function ActiveFilters() {
 }
 
 /** Filters with the number of traces of each value. */
-function FilterPanel({ facets }: { readonly facets: Facets }) {
+function FilterPanel({ facets }: { readonly facets: Facets | undefined }) {
   const search = query.value;
   return (
     <aside aria-label="Filters" class="facets">
       {FACET_GROUPS.map(({ name, parameter, facet }) => {
         const chosen = search.getAll(parameter);
-        const counts = facets[facet] ?? [];
+        const counts = facets?.[facet] ?? [];
         const lost = chosen.filter((value) => counts.every((each) => each.value !== value));
         const values = [...lost.map((value) => ({ value, count: 0 })), ...counts];
         return (

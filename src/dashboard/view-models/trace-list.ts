@@ -74,7 +74,10 @@ export function readTraceFilters(search: URLSearchParams): Record<string, readon
 }
 
 /** Adds a value to a repeated parameter, or takes it away. */
-export function toggleValue(search: URLSearchParams, { parameter, value }: Pick<ActiveFilter, 'parameter' | 'value'>): Query {
+export function toggleValue(
+  search: URLSearchParams,
+  { parameter, value }: Pick<ActiveFilter, 'parameter' | 'value'>,
+): Query {
   const values = search.getAll(parameter);
   return {
     [parameter]: values.includes(value) ? values.filter((each) => each !== value) : [...values, value],

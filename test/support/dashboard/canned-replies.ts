@@ -319,6 +319,10 @@ export const FULL: CannedReplies = {
     next: 'c-2',
   },
   '/traces/facets': {
+    runs: 330,
+    buckets: [{ at: SINCE, runs: 40, errors: 2 }],
+    service: [],
+    model: [],
     agent: [
       { value: 'weather-agent', count: 240 },
       { value: 'trip-planner', count: 90 },
@@ -418,7 +422,20 @@ export const EMPTY: CannedReplies = {
   ...FULL,
   '/overview': { ...FULL['/overview'], items: [], incidents: [] } as Replies['/overview'],
   '/agents': NOTHING,
-  '/traces/facets': {},
+  '/traces/facets': {
+    runs: 0,
+    buckets: [],
+    ...{
+      agent: [],
+      agentVersion: [],
+      environment: [],
+      service: [],
+      model: [],
+      tool: [],
+      scorer: [],
+      notScored: [],
+    },
+  },
   '/coverage/funnel': { runs: 0, arrived: 0, eligible: 0, sampled: 0, scored: 0, losses: [] },
   '/costs': { items: [] },
   '/traces': NOTHING,

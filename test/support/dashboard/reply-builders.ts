@@ -214,6 +214,7 @@ export function aTraceItem(more: Partial<Item<'/traces'>> = {}): Item<'/traces'>
     costUsd: 0.0021,
     toolCalls: 1,
     toolErrors: 0,
+    tools: ['get_weather'],
     question: 'What is the weather in Paris?',
     answer: 'It is 18 degrees. The sky is sunny.',
     finding: { scorer: 'hallucination', verdict: 'contradicted', claim: 'The sky is sunny.' },
