@@ -12,7 +12,7 @@ import type { JudgePage, RuleItem, ScorerItem } from '../api/resources/configure
 import type { ScorerAgreement, LabelQueue, NewLabel, StoredLabel } from '../api/resources/labels.ts';
 import type { NewPreview, Preview } from '../api/resources/previews.ts';
 import type { ScoreDetail, ScoreItem } from '../api/json/rows.ts';
-import type { SessionDetail } from '../api/resources/sessions.ts';
+import type { SessionDetail, SessionItem } from '../api/resources/sessions.ts';
 import type { SpanItem, TraceDetail, TraceItem } from '../api/resources/traces.ts';
 
 /** Page of a list. */
@@ -70,6 +70,77 @@ export interface AgentDetail extends AgentItem {
   readonly users: readonly { readonly userId: string; readonly runs: number; readonly failing: number }[];
 }
 
+/** Two versions of an agent, quality by quality. */
+export interface Versions {
+  readonly left: VersionSide;
+  readonly right: VersionSide;
+  readonly items: readonly {
+    readonly scorer: string;
+    readonly left: Rate | null;
+    readonly right: Rate | null;
+    readonly evidenceLog10: number | null;
+    readonly verdict: 'worse' | 'better' | 'not_shown';
+  }[];
+}
+
+interface VersionSide {
+  readonly version: string;
+  readonly runs: number;
+  readonly tokens: number | null;
+  readonly p50Ms: number | null;
+}
+
+/** Money of agents and judges by a facet and a bucket of time. */
+export interface Costs {
+  readonly items: readonly {
+    readonly key: string;
+    readonly bucket: string;
+    readonly agentUsd: number | null;
+    readonly judgeUsd: number | null;
+    readonly runs: number;
+    readonly unpriced: number;
+  }[];
+}
+
+/** Incident with its cause, what was sent about it, and what people wrote. */
+export type Incident = z.output<typeof Alert> & {
+  readonly cause: { readonly sentence: string; readonly segments: z.output<typeof Alert>['segments'] } | null;
+  readonly versions: Versions | null;
+  readonly messages: readonly {
+    readonly channel: string;
+    readonly at: string | null;
+    readonly state: 'sent' | 'waiting' | 'failed';
+  }[];
+  readonly notes: readonly { readonly at: string | null; readonly by: string; readonly text: string }[];
+};
+
+/** Outcome of a change of the configuration. */
+export interface Reload {
+  readonly outcome: 'applied' | 'unchanged' | 'refused';
+  readonly revision: number;
+  readonly at: string;
+  readonly changed: readonly string[];
+  readonly issues: readonly { readonly path: string; readonly message: string }[];
+  readonly needsRestart: readonly string[];
+}
+
+export interface Applied {
+  readonly diff: string;
+  readonly applied: boolean;
+  /** Why the file was not written; null when it was. */
+  readonly reason: string | null;
+  readonly file: string;
+  readonly backup: string | null;
+  readonly reload: Reload | null;
+}
+
+/** Texts of a run in lists. */
+interface TraceTexts {
+  readonly question: string | null;
+  readonly answer: string | null;
+  readonly notScored: readonly { readonly scorer: string; readonly reason: string }[];
+}
+
 /** Values of each filter with their counts. */
 export type Facets = Readonly<Record<string, readonly { readonly value: string; readonly count: number }[]>>;
 
@@ -93,18 +164,24 @@ export interface Funnel {
 export interface Replies {
   '/agents': { readonly items: readonly AgentItem[]; readonly next: string | null };
   '/agents/{agent}': AgentDetail;
+  '/agents/{agent}/versions': Versions;
   '/alerts': Page<typeof Alert>;
+  '/alerts/{incidentId}': Incident;
   '/backfills': Page<typeof Backfill>;
   '/backfills/{id}': z.output<typeof Backfill>;
   '/compare': z.output<typeof CompareReply>;
   '/coverage': Page<typeof Coverage>;
+  '/costs': Costs;
   '/coverage/funnel': Funnel;
   '/distribution': z.output<typeof DistributionReply>;
   '/judges': z.output<typeof JudgePage>;
   '/monitors': Page<typeof Monitor>;
   '/labels/queue': z.output<typeof LabelQueue>;
   '/labels/agreement': z.output<typeof ScorerAgreement>;
-  '/mutes': Page<typeof Mute>;
+  '/mutes': {
+    readonly items: (z.output<typeof Mute> & { readonly by: string; readonly reason: string })[];
+    readonly next: string | null;
+  };
   '/overview': z.output<typeof OverviewReply>;
   '/rules': Page<typeof RuleItem>;
   '/scorers': Page<typeof ScorerItem>;
@@ -112,8 +189,23 @@ export interface Replies {
   '/scores/{scoreId}': z.output<typeof ScoreDetail>;
   '/series': z.output<typeof SeriesReply>;
   '/session': z.output<typeof SignIn>;
-  '/sessions/{sessionId}': z.output<typeof SessionDetail>;
-  '/status': z.output<typeof Status>;
+  '/sessions': {
+    readonly items: (z.output<typeof SessionItem> & {
+      readonly worst: { readonly scorer: string; readonly score: number } | null;
+    })[];
+    readonly next: string | null;
+  };
+  '/sessions/{sessionId}': Omit<z.output<typeof SessionDetail>, 'turns'> & {
+    readonly turns: (z.output<typeof TraceItem> & TraceTexts)[];
+  };
+  '/status': z.output<typeof Status> & {
+    readonly configuration?: {
+      readonly file: string | null;
+      readonly revision: number;
+      readonly loadedAt: string;
+      readonly lastReload: Reload | null;
+    };
+  };
   '/traces': Page<typeof TraceItem>;
   '/traces/facets': Facets;
   '/traces/{traceId}': z.output<typeof TraceDetail>;
@@ -130,7 +222,12 @@ export type Item<Path extends ReadPath> = Replies[Path] extends { readonly items
 /** Routes to which the dashboard writes, by method and path: their bodies and their replies. */
 export interface Writes {
   'POST /alerts/{id}/ack': Write<undefined>;
-  'POST /mutes': Write<{ readonly subject: string; readonly for: string }>;
+  'POST /alerts/{incidentId}/notes': Write<{ readonly text: string }>;
+  'POST /config/apply': Write<
+    { readonly changes: readonly { readonly path: string; readonly value: unknown }[]; readonly dryRun?: boolean },
+    Applied
+  >;
+  'POST /mutes': Write<{ readonly subject: string; readonly for: string; readonly reason?: string }>;
   'DELETE /mutes': Write<undefined>;
   'POST /backfills/{id}/pause': Write<undefined, z.output<typeof Backfill>>;
   'POST /backfills/{id}/resume': Write<undefined, z.output<typeof Backfill>>;
