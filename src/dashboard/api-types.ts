@@ -32,6 +32,8 @@ export interface Rate {
 /** Pass rate of a scorer on the runs of an agent, against the 14 days before. */
 export interface AgentQuality {
   readonly scorer: string;
+  /** True when labels or a bar of the scorer say which scores pass. */
+  readonly isDeclared: boolean;
   readonly pass: Rate | null;
   readonly before: Rate | null;
   readonly change: number | null;
@@ -55,7 +57,10 @@ export interface AgentItem {
   readonly p95Ms: number | null;
 }
 
-export interface AgentDetail extends AgentItem {
+export interface AgentDetail extends Omit<AgentItem, 'versions'> {
+  readonly versions: readonly (AgentItem['versions'][number] & {
+    readonly qualities: readonly { readonly scorer: string; readonly pass: Rate | null }[];
+  })[];
   readonly tools: readonly {
     readonly name: string;
     readonly calls: number;
@@ -134,10 +139,11 @@ export interface Applied {
   readonly reload: Reload | null;
 }
 
-/** Texts of a run in lists. */
-interface TraceTexts {
+/** What was asked and answered in a run, what was found, and why scorers did not score it. */
+interface RunTexts {
   readonly question: string | null;
   readonly answer: string | null;
+  readonly finding: { readonly scorer: string; readonly verdict: string; readonly claim: string } | null;
   readonly notScored: readonly { readonly scorer: string; readonly reason: string }[];
 }
 
@@ -166,7 +172,7 @@ export interface Replies {
   '/agents/{agent}': AgentDetail;
   '/agents/{agent}/versions': Versions;
   '/alerts': Page<typeof Alert>;
-  '/alerts/{incidentId}': Incident;
+  '/alerts/{id}': Incident;
   '/backfills': Page<typeof Backfill>;
   '/backfills/{id}': z.output<typeof Backfill>;
   '/compare': z.output<typeof CompareReply>;
@@ -182,7 +188,7 @@ export interface Replies {
     readonly items: (z.output<typeof Mute> & { readonly by: string; readonly reason: string })[];
     readonly next: string | null;
   };
-  '/overview': z.output<typeof OverviewReply>;
+  '/overview': z.output<typeof OverviewReply> & { readonly passing?: Rate | null };
   '/rules': Page<typeof RuleItem>;
   '/scorers': Page<typeof ScorerItem>;
   '/scores': Page<typeof ScoreItem>;
@@ -196,7 +202,7 @@ export interface Replies {
     readonly next: string | null;
   };
   '/sessions/{sessionId}': Omit<z.output<typeof SessionDetail>, 'turns'> & {
-    readonly turns: (z.output<typeof TraceItem> & TraceTexts)[];
+    readonly turns: (z.output<typeof TraceItem> & RunTexts)[];
   };
   '/status': z.output<typeof Status> & {
     readonly configuration?: {
@@ -206,7 +212,7 @@ export interface Replies {
       readonly lastReload: Reload | null;
     };
   };
-  '/traces': Page<typeof TraceItem>;
+  '/traces': { readonly items: (z.output<typeof TraceItem> & RunTexts)[]; readonly next: string | null };
   '/traces/facets': Facets;
   '/traces/{traceId}': z.output<typeof TraceDetail>;
   '/traces/{traceId}/spans/{spanId}': z.output<typeof SpanItem>;
@@ -222,9 +228,12 @@ export type Item<Path extends ReadPath> = Replies[Path] extends { readonly items
 /** Routes to which the dashboard writes, by method and path: their bodies and their replies. */
 export interface Writes {
   'POST /alerts/{id}/ack': Write<undefined>;
-  'POST /alerts/{incidentId}/notes': Write<{ readonly text: string }>;
+  'POST /alerts/{id}/notes': Write<{ readonly text: string }>;
   'POST /config/apply': Write<
-    { readonly changes: readonly { readonly path: string; readonly value: unknown }[]; readonly dryRun?: boolean },
+    {
+      readonly changes: readonly { readonly path: string; readonly value: unknown }[];
+      readonly dryRun?: boolean;
+    },
     Applied
   >;
   'POST /mutes': Write<{ readonly subject: string; readonly for: string; readonly reason?: string }>;

@@ -10,8 +10,8 @@ import { Coverage } from './pages/coverage.tsx';
 import { Incident } from './pages/incident.tsx';
 import { Issues } from './pages/issues.tsx';
 import { Judges } from './pages/judges.tsx';
+import { Home } from './pages/home.tsx';
 import { Review } from './pages/review.tsx';
-import { Overview } from './pages/overview.tsx';
 import { Rules } from './pages/rules.tsx';
 import { Scorer } from './pages/scorer.tsx';
 import { Sessions } from './pages/sessions.tsx';
@@ -28,7 +28,7 @@ import { Page } from './parts/page.tsx';
 
 /** The page of each path. */
 const PAGES: Readonly<Record<PagePath, FunctionComponent>> = {
-  '/': Overview,
+  '/': Home,
   '/welcome': Welcome,
   '/agents': NoPage,
   '/agents/:agent': NoPage,

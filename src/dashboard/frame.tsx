@@ -5,7 +5,7 @@ import { isHelpOpen } from './keyboard.ts';
 import { answeredAtMs, isPaused, isServerGone, nowMs, startRenewals } from './live.ts';
 import { useResource } from './resource.ts';
 import { adjustQuery, framed, path, push, query } from './router.ts';
-import { isSignedOut } from './session.ts';
+import { isSignedOut, scopes } from './session.ts';
 import { theme, THEMES } from './theme.ts';
 import { BASE_PATH } from './base-path.ts';
 import { formatDuration } from './view-models/format.ts';
@@ -169,6 +169,11 @@ function ThemeChoice() {
 /** Name of the token that the reader has signed in with, and the way out. */
 function Account() {
   const session = useResource('session', (abort) => read('/session', { signal: abort }));
+  useEffect(() => {
+    if (session.kind === 'ready') {
+      scopes.value = session.data.scopes;
+    }
+  }, [session]);
   if (isSignedOut.value || session.kind !== 'ready' || session.data.proof !== 'cookie') {
     return null;
   }

@@ -68,7 +68,12 @@ export function Alerts() {
           );
         }}
       </Loaded>
-      <Loaded of={mutes} what="the mutes" isEmpty={({ items }) => items.length === 0} empty={<p>Nothing is muted.</p>}>
+      <Loaded
+        of={mutes}
+        what="the mutes"
+        isEmpty={({ items }) => items.length === 0}
+        empty={<p>Nothing is muted.</p>}
+      >
         {({ items }) => (
           <Table
             caption="Mutes"
@@ -98,7 +103,12 @@ function OpenIncidents({ incidents, mutes, onMuted }: ListProps) {
       ) : (
         <ul class="plain" aria-labelledby="open">
           {open.map(({ event }) => (
-            <IncidentCard key={event.incidentId} event={event} mute={findMute(event, mutes)} onMuted={onMuted} />
+            <IncidentCard
+              key={event.incidentId}
+              event={event}
+              mute={findMute(event, mutes)}
+              onMuted={onMuted}
+            />
           ))}
         </ul>
       )}
@@ -223,7 +233,12 @@ function Monitors() {
       }
     >
       {({ items }) => (
-        <Table caption="Monitors" columns={MONITOR_COLUMNS} rows={groupMonitors(items)} keyOf={({ key }) => key} />
+        <Table
+          caption="Monitors"
+          columns={MONITOR_COLUMNS}
+          rows={groupMonitors(items)}
+          keyOf={({ key }) => key}
+        />
       )}
     </Loaded>
   );
@@ -269,8 +284,8 @@ function OtherState({
       <a href={fillPath('/scores/:scorer', { scorer: series.scorer })}>
         <Text of={series.scorer} />
       </a>{' '}
-      of <Text of={describeSeriesFacets(series)} />: {phase.replaceAll('_', ' ')} since <Time at={since} />, mean{' '}
-      {formatScore(mean)}, {usual}
+      of <Text of={describeSeriesFacets(series)} />: {phase.replaceAll('_', ' ')} since <Time at={since} />,
+      mean {formatScore(mean)}, {usual}
       {muted && ', muted'}
       {lacks !== null && (
         <>
@@ -305,7 +320,8 @@ const PAST_COLUMNS: readonly Column<Incident>[] = [
   { name: 'Ended', cell: ({ event }) => <Time at={event.endsAt} /> },
   {
     name: 'Change',
-    cell: ({ event }) => (event.budget === undefined ? describeChange(event) : `${event.budget.percent} % spent`),
+    cell: ({ event }) =>
+      event.budget === undefined ? describeChange(event) : `${event.budget.percent} % spent`,
   },
 ];
 
@@ -317,19 +333,20 @@ function muteColumns(order: Order): Column<Mute>[] {
     { name: 'Until', cell: ({ until }) => <Time at={until} /> },
     {
       name: 'Actions',
-      cell: ({ subject, tenant }) => mayUse('admin') && (
-        <button
-          type="button"
-          onClick={() =>
-            order(
-              () => write('DELETE /mutes', undefined, { query: { subject, tenant } }),
-              `The mute of ${subject} has ended.`,
-            )
-          }
-        >
-          Unmute<span class="unseen"> {visibleText(subject)}</span>
-        </button>
-      ),
+      cell: ({ subject, tenant }) =>
+        mayUse('admin') && (
+          <button
+            type="button"
+            onClick={() =>
+              order(
+                () => write('DELETE /mutes', undefined, { query: { subject, tenant } }),
+                `The mute of ${subject} has ended.`,
+              )
+            }
+          >
+            Unmute<span class="unseen"> {visibleText(subject)}</span>
+          </button>
+        ),
     },
   ];
 }

@@ -70,7 +70,9 @@ export function Backfills() {
         of={backfills}
         what="the backfills"
         isEmpty={(page) => page.items.length === 0}
-        empty={<p>There has been no backfill. A dry run counts what one would score, and what it would cost.</p>}
+        empty={
+          <p>There has been no backfill. A dry run counts what one would score, and what it would cost.</p>
+        }
       >
         {(page) => (
           <>
@@ -166,9 +168,7 @@ function NewBackfill({ onStarted }: { readonly onStarted: () => void }) {
         )}
       </p>
       {work.kind === 'counting' && <progress aria-label="Dry run" />}
-      <p role="status">
-        {(work.kind === 'counted' || work.kind === 'told') && <Text of={work.words} />}
-      </p>
+      <p role="status">{(work.kind === 'counted' || work.kind === 'told') && <Text of={work.words} />}</p>
     </form>
   );
 }

@@ -87,7 +87,12 @@ function AgentChoice({ agents }: { readonly agents: Agents }) {
   return (
     <>
       <p class="choices">
-        <Choice name="agent" label="Compare versions of" value={agent.agent} values={agents.map((each) => each.agent)} />
+        <Choice
+          name="agent"
+          label="Compare versions of"
+          value={agent.agent}
+          values={agents.map((each) => each.agent)}
+        />
         {chosen !== undefined && (
           <>
             <Choice name="left" label="Version before" value={chosen.left} values={names} />

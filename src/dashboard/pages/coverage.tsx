@@ -171,8 +171,8 @@ function CoverageTable({
         ))}
       </p>
       <p class="note">
-        Eligible: targets that the conditions of a rule select, of all agents. Estimate: the same for all traffic, from the
-        weights of the sample.
+        Eligible: targets that the conditions of a rule select, of all agents. Estimate: the same for all
+        traffic, from the weights of the sample.
       </p>
     </>
   );

@@ -31,7 +31,7 @@ import { visibleText } from '../view-models/visible-text.ts';
 export function Incident() {
   const incidentId = place.value?.params['incidentId'] ?? '';
   const incident = useResource(`incident ${incidentId}`, (signal) =>
-    read('/alerts/{incidentId}', { params: { incidentId }, signal }),
+    read('/alerts/{id}', { params: { id: incidentId }, signal }),
   );
   const mutes = useResource('mutes', (signal) => read('/mutes', { query: { limit: 500 }, signal }));
   const { outcome, order } = useOrders(() => {
@@ -137,17 +137,22 @@ function Head({ incident, mute, order, onMuted }: HeadProps) {
         {mute === undefined ? (
           <MuteMenu subject={id} name={alert} onDone={onMuted} />
         ) : (
-          mayUse('admin') && <button
-            type="button"
-            onClick={() =>
-              order(
-                () => write('DELETE /mutes', undefined, { query: { subject: mute.subject, tenant: mute.tenant } }),
-                `The mute of ${mute.subject} has ended.`,
-              )
-            }
-          >
-            Unmute
-          </button>
+          mayUse('admin') && (
+            <button
+              type="button"
+              onClick={() =>
+                order(
+                  () =>
+                    write('DELETE /mutes', undefined, {
+                      query: { subject: mute.subject, tenant: mute.tenant },
+                    }),
+                  `The mute of ${mute.subject} has ended.`,
+                )
+              }
+            >
+              Unmute
+            </button>
+          )
         )}
         <CopyLink />
         {runbook !== undefined && (
@@ -322,7 +327,7 @@ interface NotesProps {
 function Notes({ notes, incidentId, order }: NotesProps) {
   const field = useRef<HTMLTextAreaElement>(null);
   const add = async (text: string): Promise<void> => {
-    await write('POST /alerts/{incidentId}/notes', { text }, { params: { incidentId } });
+    await write('POST /alerts/{id}/notes', { text }, { params: { id: incidentId } });
     if (field.current !== null) {
       field.current.value = '';
     }
@@ -338,21 +343,23 @@ function Notes({ notes, incidentId, order }: NotesProps) {
           </small>
         </p>
       ))}
-      {mayUse('admin') && <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          const text = field.current?.value.trim() ?? '';
-          if (text !== '') {
-            order(() => add(text), 'The note is stored.');
-          }
-        }}
-      >
-        <label class="note-field">
-          Note
-          <textarea ref={field} rows={2} />
-        </label>
-        <button type="submit">Add note</button>
-      </form>}
+      {mayUse('admin') && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            const text = field.current?.value.trim() ?? '';
+            if (text !== '') {
+              order(() => add(text), 'The note is stored.');
+            }
+          }}
+        >
+          <label class="note-field">
+            Note
+            <textarea ref={field} rows={2} />
+          </label>
+          <button type="submit">Add note</button>
+        </form>
+      )}
     </section>
   );
 }

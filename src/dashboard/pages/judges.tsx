@@ -102,13 +102,11 @@ function CostFigure({ chart, by }: { readonly chart: CostChart; readonly by: Cos
   const { keys, days, total } = chart;
   const columns: Column<CostDay>[] = [
     { name: 'Day', cell: ({ bucket }) => <Time at={bucket} /> },
-    ...keys.map(
-      (key): Column<CostDay> => ({
-        name: key || 'no name',
-        cell: ({ parts }) => formatUsd(parts.find((part) => part.key === key)?.usd),
-        isNumber: true,
-      }),
-    ),
+    ...keys.map((key): Column<CostDay> => ({
+      name: key || 'no name',
+      cell: ({ parts }) => formatUsd(parts.find((part) => part.key === key)?.usd),
+      isNumber: true,
+    })),
     { name: 'All', cell: (day) => formatUsd(day.total), isNumber: true },
   ];
   return (

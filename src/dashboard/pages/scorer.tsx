@@ -202,9 +202,7 @@ function Series({ data, by }: { readonly data: SeriesReply; readonly by: readonl
           keyOf={(row) => nameGroup(row, by)}
         />
       )}
-      {data.truncatedGroups > 0 && (
-        <p>{formatNumber(data.truncatedGroups)} smaller segments are left out.</p>
-      )}
+      {data.truncatedGroups > 0 && <p>{formatNumber(data.truncatedGroups)} smaller segments are left out.</p>}
     </>
   );
 }

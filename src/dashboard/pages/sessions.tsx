@@ -67,7 +67,10 @@ const COLUMNS: readonly Column<Row>[] = [
       </a>
     ),
   },
-  { name: 'Agent', cell: ({ agents, services }) => <Text of={(agents.length > 0 ? agents : services).join(', ')} /> },
+  {
+    name: 'Agent',
+    cell: ({ agents, services }) => <Text of={(agents.length > 0 ? agents : services).join(', ')} />,
+  },
   { name: 'Turns', cell: ({ turnCount }) => formatNumber(turnCount), isNumber: true },
   {
     name: 'User',

@@ -80,7 +80,8 @@ export function Agreement({ since }: { readonly since: string }) {
       >
         {({ items }) => {
           const names = items.map(({ scorer }) => scorer);
-          const scorer = query.value.get('scorer') ?? items.find(({ kind }) => kind === 'judge')?.scorer ?? names[0];
+          const scorer =
+            query.value.get('scorer') ?? items.find(({ kind }) => kind === 'judge')?.scorer ?? names[0];
           return (
             scorer !== undefined && (
               <>
@@ -118,7 +119,8 @@ function AgreementTables({ scorer, since }: { readonly scorer: string; readonly 
       isEmpty={({ versions }) => versions.length === 0}
       empty={
         <p>
-          No answer of this time has both a score and a label yet. <a href={`/review?scorer=${encodeURIComponent(scorer)}`}>Label some answers</a>.
+          No answer of this time has both a score and a label yet.{' '}
+          <a href={`/review?scorer=${encodeURIComponent(scorer)}`}>Label some answers</a>.
         </p>
       }
     >

@@ -5,7 +5,8 @@ import { Text, Time } from './text.tsx';
 export function MuteNote({ mute: { by, until, reason } }: { readonly mute: Mute }) {
   return (
     <>
-      muted{by !== '' && (
+      muted
+      {by !== '' && (
         <>
           {' '}
           by <Text of={by} />

@@ -32,7 +32,8 @@ const COLUMNS: readonly Column<SeriesRow>[] = [
   { name: 'p90', cell: ({ point }) => formatScore(point?.p90), isNumber: true },
   {
     name: 'Pass rate',
-    cell: ({ point }) => (point === undefined || point.passRate === null ? '–' : formatPercent(point.passRate)),
+    cell: ({ point }) =>
+      point === undefined || point.passRate === null ? '–' : formatPercent(point.passRate),
     isNumber: true,
   },
 ];

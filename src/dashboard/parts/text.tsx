@@ -25,13 +25,19 @@ export function LongText({ of }: { readonly of: string }) {
   );
 }
 
+interface TimeProps {
+  readonly at: string | null | undefined;
+  /** True for a time whose day is enough. */
+  readonly isDay?: boolean;
+}
+
 /** A time where the reader is, with UTC beside the pointer. */
-export function Time({ at }: { readonly at: string | null | undefined }) {
+export function Time({ at, isDay = false }: TimeProps) {
   return at === null || at === undefined ? (
     <>–</>
   ) : (
     <time dateTime={at} title={`${formatTime(at)} UTC`}>
-      {formatLocalTime(at)}
+      {isDay ? formatLocalTime(at).replace(/, \d\d:\d\d$/u, '') : formatLocalTime(at)}
     </time>
   );
 }

@@ -10,7 +10,13 @@ const SIGNS = { worse: '▼ worse', better: '▲ better', not_shown: '' } as con
 const TONES = { worse: 'bad', better: 'good', not_shown: undefined } as const;
 
 /** Two versions of an agent side by side: pass rates with their intervals, tokens, time, and how sure a difference is. */
-export function VersionTable({ versions, isCaptionHidden }: { readonly versions: Versions; readonly isCaptionHidden?: boolean }) {
+export function VersionTable({
+  versions,
+  isCaptionHidden,
+}: {
+  readonly versions: Versions;
+  readonly isCaptionHidden?: boolean;
+}) {
   const { left, right } = versions;
   const title = ({ version, runs }: Versions['left']) =>
     `${version || 'no version'} (n = ${formatNumber(runs)})`;

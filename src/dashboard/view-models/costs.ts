@@ -57,7 +57,9 @@ function buildDay(
   let from = 0;
   const parts = keys.map((key) => {
     const usd = lines
-      .filter((line) => (key === OTHERS && keys.includes(OTHERS) ? !keys.includes(line.key) : line.key === key))
+      .filter((line) =>
+        key === OTHERS && keys.includes(OTHERS) ? !keys.includes(line.key) : line.key === key,
+      )
       .reduce((sum, line) => sum + usdOf(line), 0);
     const part = { key, usd, from };
     from += usd;
@@ -68,7 +70,12 @@ function buildDay(
 
 type Budget = Replies['/judges']['budgets'][number];
 
-const PERIODS: Readonly<Record<string, number>> = { hour: 3_600_000, day: 86_400_000, week: 604_800_000, month: 2_592_000_000 };
+const PERIODS: Readonly<Record<string, number>> = {
+  hour: 3_600_000,
+  day: 86_400_000,
+  week: 604_800_000,
+  month: 2_592_000_000,
+};
 
 /** Part of a period that has to be over before its cost says what the whole will cost. */
 const LEAST_PART = 0.05;

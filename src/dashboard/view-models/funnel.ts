@@ -27,7 +27,10 @@ export function buildFunnel(funnel: Funnel): FunnelStep[] {
     name,
     count: funnel[key],
     share: funnel.arrived === 0 ? 0 : funnel[key] / funnel.arrived,
-    note: key === 'sampled' || key === 'scored' ? `${formatPercent(funnel[key], funnel.eligible)} of eligible` : '',
+    note:
+      key === 'sampled' || key === 'scored'
+        ? `${formatPercent(funnel[key], funnel.eligible)} of eligible`
+        : '',
     losses: funnel.losses.filter(({ after }) => after === key).toSorted((a, b) => b.count - a.count),
   }));
 }
@@ -40,7 +43,9 @@ export function nameReason(reason: string): string {
 /** Writes the main reason why eligible targets have no score. */
 export function describeFunnel(funnel: Funnel): string {
   const { runs, eligible, scored } = funnel;
-  const worst = funnel.losses.filter(({ after }) => after !== 'arrived').toSorted((a, b) => b.count - a.count)[0];
+  const worst = funnel.losses
+    .filter(({ after }) => after !== 'arrived')
+    .toSorted((a, b) => b.count - a.count)[0];
   const main =
     worst === undefined
       ? ''

@@ -106,14 +106,18 @@ export interface MonitorGroup {
 
 /** Groups monitors by their rule, with the number of each state. */
 export function groupMonitors(monitors: readonly Monitor[]): MonitorGroup[] {
-  const groups = Map.groupBy(monitors, ({ group, alert, detector }) => JSON.stringify([group, alert, detector]));
+  const groups = Map.groupBy(monitors, ({ group, alert, detector }) =>
+    JSON.stringify([group, alert, detector]),
+  );
   return [...groups].map(([key, all]) => {
     const count = (phase: Monitor['phase']) => all.filter((each) => each.phase === phase).length;
     return {
       key,
       alert: all[0]?.alert ?? '',
       detector: all[0]?.detector ?? '',
-      states: PHASES.flatMap(([phase, words]) => (count(phase) === 0 ? [] : [`${count(phase)} ${words}`])).join(', '),
+      states: PHASES.flatMap(([phase, words]) =>
+        count(phase) === 0 ? [] : [`${count(phase)} ${words}`],
+      ).join(', '),
       isFiring: count('firing') > 0,
       scores: all.reduce((sum, each) => sum + each.scores, 0),
       late: all.reduce((sum, each) => sum + each.lateScores, 0),
@@ -146,5 +150,7 @@ export function findBudgetAlert(
 /** Address of the runbook of an alert; undefined without one, and for an address that a browser should not open. */
 export function findRunbook(annotations: Readonly<Record<string, string>>): string | undefined {
   const address = annotations['runbook_url'] ?? annotations['runbook'];
-  return address !== undefined && /^https?:\/\//iu.test(address) && URL.canParse(address) ? address : undefined;
+  return address !== undefined && /^https?:\/\//iu.test(address) && URL.canParse(address)
+    ? address
+    : undefined;
 }

@@ -67,7 +67,13 @@ export function describeRule({ target, sample, budget, decisions: { scored, elig
 }
 
 /** Says the outcome of a change of the configuration. */
-export function describeApplied({ applied, file, backup, reload, reason }: Writes['POST /config/apply']['reply']): string {
+export function describeApplied({
+  applied,
+  file,
+  backup,
+  reload,
+  reason,
+}: Writes['POST /config/apply']['reply']): string {
   if (!applied) {
     return reason === null ? '' : `Not written: ${reason}`;
   }

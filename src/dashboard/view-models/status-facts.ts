@@ -13,7 +13,10 @@ export function describeHealth({ components = [], judges = [] }: Status): {
     ...components.filter(({ healthy }) => !healthy).map(({ name, error }) => `${name}: ${error ?? 'fails'}`),
     ...judges
       .filter(({ state }) => state === 'failing')
-      .map(({ scorer, judge, lastFailure }) => `${scorer} (${judge || 'no judge'}): ${lastFailure?.reason ?? 'fails'}`),
+      .map(
+        ({ scorer, judge, lastFailure }) =>
+          `${scorer} (${judge || 'no judge'}): ${lastFailure?.reason ?? 'fails'}`,
+      ),
   ];
   return failing.length === 0
     ? { isHealthy: true, words: 'All works' }

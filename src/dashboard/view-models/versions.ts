@@ -69,6 +69,9 @@ export function chooseVersions(
     .toSorted((a, b) => (a.firstSeen ?? '').localeCompare(b.firstSeen ?? ''))
     .map(({ version }) => version);
   const right = asked.right ?? ordered.findLast((version) => version !== asked.left);
-  const left = asked.left ?? ordered.slice(0, ordered.indexOf(right ?? '')).at(-1) ?? ordered.find((version) => version !== right);
+  const left =
+    asked.left ??
+    ordered.slice(0, ordered.indexOf(right ?? '')).at(-1) ??
+    ordered.find((version) => version !== right);
   return left === undefined || right === undefined ? undefined : { left, right };
 }

@@ -37,5 +37,7 @@ function isBlock(value: unknown): boolean {
 }
 
 function writeScalar(value: unknown): string {
-  return typeof value === 'string' && PLAIN.test(value) && !WORDS.test(value) ? value : JSON.stringify(value ?? null);
+  return typeof value === 'string' && PLAIN.test(value) && !WORDS.test(value)
+    ? value
+    : JSON.stringify(value ?? null);
 }

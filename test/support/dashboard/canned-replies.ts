@@ -3,6 +3,9 @@ import type { CannedReplies } from './canned-api.ts';
 import {
   aBackfill,
   aCoverageLine,
+  anAgent,
+  anAgentDetail,
+  aQuality,
   aDistribution,
   anOverviewLine,
   aReading,
@@ -275,7 +278,13 @@ const STATUS: Replies['/status'] = {
 
 /** Replies with data on every page. */
 export const FULL: CannedReplies = {
-  '/session': { token: null, tenant: null, scopes: ['read'], proof: 'none', expiresAt: null },
+  '/session': {
+    token: null,
+    tenant: null,
+    scopes: ['read', 'label', 'admin'],
+    proof: 'none',
+    expiresAt: null,
+  },
   '/overview': {
     items: [
       anOverviewLine({ incident: INCIDENT }),
@@ -289,14 +298,79 @@ export const FULL: CannedReplies = {
     incidents: [INCIDENT],
     budgets: [],
   },
-  '/traces': { items: [aTraceItem(), aTraceItem({ traceId: 'f'.repeat(32), status: 'error' })], next: 'c-2' },
+  '/agents': {
+    items: [
+      anAgent(),
+      anAgent({ agent: 'trip-planner', qualities: [aQuality({ change: 0, significant: false })] }),
+    ],
+    next: null,
+  },
+  '/agents/{agent}': anAgentDetail(),
+  '/traces': {
+    items: [
+      aTraceItem(),
+      aTraceItem({
+        traceId: 'f'.repeat(32),
+        status: 'error',
+        finding: null,
+        notScored: [{ scorer: 'hallucination', reason: 'no_content' }],
+      }),
+    ],
+    next: 'c-2',
+  },
+  '/traces/facets': {
+    agent: [
+      { value: 'weather-agent', count: 240 },
+      { value: 'trip-planner', count: 90 },
+    ],
+    agentVersion: [{ value: '1.5.0', count: 120 }],
+    environment: [{ value: 'production', count: 330 }],
+    scorer: [{ value: 'hallucination', count: 300 }],
+    tool: [{ value: 'get_weather', count: 210 }],
+    notScored: [{ value: 'no_content', count: 18 }],
+  },
   '/traces/{traceId}': aTrace(),
   '/traces/{traceId}/spans/{spanId}': aTrace().spans[0],
   '/scores': { items: [aScoreItem()], next: null },
   '/series': aSeries(),
   '/distribution': aDistribution(),
+  '/coverage/funnel': {
+    runs: 412,
+    arrived: 5_200,
+    eligible: 5_130,
+    sampled: 4_100,
+    scored: 3_745,
+    losses: [
+      {
+        after: 'eligible',
+        reason: 'sampled_out',
+        count: 1_030,
+        runs: 90,
+        traces: '/traces?status=sampled_out&since=24h',
+        mend: 'rules.production.sample.rate',
+      },
+      {
+        after: 'sampled',
+        reason: 'no_content',
+        count: 355,
+        runs: 30,
+        traces: '/traces?reason=no_content&since=24h',
+        mend: null,
+      },
+    ],
+  },
+  '/costs': {
+    items: [{ key: 'weather-agent', bucket: SINCE, agentUsd: 0.16, judgeUsd: 0.92, runs: 284, unpriced: 0 }],
+  },
   '/coverage': { items: [aCoverageLine(), aCoverageLine({ scorer: 'keyword-coverage' })], next: null },
   '/alerts': { items: [ALERT], next: null },
+  '/alerts/{id}': {
+    ...ALERT,
+    cause: { sentence: '98 % of the change comes from agent version 1.5.0.', segments: [] },
+    versions: null,
+    messages: [],
+    notes: [],
+  },
   '/backfills': { items: [aBackfill()], next: null },
   '/monitors': { items: [MONITOR], next: null },
   '/mutes': { items: [{ tenant: '*', subject: 'AnswersGotWorse', until: UNTIL }], next: null },
@@ -343,6 +417,10 @@ const NOTHING = { items: [], next: null };
 export const EMPTY: CannedReplies = {
   ...FULL,
   '/overview': { ...FULL['/overview'], items: [], incidents: [] } as Replies['/overview'],
+  '/agents': NOTHING,
+  '/traces/facets': {},
+  '/coverage/funnel': { runs: 0, arrived: 0, eligible: 0, sampled: 0, scored: 0, losses: [] },
+  '/costs': { items: [] },
   '/traces': NOTHING,
   '/scores': NOTHING,
   '/series': aSeries({ items: [], groups: [], baseline: null, markers: [], incidents: [] }),

@@ -97,9 +97,13 @@ export function listMarks({ markers }: SeriesReply): { readonly at: number; read
 }
 
 /** Lists the times of incidents; `to` is null for an open one. */
-export function listSpans({ incidents }: SeriesReply): { readonly from: number; readonly to: number | null }[] {
+export function listSpans({
+  incidents,
+}: SeriesReply): { readonly from: number; readonly to: number | null }[] {
   return incidents.flatMap(({ startsAt, endsAt }) =>
-    startsAt === null ? [] : [{ from: Date.parse(startsAt), to: endsAt === null ? null : Date.parse(endsAt) }],
+    startsAt === null
+      ? []
+      : [{ from: Date.parse(startsAt), to: endsAt === null ? null : Date.parse(endsAt) }],
   );
 }
 
