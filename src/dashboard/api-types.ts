@@ -11,7 +11,7 @@ import type { Backfill, NewBackfill } from '../api/resources/backfills.ts';
 import type { JudgePage, RuleItem, ScorerItem } from '../api/resources/configured.ts';
 import type { ScorerAgreement, LabelQueue, NewLabel, StoredLabel } from '../api/resources/labels.ts';
 import type { NewPreview, Preview } from '../api/resources/previews.ts';
-import type { ScoreDetail, ScoreItem } from '../api/json/rows.ts';
+import type { DecisionItem, ScoreDetail, ScoreItem } from '../api/json/rows.ts';
 import type { SessionDetail, SessionItem } from '../api/resources/sessions.ts';
 import type { SpanItem, TraceCounts, TraceDetail, TraceItem } from '../api/resources/traces.ts';
 
@@ -230,6 +230,10 @@ export interface Writes {
   'POST /preview': Write<z.input<typeof NewPreview>, z.output<typeof Preview>>;
   'POST /session': Write<{ readonly token: string }>;
   'DELETE /session': Write<undefined>;
+  'POST /score': Write<
+    { readonly traceId: string; readonly scorers: readonly string[]; readonly write: boolean },
+    { readonly scores: z.output<typeof ScoreItem>[]; readonly decisions: z.output<typeof DecisionItem>[] }
+  >;
   'POST /labels': Write<z.input<typeof NewLabel>, z.output<typeof StoredLabel>>;
 }
 
