@@ -132,6 +132,8 @@ export interface Reload {
 export interface Applied {
   readonly diff: string;
   readonly applied: boolean;
+  /** Why the file was not written; null when it was. */
+  readonly reason: string | null;
   readonly file: string;
   readonly backup: string | null;
   readonly reload: Reload | null;
@@ -182,7 +184,10 @@ export interface Replies {
   '/monitors': Page<typeof Monitor>;
   '/labels/queue': z.output<typeof LabelQueue>;
   '/labels/agreement': z.output<typeof ScorerAgreement>;
-  '/mutes': Page<typeof Mute>;
+  '/mutes': {
+    readonly items: (z.output<typeof Mute> & { readonly by: string; readonly reason: string })[];
+    readonly next: string | null;
+  };
   '/overview': z.output<typeof OverviewReply> & { readonly passing?: Rate | null };
   '/rules': Page<typeof RuleItem>;
   '/scorers': Page<typeof ScorerItem>;
@@ -190,9 +195,23 @@ export interface Replies {
   '/scores/{scoreId}': z.output<typeof ScoreDetail>;
   '/series': z.output<typeof SeriesReply>;
   '/session': z.output<typeof SignIn>;
-  '/sessions': Page<typeof SessionItem>;
-  '/sessions/{sessionId}': z.output<typeof SessionDetail>;
-  '/status': z.output<typeof Status>;
+  '/sessions': {
+    readonly items: (z.output<typeof SessionItem> & {
+      readonly worst: { readonly scorer: string; readonly score: number } | null;
+    })[];
+    readonly next: string | null;
+  };
+  '/sessions/{sessionId}': Omit<z.output<typeof SessionDetail>, 'turns'> & {
+    readonly turns: (z.output<typeof TraceItem> & RunTexts)[];
+  };
+  '/status': z.output<typeof Status> & {
+    readonly configuration?: {
+      readonly file: string | null;
+      readonly revision: number;
+      readonly loadedAt: string;
+      readonly lastReload: Reload | null;
+    };
+  };
   '/traces': { readonly items: (z.output<typeof TraceItem> & RunTexts)[]; readonly next: string | null };
   '/traces/facets': Facets;
   '/traces/{traceId}': z.output<typeof TraceDetail>;

@@ -7,11 +7,14 @@ import { Alerts } from './pages/alerts.tsx';
 import { Backfills } from './pages/backfills.tsx';
 import { Compare } from './pages/compare.tsx';
 import { Coverage } from './pages/coverage.tsx';
+import { Incident } from './pages/incident.tsx';
+import { Issues } from './pages/issues.tsx';
 import { Judges } from './pages/judges.tsx';
-import { Labels } from './pages/labels.tsx';
 import { Home } from './pages/home.tsx';
+import { Review } from './pages/review.tsx';
 import { Rules } from './pages/rules.tsx';
 import { Scorer } from './pages/scorer.tsx';
+import { Sessions } from './pages/sessions.tsx';
 import { Session } from './pages/session.tsx';
 import { SignIn } from './pages/sign-in.tsx';
 import { Status } from './pages/status.tsx';
@@ -29,20 +32,20 @@ const PAGES: Readonly<Record<PagePath, FunctionComponent>> = {
   '/welcome': Welcome,
   '/agents': NoPage,
   '/agents/:agent': NoPage,
-  '/issues': NoPage,
+  '/issues': Issues,
   '/traces': Traces,
   '/traces/:traceId': Trace,
   '/scores/:scorer': Scorer,
-  '/sessions': NoPage,
+  '/sessions': Sessions,
   '/sessions/:sessionId': Session,
   '/coverage': Coverage,
   '/alerts': Alerts,
-  '/alerts/:incidentId': NoPage,
+  '/alerts/:incidentId': Incident,
   '/judges': Judges,
   '/rules': Rules,
   '/compare': Compare,
-  '/labels': Labels,
-  '/review': Labels,
+  '/labels': Review,
+  '/review': Review,
   '/backfills': Backfills,
   '/status': Status,
 };

@@ -34,8 +34,12 @@ interface TimeChartProps {
   readonly bottom?: number;
   readonly marks?: readonly { readonly at: number; readonly text: string }[];
   readonly spans?: readonly { readonly from: number; readonly to: number | null }[];
+  /** Value that was usual before. */
+  readonly baseline?: number;
   /** Takes a range that the reader has dragged. */
   readonly onRange?: (from: number, to: number) => void;
+  /** Takes a time that the reader has clicked. */
+  readonly onPick?: (at: number) => void;
 }
 
 const LEFT = 42;
@@ -49,7 +53,7 @@ const LEAST_DRAG = 6;
 
 /** Lines over time with the interval of their subject, versions and incidents. A drag chooses a range. */
 export function TimeChart(props: TimeChartProps) {
-  const { lines, from, to, height, format, label, marks = [], spans = [], onRange } = props;
+  const { lines, from, to, height, format, label, marks = [], spans = [], baseline, onRange, onPick } = props;
   const { box, width } = useWidth();
   const [pointer, setPointer] = useState<number | undefined>();
   const [dragFrom, setDragFrom] = useState<number | undefined>();
@@ -66,6 +70,8 @@ export function TimeChart(props: TimeChartProps) {
   const drop = (at: number): void => {
     if (dragFrom !== undefined && Math.abs(x(at) - x(dragFrom)) >= LEAST_DRAG) {
       onRange?.(Math.min(at, dragFrom), Math.max(at, dragFrom));
+    } else if (dragFrom !== undefined) {
+      onPick?.(at);
     }
     setDragFrom(undefined);
   };
@@ -103,6 +109,9 @@ export function TimeChart(props: TimeChartProps) {
             </text>
           </g>
         ))}
+        {baseline !== undefined && baseline >= least && baseline <= greatest && (
+          <path class="version" d={`M${LEFT} ${y(baseline)}H${right}`} />
+        )}
         {listTimeTicks(from, to, right - LEFT).map(({ at, text }) => (
           <text key={at} x={x(at)} y={height - 4} text-anchor="middle">
             {text}

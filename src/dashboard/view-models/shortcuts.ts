@@ -1,4 +1,4 @@
-import { LABEL_KEYS } from './label-keys.ts';
+import { LABEL_KEYS } from './review.ts';
 import type { PagePath } from '../../api/dashboard/page-paths.ts';
 
 /** Pages of the menu, in its order: the work of each day, then what is set up once. */
