@@ -101,19 +101,11 @@ type Work =
   | { readonly kind: 'counted'; readonly words: string }
   | { readonly kind: 'told'; readonly words: string };
 
-/** Form of a backfill: a dry run says what it would do and cost, then it can be started. */
-function NewBackfill({ onStarted }: { readonly onStarted: () => void }) {
-  const scorers = useResource('scorers', (signal) => read('/scorers', { signal }));
-  const [scorer, setScorer] = useState(BY_THE_RULES);
-  const [from, setFrom] = useState<string>('7d');
+/** Dry run and start of a backfill. */
+function useNewBackfill(spec: { readonly from: string; readonly scorer?: string }, onStarted: () => void) {
   const [work, setWork] = useState<Work>({ kind: 'none' });
-  const names = scorers.kind === 'ready' ? scorers.data.items.map((each) => each.scorer) : [];
-  const spec = { from, ...(scorer === BY_THE_RULES ? {} : { scorer }) };
-  const choose = (set: (value: string) => void) => (value: string) => {
-    set(value);
-    setWork({ kind: 'none' });
-  };
-  const carryOut = async (action: () => Promise<Work>): Promise<void> => {
+  const carryOut = async (kind: 'counting' | 'starting', action: () => Promise<Work>): Promise<void> => {
+    setWork({ kind });
     try {
       setWork(await action());
     } catch (error) {
@@ -121,20 +113,31 @@ function NewBackfill({ onStarted }: { readonly onStarted: () => void }) {
       setWork({ kind: 'told', words: `Not done: ${why}` });
     }
   };
-  const count = (): void => {
-    setWork({ kind: 'counting' });
-    void carryOut(async () => ({
+  const count = (): void =>
+    void carryOut('counting', async () => ({
       kind: 'counted',
       words: describeDryRun(await write('POST /backfills', { ...spec, dryRun: true })),
     }));
-  };
-  const start = (): void => {
-    setWork({ kind: 'starting' });
-    void carryOut(async () => {
+  const start = (): void =>
+    void carryOut('starting', async () => {
       const { id } = await write('POST /backfills', spec);
       onStarted();
       return { kind: 'told', words: `The backfill ${id.slice(0, 8)} is started.` };
     });
+  return { work, count, start, forget: () => setWork({ kind: 'none' }) };
+}
+
+/** Form of a backfill: a dry run says what it would do and cost, then it can be started. */
+function NewBackfill({ onStarted }: { readonly onStarted: () => void }) {
+  const scorers = useResource('scorers', (signal) => read('/scorers', { signal }));
+  const [scorer, setScorer] = useState(BY_THE_RULES);
+  const [from, setFrom] = useState<string>('7d');
+  const names = scorers.kind === 'ready' ? scorers.data.items.map((each) => each.scorer) : [];
+  const spec = { from, ...(scorer === BY_THE_RULES ? {} : { scorer }) };
+  const { work, count, start, forget } = useNewBackfill(spec, onStarted);
+  const choose = (set: (value: string) => void) => (value: string) => {
+    set(value);
+    forget();
   };
   return (
     <form

@@ -76,41 +76,11 @@ interface HeadProps {
 }
 
 function Head({ incident, mute, order, onMuted }: HeadProps) {
-  const { incidentId: id, alert, status, startsAt, endsAt, changeBegan, acknowledgedAt, messages } = incident;
-  const runbook = findRunbook(incident.annotations);
-  const isOpen = status === 'firing';
-  const told = messages.filter(({ state }) => state === 'sent').map(({ channel }) => channel);
   return (
-    <div class={isOpen ? 'card incident-card' : 'card incident-card muted'}>
+    <div class={incident.status === 'firing' ? 'card incident-card' : 'card incident-card muted'}>
       <div>
         <p>
-          {isOpen ? (
-            <>
-              <strong class="bad">▲ Open</strong> since <Time at={startsAt} />
-            </>
-          ) : (
-            <>
-              <strong class="good">✓ Ended</strong> <Time at={endsAt} />, began <Time at={startsAt} />
-            </>
-          )}
-          {changeBegan !== null && (
-            <>
-              {' '}
-              · the change began about <Time at={changeBegan} />
-            </>
-          )}
-          {acknowledgedAt !== null && (
-            <>
-              {' '}
-              · accepted as normal <Time at={acknowledgedAt} />
-            </>
-          )}
-          {told.length > 0 && (
-            <>
-              {' '}
-              · told to <Text of={[...new Set(told)].join(', ')} />
-            </>
-          )}
+          <Course incident={incident} />
           {mute !== undefined && (
             <>
               {' '}
@@ -120,47 +90,83 @@ function Head({ incident, mute, order, onMuted }: HeadProps) {
         </p>
         <Numbers incident={incident} />
       </div>
-      <div class="row">
-        {isOpen && mayUse('admin') && (
-          <button
-            type="button"
-            onClick={() =>
-              order(
-                () => write('POST /alerts/{id}/ack', undefined, { params: { id } }),
-                `The change of ${alert} is accepted as normal.`,
-              )
-            }
-          >
-            Accept as normal
+      <Actions incident={incident} mute={mute} order={order} onMuted={onMuted} />
+    </div>
+  );
+}
+
+/** Begin, end, and who was told. */
+function Course({ incident }: { readonly incident: Reply }) {
+  const { status, startsAt, endsAt, changeBegan, acknowledgedAt, messages } = incident;
+  const told = messages.filter(({ state }) => state === 'sent').map(({ channel }) => channel);
+  return (
+    <>
+      {status === 'firing' ? (
+        <>
+          <strong class="bad">▲ Open</strong> since <Time at={startsAt} />
+        </>
+      ) : (
+        <>
+          <strong class="good">✓ Ended</strong> <Time at={endsAt} />, began <Time at={startsAt} />
+        </>
+      )}
+      {changeBegan !== null && (
+        <>
+          {' '}
+          · the change began about <Time at={changeBegan} />
+        </>
+      )}
+      {acknowledgedAt !== null && (
+        <>
+          {' '}
+          · accepted as normal <Time at={acknowledgedAt} />
+        </>
+      )}
+      {told.length > 0 && (
+        <>
+          {' '}
+          · told to <Text of={[...new Set(told)].join(', ')} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Actions({ incident, mute, order, onMuted }: HeadProps) {
+  const { incidentId: id, alert, status } = incident;
+  const runbook = findRunbook(incident.annotations);
+  const accept = (): void =>
+    order(
+      () => write('POST /alerts/{id}/ack', undefined, { params: { id } }),
+      `The change of ${alert} is accepted as normal.`,
+    );
+  const unmute = ({ subject, tenant }: Mute): void =>
+    order(
+      () => write('DELETE /mutes', undefined, { query: { subject, tenant } }),
+      `The mute of ${subject} has ended.`,
+    );
+  return (
+    <div class="row">
+      {status === 'firing' && mayUse('admin') && (
+        <button type="button" onClick={accept}>
+          Accept as normal
+        </button>
+      )}
+      {mute === undefined ? (
+        <MuteMenu subject={id} name={alert} onDone={onMuted} />
+      ) : (
+        mayUse('admin') && (
+          <button type="button" onClick={() => unmute(mute)}>
+            Unmute
           </button>
-        )}
-        {mute === undefined ? (
-          <MuteMenu subject={id} name={alert} onDone={onMuted} />
-        ) : (
-          mayUse('admin') && (
-            <button
-              type="button"
-              onClick={() =>
-                order(
-                  () =>
-                    write('DELETE /mutes', undefined, {
-                      query: { subject: mute.subject, tenant: mute.tenant },
-                    }),
-                  `The mute of ${mute.subject} has ended.`,
-                )
-              }
-            >
-              Unmute
-            </button>
-          )
-        )}
-        <CopyLink />
-        {runbook !== undefined && (
-          <a class="button primary" href={runbook} target="_blank" rel="noreferrer">
-            Runbook <span aria-hidden="true">↗</span>
-          </a>
-        )}
-      </div>
+        )
+      )}
+      <CopyLink />
+      {runbook !== undefined && (
+        <a class="button primary" href={runbook} target="_blank" rel="noreferrer">
+          Runbook <span aria-hidden="true">↗</span>
+        </a>
+      )}
     </div>
   );
 }

@@ -8,7 +8,7 @@ import { Part, RunMessages } from '../parts/messages.tsx';
 import { Page } from '../parts/page.tsx';
 import { Score } from '../parts/score.tsx';
 import { LongText, Text, Time } from '../parts/text.tsx';
-import { useResource } from '../resource.ts';
+import { useResource, type Resource } from '../resource.ts';
 import { adjustQuery, query } from '../router.ts';
 import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { formatDirection, formatNumber } from '../view-models/format.ts';
@@ -140,12 +140,43 @@ function Reviewing({ scorer, item, since, reviewer }: ReviewingProps) {
     (signal) => read('/labels/queue', { query: { scorer, reviewer, since, limit: BATCH }, signal }),
     { isLive: false },
   );
-  // Signals, not states: a key that follows at once has to see what the key before it changed.
+  const { work, note, fault, last, act, showSkipped } = useWork({ queue, scorer, reviewer });
+  const noteField = useRef<HTMLTextAreaElement>(null);
+  const onAction = (action: LabelAction): void =>
+    action === 'note' ? noteField.current?.focus() : act(action);
+  useKeys((key) => findLabelAction(key, work.peek()), onAction);
+  return (
+    <Loaded of={queue} what="the queue">
+      {(data) => (
+        <>
+          <Head queue={data} item={item} work={work.value} />
+          <Desk
+            work={work.value}
+            onAction={onAction}
+            note={note}
+            noteField={noteField}
+            fault={fault.value}
+            last={last.value}
+            onAgain={showSkipped}
+          />
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+interface WorkTerms {
+  readonly queue: Resource<ReviewQueue>;
+  readonly scorer: string;
+  readonly reviewer: string | undefined;
+}
+
+/** Work on the queue. Its parts are signals, not states: a key that follows at once has to see what the key before it changed. */
+function useWork({ queue, scorer, reviewer }: WorkTerms) {
   const work = useSignal<Work>(NO_REVIEW);
   const last = useSignal<{ readonly passes: boolean; readonly stored: Stored } | undefined>(undefined);
   const fault = useSignal('');
   const note = useSignal('');
-  const noteField = useRef<HTMLTextAreaElement>(null);
   const batch = queue.kind === 'ready' && !queue.isRefreshing ? queue.data : undefined;
   useLayoutEffect(() => {
     if (batch !== undefined) {
@@ -155,6 +186,7 @@ function Reviewing({ scorer, item, since, reviewer }: ReviewingProps) {
   const follow = (next: Work): void => {
     work.value = next;
     note.value = '';
+    fault.value = '';
     if (next.phase === 'loading') {
       queue.reload();
     }
@@ -164,54 +196,27 @@ function Reviewing({ scorer, item, since, reviewer }: ReviewingProps) {
     try {
       const body = buildLabel({ scorer, target, reviewer, note: note.peek(), passes });
       last.value = { passes, stored: await write('POST /labels', body) };
-      fault.value = '';
       follow(noteLabel(work.peek(), target, passes));
     } catch (error) {
       fault.value = error instanceof ProblemError ? error.problem.detail : String(error);
       work.value = { ...work.peek(), phase: 'ready' };
     }
   };
-  const act = (action: LabelAction): void => {
+  const act = (action: Exclude<LabelAction, 'note'>): void => {
     const target = shownTarget(work.peek());
-    if (action === 'note') {
-      noteField.current?.focus();
-    } else if (action === 'undo') {
+    if (action === 'undo') {
       last.value = undefined;
       follow(undo(work.peek()));
-    } else if (action === 'skip') {
+    } else if (action === 'next' && target !== undefined && !work.peek().given.has(target.targetId)) {
+      fault.value = 'This answer has no label yet: choose Passes or Fails, or Skip it.';
+    } else if (action === 'skip' || action === 'next') {
       follow(skip(work.peek()));
-    } else if (action === 'next') {
-      goNext(target);
     } else if (target !== undefined) {
       void store(target, action === 'pass');
     }
   };
-  const goNext = (target: ReviewTarget | undefined): void => {
-    if (target !== undefined && work.peek().given.has(target.targetId)) {
-      follow(skip(work.peek()));
-    } else {
-      fault.value = 'This answer has no label yet: choose Passes or Fails, or Skip it.';
-    }
-  };
-  useKeys((key) => findLabelAction(key, work.peek()), act);
-  return (
-    <Loaded of={queue} what="the queue">
-      {(data) => (
-        <>
-          <Head queue={data} item={item} work={work.value} />
-          <Desk
-            work={work.value}
-            onAction={act}
-            note={note}
-            noteField={noteField}
-            fault={fault.value}
-            last={last.value}
-            onAgain={() => follow({ ...work.peek(), skipped: new Set(), phase: 'loading' })}
-          />
-        </>
-      )}
-    </Loaded>
-  );
+  const showSkipped = (): void => follow({ ...work.peek(), skipped: new Set(), phase: 'loading' });
+  return { work, note, fault, last, act, showSkipped };
 }
 
 /** What is asked, and how far the reviewer is. */
@@ -348,7 +353,6 @@ function Buttons({
         <button
           key={action}
           type="button"
-          class={action}
           aria-keyshortcuts={key}
           disabled={!actions.includes(action)}
           onClick={() => onAction(action)}

@@ -67,17 +67,9 @@ interface WorkbenchProps {
   readonly onApplied: () => void;
 }
 
-/** Rules beside the editor: each rule has its own text, which stays while another one is looked at. */
-function Workbench({ rules, scorers, onApplied }: WorkbenchProps) {
-  const [selected, setSelected] = useState<string | undefined>();
-  const [drafts, setDrafts] = useState<ReadonlyMap<string, string>>(new Map());
-  const [terms, setTerms] = useState({ last: '24h', sample: 0 });
+/** Outcome of the last work, and the way to do more. */
+function useOutcome() {
   const [outcome, setOutcome] = useState<Outcome>({ kind: 'none' });
-  const name = selected ?? rules[0]?.rule ?? '';
-  const textOf = (rule: string): string => {
-    const found = rules.find((each) => each.rule === rule);
-    return drafts.get(rule) ?? (found === undefined ? newRuleYaml(scorers) : ruleYaml(found));
-  };
   const work = async (words: string, action: () => Promise<Outcome>): Promise<void> => {
     setOutcome({ kind: 'working', words });
     try {
@@ -87,29 +79,36 @@ function Workbench({ rules, scorers, onApplied }: WorkbenchProps) {
       setOutcome({ kind: 'told', words: `Not done: ${why}` });
     }
   };
-  const preview = (rule: string, sample = terms.sample): void => {
+  return { outcome, work };
+}
+
+/** Rules beside the editor: each rule has its own text, which stays while another one is looked at. */
+function Workbench({ rules, scorers, onApplied }: WorkbenchProps) {
+  const [selected, setSelected] = useState<string | undefined>();
+  const [drafts, setDrafts] = useState<ReadonlyMap<string, string>>(new Map());
+  const [terms, setTerms] = useState({ last: '24h', sample: 0 });
+  const { outcome, work } = useOutcome();
+  const name = selected ?? rules[0]?.rule ?? '';
+  const textOf = (rule: string): string => {
+    const found = rules.find((each) => each.rule === rule);
+    return drafts.get(rule) ?? (found === undefined ? newRuleYaml(scorers) : ruleYaml(found));
+  };
+  const preview = (rule: string): void => {
     setSelected(rule);
+    const isEdited = drafts.has(rule) || rules.every((each) => each.rule !== rule);
     void work('Reading …', async () => {
-      const isEdited = drafts.has(rule) || rules.every((each) => each.rule !== rule);
       const asked = isEdited ? (await parseRule(textOf(rule))).rule : rule;
-      return {
-        kind: 'preview',
-        preview: await write('POST /preview', { rule: asked, last: terms.last, sample }),
-      };
+      return { kind: 'preview', preview: await write('POST /preview', { rule: asked, ...terms }) };
     });
   };
   const apply = (): void =>
     void work('Applying …', async () => {
-      const { rule, name: ruleName } = await parseRule(textOf(name));
-      const reply = await write('POST /config/apply', {
-        changes: [{ path: `rules.${ruleName}`, value: rule }],
-      });
-      if (!reply.applied) {
-        return { kind: 'diff', diff: reply.diff, words: describeApplied(reply) };
+      const outcomeOfApply = await applyRule(textOf(name));
+      if (outcomeOfApply.kind === 'told') {
+        setDrafts(new Map());
+        onApplied();
       }
-      setDrafts(new Map());
-      onApplied();
-      return { kind: 'told', words: describeApplied(reply) };
+      return outcomeOfApply;
     });
   return (
     <div class="split">
@@ -143,6 +142,24 @@ function Workbench({ rules, scorers, onApplied }: WorkbenchProps) {
       </section>
     </div>
   );
+}
+
+/** Statuses of a process that may not write the configuration, or has no file: the change is shown instead. */
+const NOT_WRITABLE: readonly number[] = [403, 404];
+
+/** Writes a rule into the configuration file and puts it in force; where that cannot be, returns the change to copy. */
+async function applyRule(text: string): Promise<Outcome> {
+  const { rule, name } = await parseRule(text);
+  try {
+    const reply = await write('POST /config/apply', { changes: [{ path: `rules.${name}`, value: rule }] });
+    const words = describeApplied(reply);
+    return reply.applied ? { kind: 'told', words } : { kind: 'diff', diff: reply.diff, words };
+  } catch (error) {
+    if (error instanceof ProblemError && NOT_WRITABLE.includes(error.problem.status)) {
+      return { kind: 'diff', diff: '', words: `Not written: ${error.problem.detail}` };
+    }
+    throw error;
+  }
 }
 
 /** Place of the rule that does not exist yet: no rule has this name. */

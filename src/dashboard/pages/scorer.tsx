@@ -12,6 +12,7 @@ import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { adjustQuery, frame, framed, place, push, query } from '../router.ts';
 import { describeSums } from '../view-models/overview-rows.ts';
+import type { Query } from '../view-models/paths/fill-path.ts';
 import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { formatDirection, formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
 import {
@@ -56,9 +57,6 @@ export function Scorer() {
   const distribution = useResource(`distribution ${key}`, (signal) =>
     read('/distribution', { query: asked, signal }),
   );
-  const worst = useResource(`worst ${key}`, (signal) =>
-    read('/scores', { query: { ...asked, order: 'score', limit: WORST }, signal }),
-  );
   return (
     <Page title={visibleText(scorer)} lead={<Measured scorer={scorer} />}>
       <Choices by={by ?? NO_FACET} />
@@ -81,30 +79,45 @@ export function Scorer() {
             {(data) => <ScoreDistribution data={data} />}
           </Loaded>
         </div>
-        <section class="card" aria-labelledby="worst">
-          <h2 id="worst">Worst answers</h2>
-          <Loaded
-            of={worst}
-            what="the worst answers"
-            isEmpty={({ items }) => items.length === 0}
-            empty={<p>No answers.</p>}
-          >
-            {({ items }) => (
-              <>
-                <Table
-                  caption="Worst answers"
-                  isCaptionHidden
-                  columns={WORST_COLUMNS}
-                  rows={items}
-                  keyOf={({ scoreId }) => scoreId}
-                />
-                <a href={framed('/traces', { scorer, order: 'worst' })}>All, worst first</a>
-              </>
-            )}
-          </Loaded>
-        </section>
+        <WorstAnswers scorer={scorer} asked={asked} />
       </div>
     </Page>
+  );
+}
+
+interface WorstAnswersProps {
+  readonly scorer: string;
+  readonly asked: Query;
+}
+
+/** Worst answers of the chosen time. */
+function WorstAnswers({ scorer, asked }: WorstAnswersProps) {
+  const worst = useResource(`worst ${JSON.stringify(asked)}`, (signal) =>
+    read('/scores', { query: { ...asked, order: 'score', limit: WORST }, signal }),
+  );
+  return (
+    <section class="card" aria-labelledby="worst">
+      <h2 id="worst">Worst answers</h2>
+      <Loaded
+        of={worst}
+        what="the worst answers"
+        isEmpty={({ items }) => items.length === 0}
+        empty={<p>No answers.</p>}
+      >
+        {({ items }) => (
+          <>
+            <Table
+              caption="Worst answers"
+              isCaptionHidden
+              columns={WORST_COLUMNS}
+              rows={items}
+              keyOf={({ scoreId }) => scoreId}
+            />
+            <a href={framed('/traces', { scorer, order: 'worst' })}>All, worst first</a>
+          </>
+        )}
+      </Loaded>
+    </section>
   );
 }
 

@@ -15,7 +15,7 @@ import {
   type SeriesRow,
 } from '../view-models/charts/series-chart.ts';
 import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
-import { Figure } from './share.tsx';
+import { Figure, type ChartCsv } from './share.tsx';
 import { Table, type Column } from './table.tsx';
 import { Text, Time } from './text.tsx';
 import { TimeChart } from './time-chart.tsx';
@@ -93,22 +93,22 @@ export function SeriesFigure({ title, data, by, onRange }: SeriesFigureProps) {
           keyOf={({ bucket, group }) => `${bucket} ${group}`}
         />
       }
-      csv={{
-        file: `${scorer}.csv`,
-        columns: ['bucket', 'of', 'n', 'mean', 'p10', 'p50', 'p90', 'passRate'],
-        rows: rows.map(({ bucket, group, point }) => [
-          bucket,
-          group,
-          point?.n ?? 0,
-          point?.mean ?? null,
-          point?.p10 ?? null,
-          point?.p50 ?? null,
-          point?.p90 ?? null,
-          point?.passRate ?? null,
-        ]),
-      }}
+      csv={listCsv(scorer, rows)}
     />
   );
+}
+
+function listCsv(scorer: string, rows: readonly SeriesRow[]): ChartCsv {
+  return {
+    file: `${scorer}.csv`,
+    columns: ['bucket', 'of', 'n', 'mean', 'p10', 'p50', 'p90', 'passRate'],
+    rows: rows.map(({ bucket, group, point }) => [
+      bucket,
+      group,
+      point?.n ?? 0,
+      ...[point?.mean, point?.p10, point?.p50, point?.p90, point?.passRate].map((value) => value ?? null),
+    ]),
+  };
 }
 
 interface ControlsProps {

@@ -38,13 +38,13 @@ function formatTokens(tokens: number | null): string {
   return tokens === null ? UNKNOWN : formatNumber(tokens);
 }
 
-/** Writes a rate with its 95 % interval and its number of runs: `84 % [79, 88], n 356`. */
+/** Writes a rate with its 95 % interval and its number of runs: `84 % [79, 88] (356)`. */
 export function formatRate(rate: Rate | null): string {
   if (rate === null) {
     return UNKNOWN;
   }
   const { value, low, high, n } = rate;
-  return `${formatPercent(value)} [${Math.round(100 * low)}, ${Math.round(100 * high)}], n ${formatNumber(n)}`;
+  return `${formatPercent(value)} [${Math.round(100 * low)}, ${Math.round(100 * high)}] (${formatNumber(n)})`;
 }
 
 /** Evidence from which it is written as a power of ten. */

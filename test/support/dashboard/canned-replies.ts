@@ -1,5 +1,6 @@
 import type { Item, Replies } from '../../../src/dashboard/api-types.ts';
 import type { CannedReplies } from './canned-api.ts';
+import { INCIDENT_DETAIL, TURNS, VERSIONS, WORK_REPLIES } from './canned-work.ts';
 import {
   aBackfill,
   aCoverageLine,
@@ -114,6 +115,7 @@ const RULE: Item<'/rules'> = {
 const SCORER: Item<'/scorers'> = {
   scorer: 'hallucination',
   use: 'hallucination',
+  measures: 'claims of the answer that the evidence contradicts',
   module: null,
   kind: 'judge',
   version: '1',
@@ -140,7 +142,7 @@ const SESSION: Replies['/sessions/{sessionId}'] = {
   costUsd: 0.0021,
   scores: [aScoreItem({ target: 'session', traceId: '', sessionId: 'sess-1', scorer: 'multi-turn' })],
   decisions: [],
-  turns: [aTraceItem()],
+  turns: TURNS,
   omittedTurns: 0,
 };
 
@@ -273,6 +275,19 @@ const STATUS: Replies['/status'] = {
       renewsAt: UNTIL,
     },
   ],
+  configuration: {
+    file: 'spanscore.yaml',
+    revision: 3,
+    loadedAt: UNTIL,
+    lastReload: {
+      outcome: 'applied',
+      revision: 3,
+      at: UNTIL,
+      changed: ['rules.production'],
+      issues: [],
+      needsRestart: [],
+    },
+  },
   config: { store: { dataDir: '.spanscore' }, judges: { default: 'openai/gpt-5-mini' } },
 };
 
@@ -306,6 +321,7 @@ export const FULL: CannedReplies = {
     next: null,
   },
   '/agents/{agent}': anAgentDetail(),
+  '/agents/{agent}/versions': VERSIONS,
   '/traces': {
     items: [
       aTraceItem(),
@@ -363,21 +379,19 @@ export const FULL: CannedReplies = {
       },
     ],
   },
-  '/costs': {
-    items: [{ key: 'weather-agent', bucket: SINCE, agentUsd: 0.16, judgeUsd: 0.92, runs: 284, unpriced: 0 }],
-  },
+  ...WORK_REPLIES,
   '/coverage': { items: [aCoverageLine(), aCoverageLine({ scorer: 'keyword-coverage' })], next: null },
   '/alerts': { items: [ALERT], next: null },
   '/alerts/{id}': {
     ...ALERT,
-    cause: { sentence: '98 % of the change comes from agent version 1.5.0.', segments: [] },
-    versions: null,
-    messages: [],
-    notes: [],
+    ...INCIDENT_DETAIL,
   },
   '/backfills': { items: [aBackfill()], next: null },
   '/monitors': { items: [MONITOR], next: null },
-  '/mutes': { items: [{ tenant: '*', subject: 'AnswersGotWorse', until: UNTIL }], next: null },
+  '/mutes': {
+    items: [{ tenant: '*', subject: 'AnswersGotWorse', until: UNTIL, by: 'lead', reason: 'release' }],
+    next: null,
+  },
   '/judges': {
     items: [
       {
@@ -439,6 +453,7 @@ export const EMPTY: CannedReplies = {
   '/coverage/funnel': { runs: 0, arrived: 0, eligible: 0, sampled: 0, scored: 0, losses: [] },
   '/costs': { items: [] },
   '/traces': NOTHING,
+  '/sessions': NOTHING,
   '/scores': NOTHING,
   '/series': aSeries({ items: [], groups: [], baseline: null, markers: [], incidents: [] }),
   '/distribution': aDistribution({ current: { ...aDistribution().current, n: 0, mean: null } }),

@@ -1,6 +1,6 @@
 import type { Item, Replies } from '../../api-types.ts';
 import type { TimeLine } from '../../parts/time-chart.tsx';
-import { formatDirection, formatNumber, formatPercent, formatScore, formatTime } from '../format.ts';
+import { formatDirection, formatNumber, formatPercent, formatScore } from '../format.ts';
 import { wilson } from '../rates.ts';
 
 export type SeriesReply = Replies['/series'];
@@ -118,27 +118,21 @@ export function nameGroup(group: SeriesPoint | SeriesGroup, by: readonly string[
 }
 
 /** Writes what a series shows, in words. */
-export function describeSeries({ groups, baseline, items, incidents }: SeriesReply): string {
+export function describeSeries({ groups, baseline, incidents }: SeriesReply): string {
   const n = groups.reduce((sum, group) => sum + group.n, 0);
   const [only] = groups;
   if (only === undefined || n === 0) {
     return 'There are no scores in this time.';
   }
-  const last = items.at(-1);
   const open = incidents.filter(({ endsAt }) => endsAt === null).length;
   const pass = only.passRate === null ? '' : `, ${formatPercent(only.passRate)} pass`;
   return [
     groups.length === 1
       ? `The mean is ${formatScore(only.mean)}${pass} (n = ${formatNumber(n)}; ${formatDirection(only.higherIsBetter)}).`
       : `${groups.length} groups have ${formatNumber(n)} scores (${formatDirection(only.higherIsBetter)}).`,
-    ...(groups.length === 1 && last !== undefined
-      ? [
-          `The latest bucket, from ${formatTime(last.bucket)} UTC, has ${formatScore(last.mean)} (n = ${formatNumber(last.n)}).`,
-        ]
-      : []),
     baseline === null
       ? 'There is no baseline yet.'
-      : `The baseline is ${formatScore(baseline.mean)} (p10 ${formatScore(baseline.p10)} to p90 ${formatScore(baseline.p90)}, n = ${formatNumber(baseline.n)}).`,
+      : `The baseline is ${formatScore(baseline.mean)} (n = ${formatNumber(baseline.n)}).`,
     ...(open === 0 ? [] : [`${open === 1 ? 'One incident is' : `${open} incidents are`} open.`]),
   ].join(' ');
 }
