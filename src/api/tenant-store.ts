@@ -2,7 +2,7 @@ import { countCoverage, countDecided, type CoverageRequest } from '../aggregates
 import type { Config } from '../configuration.ts';
 import { loadPurgeKey } from '../purge/configured-purge.ts';
 import { configuredMonitors, createStandings, keyedRules } from '../monitors/live/configured-monitors.ts';
-import { createPassLineFinder } from '../scoring/setup/scorer-names.ts';
+import { createPassLineFinder, createPassLines } from '../scoring/setup/scorer-names.ts';
 import type { DeployMarker } from '../domain/deploy-marker.ts';
 import { NotFoundError } from '../domain/errors.ts';
 import { ALL_TENANTS } from '../monitors/mute.ts';
@@ -11,6 +11,7 @@ import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller } from './access/request-access.ts';
 import { coverageLines } from './reads/coverage.ts';
+import { createAgentReads } from './reads/agents.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
 import { compareDeploys } from './reads/compare.ts';
 import { createConfigurationReads, type ConfigurationSource, readRowNames } from './reads/configuration.ts';
@@ -84,6 +85,7 @@ export async function createTenantStores(parts: TenantStoreParts) {
   const rules = keyedRules(await configuredMonitors(config));
   const standings = createStandings(rules, store.monitorView);
   const findPassLine = createPassLineFinder(config, runRules);
+  const findPass = createPassLines(config, runRules);
   const recordWrite = createWriteRecorder(parts.store.audit, loadPurgeKey(config.store));
   const writesOf = createWrites(parts, { rules, findPassLine });
   return (caller: Caller) => {
@@ -125,6 +127,8 @@ export async function createTenantStores(parts: TenantStoreParts) {
         list: (filter: SinceFilter, page: ListPage) => markers.list({ ...filter, tenant }, page),
         compare: (version: string) => compareDeploys(markers, { version, tenant }),
       },
+      /** Numbers of agents. */
+      agents: createAgentReads({ config, store, tenant, findPass }),
       aggregates: createAggregateReads({
         config,
         store,

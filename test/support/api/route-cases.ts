@@ -62,6 +62,8 @@ export function unknownValues(): RouteValues {
     version: 'v0',
     service: 'shop',
     scorer: 'correctness',
+    agent: 'nobody',
+    by: 'agent',
     left: 'correctness',
     right: 'tone',
     token: tokenOf('admin'),
