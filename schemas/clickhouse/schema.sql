@@ -963,11 +963,16 @@ ORDER BY EventId
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS non_replicated_deduplication_window = 1000;
 
--- "This is the new normal."
-CREATE TABLE IF NOT EXISTS alert_acks
+-- What people answer to an incident: "this is the new normal" (ack), or a note.
+CREATE TABLE IF NOT EXISTS alert_replies
 (
     `IncidentId` UUID,
-    `AckedAt` DateTime64(3, 'UTC') DEFAULT now64(3),
+    `Tenant` LowCardinality(String),
+    -- ack, note
+    `Kind` LowCardinality(String),
+    -- Name of the token; '' without tokens.
+    `Author` LowCardinality(String),
+    `Text` String CODEC(ZSTD(1)),
     `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = MergeTree
@@ -982,7 +987,10 @@ CREATE TABLE IF NOT EXISTS alert_mutes
     `MutedUntil` DateTime64(3, 'UTC'),
     `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
     -- Start of the mute: a longer mute keeps it, so that the list of mutes has an order that a change does not move.
-    `MutedAt` DateTime64(3, 'UTC') DEFAULT WrittenAt
+    `MutedAt` DateTime64(3, 'UTC') DEFAULT WrittenAt,
+    -- Name of the token; '' without tokens.
+    `Author` LowCardinality(String),
+    `Reason` String CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(WrittenAt)
 ORDER BY (Tenant, Subject)

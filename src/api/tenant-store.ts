@@ -18,7 +18,13 @@ import { createConfigurationReads, type ConfigurationSource, readRowNames } from
 import { createLabelReads, storeLabel, type GivenLabel } from './writes/labels.ts';
 import { narrowTenant, type ExplainTrace, createSessionReads, createTraceReads } from './reads/traces.ts';
 import { createScoreReads } from './reads/scores.ts';
-import { acknowledgeIncident, muteSubject, unmuteSubject } from './writes/alert-replies.ts';
+import {
+  acknowledgeIncident,
+  addNote,
+  muteSubject,
+  readIncident,
+  unmuteSubject,
+} from './writes/alert-replies.ts';
 import { createWriteRecorder, type AuditedWrite } from './writes/audit.ts';
 import {
   createBackfillReads,
@@ -111,6 +117,18 @@ export async function createTenantStores(parts: TenantStoreParts) {
       alerts: {
         /** Newest first. */
         list: (filter: SinceFilter, page: ListPage) => alerts.list({ ...filter, tenant }, page),
+        /** Lists the beginnings of incidents that have not ended, newest first. */
+        listOpen: (page: ListPage) => alerts.listOpen(tenant, page),
+        /** Reads an incident with its notes and messages. Throws a `NotFoundError` for an unknown id. */
+        read: async (id: string) => {
+          const events = await readIncident(alerts, id, tenant);
+          const event = events[1] ?? events[0];
+          const [notes, messages] = await Promise.all([
+            alerts.notes(event.incidentId),
+            alerts.messages(event.incidentId),
+          ]);
+          return { event, notes, messages };
+        },
         /** Reads the active mutes of the tenant and of all tenants. */
         mutes: async () => {
           const active = await alerts.mutes();
@@ -195,11 +213,12 @@ function createWrites(
     });
     return {
       alerts: {
-        acknowledge: (incidentId: string) => acknowledgeIncident(alerts, incidentId, tenant),
-        mute: async (subject: string, untilMs: number) =>
+        acknowledge: (incidentId: string) => acknowledgeIncident(alerts, incidentId, caller),
+        addNote: (note: { readonly id: string; readonly text: string }) => addNote(alerts, note, caller),
+        mute: async (subject: string, untilMs: number, reason: string) =>
           muteSubject(
             alerts,
-            { subject, untilMs, tenant },
+            { subject, untilMs, tenant, by: caller.name, reason },
             { rules, monitorView, nowMs: await spans.nowMs() },
           ),
         /** Ends a mute, of the named tenant where several have muted the subject. */

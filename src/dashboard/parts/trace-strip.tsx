@@ -2,8 +2,9 @@ import type { Facets } from '../api-types.ts';
 import { read } from '../client.ts';
 import { useResource } from '../resource.ts';
 import { adjustQuery } from '../router.ts';
+import type { TimePoint } from '../view-models/charts/time-axis.ts';
 import { formatNumber, formatPercent } from '../view-models/format.ts';
-import { TimeChart, type TimePoint } from './time-chart.tsx';
+import { TimeChart } from './time-chart.tsx';
 
 const HEIGHT = 56;
 

@@ -73,6 +73,7 @@ const ALERT: Item<'/alerts'> = {
   serviceVersion: '',
   agentVersion: '',
   muted: false,
+  mute: null,
   acknowledgedAt: null,
 };
 
@@ -138,6 +139,7 @@ const SESSION: Replies['/sessions/{sessionId}'] = {
   userId: 'user-9',
   agents: ['weather-agent'],
   services: ['weather'],
+  worst: { scorer: 'hallucination', score: 0.25 },
   totalTokens: 224,
   costUsd: 0.0021,
   scores: [aScoreItem({ target: 'session', traceId: '', sessionId: 'sess-1', scorer: 'multi-turn' })],
@@ -451,7 +453,7 @@ export const EMPTY: CannedReplies = {
     },
   },
   '/coverage/funnel': { runs: 0, arrived: 0, eligible: 0, sampled: 0, scored: 0, losses: [] },
-  '/costs': { items: [] },
+  '/costs': { items: [], next: null },
   '/traces': NOTHING,
   '/sessions': NOTHING,
   '/scores': NOTHING,
