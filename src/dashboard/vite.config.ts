@@ -8,14 +8,18 @@ const API = process.env['SPANSCORE_DASHBOARD_API'] ?? 'http://127.0.0.1:4320';
 const compressed: Plugin = {
   name: 'compressed',
   enforce: 'post',
-  generateBundle(_, bundle) {
-    for (const [fileName, file] of Object.entries(bundle)) {
-      if (/\.(js|css)$/u.test(fileName)) {
-        const source = file.type === 'chunk' ? file.code : file.source;
-        this.emitFile({ type: 'asset', fileName: `${fileName}.br`, source: brotliCompressSync(source) });
-        this.emitFile({ type: 'asset', fileName: `${fileName}.gz`, source: gzipSync(source) });
+  generateBundle: {
+    // After Vite has written the paths of parts that are loaded later.
+    order: 'post',
+    handler(_, bundle) {
+      for (const [fileName, file] of Object.entries(bundle)) {
+        if (/\.(js|css)$/u.test(fileName)) {
+          const source = file.type === 'chunk' ? file.code : file.source;
+          this.emitFile({ type: 'asset', fileName: `${fileName}.br`, source: brotliCompressSync(source) });
+          this.emitFile({ type: 'asset', fileName: `${fileName}.gz`, source: gzipSync(source) });
+        }
       }
-    }
+    },
   },
 };
 

@@ -128,7 +128,7 @@ function Workbench({ rules, scorers, onApplied }: WorkbenchProps) {
         </button>
       </div>
       <section class="card" aria-labelledby="editor">
-        <h2 id="editor">{name === NEW_RULE ? 'New rule' : <Text of={name} />}</h2>
+        <h2 id="editor">{name === NEW_RULE ? 'New rule' : <Text of={`Change ${name}`} />}</h2>
         <Editor
           text={textOf(name)}
           terms={terms}
