@@ -1,4 +1,5 @@
 import { countCoverage, countFunnel, type CoverageRequest } from '../aggregates/count-coverage.ts';
+import type { ConfigControl } from '../config/config-control.ts';
 import type { Config } from '../configuration.ts';
 import { loadPurgeKey } from '../purge/configured-purge.ts';
 import { configuredMonitors, createStandings, keyedRules } from '../monitors/live/configured-monitors.ts';
@@ -62,6 +63,8 @@ export interface TenantStoreParts extends ProcessReads {
   readonly onDemand?: ScoringOnDemand;
   /** Aborted when the process stops: then events end. Default: never. */
   readonly stopping?: AbortSignal;
+  /** Control of the configuration of the process. Absent: it cannot change. */
+  readonly control?: ConfigControl | undefined;
   /** Reads the status for a tenant, or for all. Default: nothing. */
   readonly readStatus?: (store: Store, tenant: string | undefined) => Promise<object>;
 }
@@ -100,6 +103,8 @@ export async function createTenantStores(parts: TenantStoreParts) {
     return {
       /** Statements over the rows of all tenants; undefined for a caller of one tenant. */
       sql: tenant === undefined ? store.sql : undefined,
+      /** Control of the configuration; undefined in a process that cannot reload. */
+      control: parts.control,
       /** Clock of the store, Unix milliseconds. */
       nowMs: () => spans.nowMs(),
       status: () => readStatus(store, tenant),
