@@ -1,8 +1,9 @@
-import { countCoverage, countDecided, type CoverageRequest } from '../aggregates/count-coverage.ts';
+import { countCoverage, countFunnel, type CoverageRequest } from '../aggregates/count-coverage.ts';
+import type { ConfigControl } from '../config/config-control.ts';
 import type { Config } from '../configuration.ts';
 import { loadPurgeKey } from '../purge/configured-purge.ts';
 import { configuredMonitors, createStandings, keyedRules } from '../monitors/live/configured-monitors.ts';
-import { createPassLineFinder } from '../scoring/setup/scorer-names.ts';
+import { createPassLineFinder, createPassLines } from '../scoring/setup/scorer-names.ts';
 import type { DeployMarker } from '../domain/deploy-marker.ts';
 import { NotFoundError } from '../domain/errors.ts';
 import { ALL_TENANTS } from '../monitors/mute.ts';
@@ -10,14 +11,21 @@ import type { ListFilters, ListPage } from '../store/contracts/lists.ts';
 import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller } from './access/request-access.ts';
-import { coverageLines } from './reads/coverage.ts';
+import type { FunnelRequest } from './reads/coverage.ts';
+import { createAgentReads } from './reads/agents.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
 import { compareDeploys } from './reads/compare.ts';
 import { createConfigurationReads, type ConfigurationSource, readRowNames } from './reads/configuration.ts';
 import { createLabelReads, storeLabel, type GivenLabel } from './writes/labels.ts';
 import { narrowTenant, type ExplainTrace, createSessionReads, createTraceReads } from './reads/traces.ts';
 import { createScoreReads } from './reads/scores.ts';
-import { acknowledgeIncident, muteSubject, unmuteSubject } from './writes/alert-replies.ts';
+import {
+  acknowledgeIncident,
+  addNote,
+  muteSubject,
+  readIncident,
+  unmuteSubject,
+} from './writes/alert-replies.ts';
 import { createWriteRecorder, type AuditedWrite } from './writes/audit.ts';
 import {
   createBackfillReads,
@@ -55,6 +63,8 @@ export interface TenantStoreParts extends ProcessReads {
   readonly onDemand?: ScoringOnDemand;
   /** Aborted when the process stops: then events end. Default: never. */
   readonly stopping?: AbortSignal;
+  /** Control of the configuration of the process. Absent: it cannot change. */
+  readonly control?: ConfigControl | undefined;
   /** Reads the status for a tenant, or for all. Default: nothing. */
   readonly readStatus?: (store: Store, tenant: string | undefined) => Promise<object>;
 }
@@ -80,10 +90,10 @@ const NO_SCORING: ScoringOnDemand = {
 export async function createTenantStores(parts: TenantStoreParts) {
   const { config, reads: store = parts.store, runRules, explain = async () => [], judgeState } = parts;
   const { readStatus = async () => ({}), stopping = new AbortController().signal } = parts;
-  const { alerts, markers, spans } = store;
   const rules = keyedRules(await configuredMonitors(config));
   const standings = createStandings(rules, store.monitorView);
   const findPassLine = createPassLineFinder(config, runRules);
+  const findPass = createPassLines(config, runRules);
   const recordWrite = createWriteRecorder(parts.store.audit, loadPurgeKey(config.store));
   const writesOf = createWrites(parts, { rules, findPassLine });
   return (caller: Caller) => {
@@ -92,49 +102,30 @@ export async function createTenantStores(parts: TenantStoreParts) {
     return {
       /** Statements over the rows of all tenants; undefined for a caller of one tenant. */
       sql: tenant === undefined ? store.sql : undefined,
+      /** Control of the configuration; undefined in a process that cannot reload. */
+      control: parts.control,
       /** Clock of the store, Unix milliseconds. */
-      nowMs: () => spans.nowMs(),
+      nowMs: () => store.spans.nowMs(),
       status: () => readStatus(store, tenant),
       scores: createScoreReads(store, scope),
       traces: createTraceReads(store, scope),
       sessions: createSessionReads(store, scope),
       configuration: createConfigurationReads({ config, store, runRules, judgeState }, tenant),
-      /** States of the configured monitors. */
-      standings: {
-        /** By alert and series. */
-        list: (filter: SinceFilter, page: ListPage) => standings.list({ ...filter, tenant }, page),
-        /** The states that fire first. */
-        listFiring: (filter: SinceFilter, limit: number) => standings.read({ ...filter, tenant }, limit),
-        setAside: (nowMs: number) => standings.setAside({ tenant, nowMs }),
-      },
-      alerts: {
-        /** Newest first. */
-        list: (filter: SinceFilter, page: ListPage) => alerts.list({ ...filter, tenant }, page),
-        /** Reads the active mutes of the tenant and of all tenants. */
-        mutes: async () => {
-          const active = await alerts.mutes();
-          return active.filter((mute) => tenant === undefined || [ALL_TENANTS, tenant].includes(mute.tenant));
-        },
-        /** Lists the same mutes, the latest begun first. */
-        listMutes: (page: ListPage) => alerts.listMutes(tenant, page),
-        /** Reads the times of acknowledgements by incident, Unix milliseconds. */
-        acknowledged: () => alerts.acknowledged(),
-      },
-      /** Deploy markers. */
-      markers: {
-        /** Newest first. */
-        list: (filter: SinceFilter, page: ListPage) => markers.list({ ...filter, tenant }, page),
-        compare: (version: string) => compareDeploys(markers, { version, tenant }),
-      },
+      ...createMonitorReads(store, standings, tenant),
+      /** Numbers of agents. */
+      agents: createAgentReads({ config, store, tenant, findPass }),
       aggregates: createAggregateReads({
         config,
         store,
         tenant,
         findPassLine,
         readStatuses: (limit) => standings.read({ tenant }, limit),
-        countEligible: (sinceMs) => countEligible(store, { sinceMs, tenant }, runRules),
+        findPass,
+        countFunnel: (request) => countFunnel(store, { ...request, tenant }, runRules),
       }),
       labels: createLabelReads(config, store, { ...caller, findPassLine }),
+      /** Decisions on the runs that began in a range. */
+      funnel: (request: FunnelRequest) => countFunnel(store, { ...request, tenant }, runRules),
       coverage: (request: CoverageRequest) => countCoverage(store, { ...request, tenant }, runRules),
       backfills: createBackfillReads(store.jobs, caller, stopping),
       /** Throws a `NotFoundError` for an unknown id, and for a job of another tenant. */
@@ -148,6 +139,55 @@ export async function createTenantStores(parts: TenantStoreParts) {
   };
 }
 
+/** Creates the reads of monitors, alerts and deploys for one tenant, or for all. */
+function createMonitorReads(
+  { alerts, markers }: Pick<Store, 'alerts' | 'markers'>,
+  standings: ReturnType<typeof createStandings>,
+  tenant: string | undefined,
+) {
+  return {
+    /** States of the configured monitors. */
+    standings: {
+      /** By alert and series. */
+      list: (filter: SinceFilter, page: ListPage) => standings.list({ ...filter, tenant }, page),
+      /** The states that fire first. */
+      listFiring: (filter: SinceFilter, limit: number) => standings.read({ ...filter, tenant }, limit),
+      setAside: (nowMs: number) => standings.setAside({ tenant, nowMs }),
+    },
+    alerts: {
+      /** Newest first. */
+      list: (filter: SinceFilter, page: ListPage) => alerts.list({ ...filter, tenant }, page),
+      /** Lists the beginnings of incidents that have not ended, newest first. */
+      listOpen: (page: ListPage) => alerts.listOpen(tenant, page),
+      /** Reads an incident with its notes and messages. Throws a `NotFoundError` for an unknown id. */
+      read: async (id: string) => {
+        const events = await readIncident(alerts, id, tenant);
+        const event = events[1] ?? events[0];
+        const [notes, messages] = await Promise.all([
+          alerts.notes(event.incidentId),
+          alerts.messages(event.incidentId),
+        ]);
+        return { event, notes, messages };
+      },
+      /** Reads the active mutes of the tenant and of all tenants. */
+      mutes: async () => {
+        const active = await alerts.mutes();
+        return active.filter((mute) => tenant === undefined || [ALL_TENANTS, tenant].includes(mute.tenant));
+      },
+      /** Lists the same mutes, the latest begun first. */
+      listMutes: (page: ListPage) => alerts.listMutes(tenant, page),
+      /** Reads the times of acknowledgements by incident, Unix milliseconds. */
+      acknowledged: () => alerts.acknowledged(),
+    },
+    /** Deploy markers. */
+    markers: {
+      /** Newest first. */
+      list: (filter: SinceFilter, page: ListPage) => markers.list({ ...filter, tenant }, page),
+      compare: (version: string) => compareDeploys(markers, { version, tenant }),
+    },
+  };
+}
+
 /** Creates the function that replaces names of scorers by the names of their rows. */
 function createRowNaming(config: Config, store: Store, tenant: string | undefined) {
   return async (filters: ListFilters): Promise<ListFilters> => {
@@ -157,17 +197,6 @@ function createRowNaming(config: Config, store: Store, tenant: string | undefine
     const rows = await readRowNames(config, store, tenant);
     return { ...filters, scorer: filters.scorer.flatMap((name) => [name, ...rows.of(name)]) };
   };
-}
-
-/** Counts the eligible and the scored targets of each scorer. */
-async function countEligible(
-  store: Store,
-  query: { readonly sinceMs: number; readonly tenant: string | undefined },
-  runRules: ProcessReads['runRules'],
-) {
-  const { rows } = await countDecided(store, query, runRules);
-  const lines = coverageLines(rows, undefined, { by: 'scorer', sinceMs: query.sinceMs });
-  return new Map(lines.map(({ scorer = '', eligible, scored }) => [scorer, { eligible, scored }]));
 }
 
 function createWrites(
@@ -192,11 +221,12 @@ function createWrites(
     });
     return {
       alerts: {
-        acknowledge: (incidentId: string) => acknowledgeIncident(alerts, incidentId, tenant),
-        mute: async (subject: string, untilMs: number) =>
+        acknowledge: (incidentId: string) => acknowledgeIncident(alerts, incidentId, caller),
+        addNote: (note: { readonly id: string; readonly text: string }) => addNote(alerts, note, caller),
+        mute: async (subject: string, untilMs: number, reason: string) =>
           muteSubject(
             alerts,
-            { subject, untilMs, tenant },
+            { subject, untilMs, tenant, by: caller.name, reason },
             { rules, monitorView, nowMs: await spans.nowMs() },
           ),
         /** Ends a mute, of the named tenant where several have muted the subject. */

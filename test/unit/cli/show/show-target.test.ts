@@ -34,6 +34,8 @@ describe('showTraces', () => {
       run: null,
       decisions: { scored: 2 },
       scores: [],
+      finding: null,
+      notScored: [],
     });
     return { ...trace, lastArrival: '2026-11-22T10:15:04.123Z', services: ['shop'], spanCount: 3 };
   };
