@@ -140,7 +140,7 @@ describe('keys', () => {
     ['t', undefined, undefined],
     ['x', 'g', undefined],
     ['?', undefined, { kind: 'help' }],
-    ['/', undefined, { kind: 'filter' }],
+    ['/', undefined, { kind: 'search' }],
     ['j', undefined, { kind: 'next' }],
     ['k', undefined, { kind: 'previous' }],
     ['j', 'g', { kind: 'go', path: '/judges' }],

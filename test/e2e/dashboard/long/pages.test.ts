@@ -106,7 +106,6 @@ const PAGES = [
     without: 'There has been no backfill.',
   },
   { path: '/status', title: 'Status', has: ['table', 'Components'], without: undefined },
-  { path: '/issues', title: 'Issues', has: ['heading', 'Issues'], without: 'There are no issues.' },
 ] as const;
 
 /** An API that knows the reader and has nothing else. */
