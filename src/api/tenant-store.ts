@@ -2,7 +2,7 @@ import { countCoverage, countDecided, type CoverageRequest } from '../aggregates
 import type { Config } from '../configuration.ts';
 import { loadPurgeKey } from '../purge/configured-purge.ts';
 import { configuredMonitors, createStandings, keyedRules } from '../monitors/live/configured-monitors.ts';
-import { createPassLineFinder } from '../scoring/setup/scorer-names.ts';
+import { createPassLineFinder, createPassLines } from '../scoring/setup/scorer-names.ts';
 import type { DeployMarker } from '../domain/deploy-marker.ts';
 import { NotFoundError } from '../domain/errors.ts';
 import { ALL_TENANTS } from '../monitors/mute.ts';
@@ -11,13 +11,20 @@ import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller } from './access/request-access.ts';
 import { coverageLines } from './reads/coverage.ts';
+import { createAgentReads } from './reads/agents.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
 import { compareDeploys } from './reads/compare.ts';
 import { createConfigurationReads, type ConfigurationSource, readRowNames } from './reads/configuration.ts';
 import { createLabelReads, storeLabel, type GivenLabel } from './writes/labels.ts';
 import { narrowTenant, type ExplainTrace, createSessionReads, createTraceReads } from './reads/traces.ts';
 import { createScoreReads } from './reads/scores.ts';
-import { acknowledgeIncident, muteSubject, unmuteSubject } from './writes/alert-replies.ts';
+import {
+  acknowledgeIncident,
+  addNote,
+  muteSubject,
+  readIncident,
+  unmuteSubject,
+} from './writes/alert-replies.ts';
 import { createWriteRecorder, type AuditedWrite } from './writes/audit.ts';
 import {
   createBackfillReads,
@@ -84,6 +91,7 @@ export async function createTenantStores(parts: TenantStoreParts) {
   const rules = keyedRules(await configuredMonitors(config));
   const standings = createStandings(rules, store.monitorView);
   const findPassLine = createPassLineFinder(config, runRules);
+  const findPass = createPassLines(config, runRules);
   const recordWrite = createWriteRecorder(parts.store.audit, loadPurgeKey(config.store));
   const writesOf = createWrites(parts, { rules, findPassLine });
   return (caller: Caller) => {
@@ -109,6 +117,18 @@ export async function createTenantStores(parts: TenantStoreParts) {
       alerts: {
         /** Newest first. */
         list: (filter: SinceFilter, page: ListPage) => alerts.list({ ...filter, tenant }, page),
+        /** Lists the beginnings of incidents that have not ended, newest first. */
+        listOpen: (page: ListPage) => alerts.listOpen(tenant, page),
+        /** Reads an incident with its notes and messages. Throws a `NotFoundError` for an unknown id. */
+        read: async (id: string) => {
+          const events = await readIncident(alerts, id, tenant);
+          const event = events[1] ?? events[0];
+          const [notes, messages] = await Promise.all([
+            alerts.notes(event.incidentId),
+            alerts.messages(event.incidentId),
+          ]);
+          return { event, notes, messages };
+        },
         /** Reads the active mutes of the tenant and of all tenants. */
         mutes: async () => {
           const active = await alerts.mutes();
@@ -125,6 +145,8 @@ export async function createTenantStores(parts: TenantStoreParts) {
         list: (filter: SinceFilter, page: ListPage) => markers.list({ ...filter, tenant }, page),
         compare: (version: string) => compareDeploys(markers, { version, tenant }),
       },
+      /** Numbers of agents. */
+      agents: createAgentReads({ config, store, tenant, findPass }),
       aggregates: createAggregateReads({
         config,
         store,
@@ -191,11 +213,12 @@ function createWrites(
     });
     return {
       alerts: {
-        acknowledge: (incidentId: string) => acknowledgeIncident(alerts, incidentId, tenant),
-        mute: async (subject: string, untilMs: number) =>
+        acknowledge: (incidentId: string) => acknowledgeIncident(alerts, incidentId, caller),
+        addNote: (note: { readonly id: string; readonly text: string }) => addNote(alerts, note, caller),
+        mute: async (subject: string, untilMs: number, reason: string) =>
           muteSubject(
             alerts,
-            { subject, untilMs, tenant },
+            { subject, untilMs, tenant, by: caller.name, reason },
             { rules, monitorView, nowMs: await spans.nowMs() },
           ),
         /** Ends a mute, of the named tenant where several have muted the subject. */

@@ -1,4 +1,11 @@
 import type { z } from 'zod';
+import type {
+  AgentItem as AgentSchema,
+  AgentDetail as AgentDetailSchema,
+  CostsReply,
+  VersionsReply,
+} from '../api/resources/agents.ts';
+import type { Rate as RateSchema } from '../api/resources/aggregates/query.ts';
 import type { Alert, Monitor, Mute } from '../api/resources/alerts.ts';
 import type { CompareReply } from '../api/resources/aggregates/compare.ts';
 import type { Coverage } from '../api/resources/aggregates/coverage.ts';
@@ -11,9 +18,9 @@ import type { Backfill, NewBackfill } from '../api/resources/backfills.ts';
 import type { JudgePage, RuleItem, ScorerItem } from '../api/resources/configured.ts';
 import type { ScorerAgreement, LabelQueue, NewLabel, StoredLabel } from '../api/resources/labels.ts';
 import type { NewPreview, Preview } from '../api/resources/previews.ts';
-import type { ScoreDetail, ScoreItem } from '../api/json/rows.ts';
+import type { DecisionItem, ScoreDetail, ScoreItem } from '../api/json/rows.ts';
 import type { SessionDetail, SessionItem } from '../api/resources/sessions.ts';
-import type { SpanItem, TraceDetail, TraceItem } from '../api/resources/traces.ts';
+import type { SpanItem, TraceCounts, TraceDetail, TraceItem } from '../api/resources/traces.ts';
 
 /** Page of a list. */
 interface Page<Schema extends z.ZodType> {
@@ -22,101 +29,35 @@ interface Page<Schema extends z.ZodType> {
 }
 
 /** Share of runs with its 95 % interval. */
-export interface Rate {
-  readonly value: number;
-  readonly low: number;
-  readonly high: number;
-  readonly n: number;
-}
+export type Rate = Omit<z.output<typeof RateSchema>, 'effectiveN'>;
+
+export type AgentItem = z.output<typeof AgentSchema>;
 
 /** Pass rate of a scorer on the runs of an agent, against the 14 days before. */
-export interface AgentQuality {
-  readonly scorer: string;
-  /** True when labels or a bar of the scorer say which scores pass. */
-  readonly isDeclared: boolean;
-  readonly pass: Rate | null;
-  readonly before: Rate | null;
-  readonly change: number | null;
-  readonly significant: boolean;
-  readonly points: readonly (number | null)[];
-}
+export type AgentQuality = AgentItem['qualities'][number];
 
-export interface AgentItem {
-  readonly agent: string;
-  readonly service: string;
-  readonly runs: number;
-  readonly versions: readonly {
-    readonly version: string;
-    readonly firstSeen: string | null;
-    readonly runs: number;
-  }[];
-  readonly qualities: readonly AgentQuality[];
-  readonly toolErrors: Rate | null;
-  readonly costUsd: number | null;
-  readonly unpricedModels: readonly string[];
-  readonly p95Ms: number | null;
-}
-
-export interface AgentDetail extends Omit<AgentItem, 'versions'> {
-  readonly versions: readonly (AgentItem['versions'][number] & {
-    readonly qualities: readonly { readonly scorer: string; readonly pass: Rate | null }[];
-  })[];
-  readonly tools: readonly {
-    readonly name: string;
-    readonly calls: number;
-    readonly errors: number;
-    readonly p95Ms: number | null;
-  }[];
-  readonly models: readonly {
-    readonly model: string;
-    readonly runs: number;
-    readonly costUsd: number | null;
-  }[];
-  readonly users: readonly { readonly userId: string; readonly runs: number; readonly failing: number }[];
-}
+export type AgentDetail = z.output<typeof AgentDetailSchema>;
 
 /** Two versions of an agent, quality by quality. */
-export interface Versions {
-  readonly left: VersionSide;
-  readonly right: VersionSide;
-  readonly items: readonly {
-    readonly scorer: string;
-    readonly left: Rate | null;
-    readonly right: Rate | null;
-    readonly evidenceLog10: number | null;
-    readonly verdict: 'worse' | 'better' | 'not_shown';
-  }[];
-}
-
-interface VersionSide {
-  readonly version: string;
-  readonly runs: number;
-  readonly tokens: number | null;
-  readonly p50Ms: number | null;
-}
+export type Versions = z.output<typeof VersionsReply>;
 
 /** Money of agents and judges by a facet and a bucket of time. */
-export interface Costs {
-  readonly items: readonly {
-    readonly key: string;
-    readonly bucket: string;
-    readonly agentUsd: number | null;
-    readonly judgeUsd: number | null;
-    readonly runs: number;
-    readonly unpriced: number;
-  }[];
-}
+export type Costs = z.output<typeof CostsReply>;
 
 /** Incident with its cause, what was sent about it, and what people wrote. */
 export type Incident = z.output<typeof Alert> & {
-  readonly cause: { readonly sentence: string; readonly segments: z.output<typeof Alert>['segments'] } | null;
-  readonly versions: Versions | null;
+  readonly cause: { readonly sentence: string | null; readonly segments: z.output<typeof Alert>['segments'] };
+  readonly versions?: Versions | null;
   readonly messages: readonly {
     readonly channel: string;
     readonly at: string | null;
     readonly state: 'sent' | 'waiting' | 'failed';
   }[];
-  readonly notes: readonly { readonly at: string | null; readonly by: string; readonly text: string }[];
+  readonly notes: readonly {
+    readonly at: string | null;
+    readonly by: string | null;
+    readonly text: string;
+  }[];
 };
 
 /** Outcome of a change of the configuration. */
@@ -139,16 +80,8 @@ export interface Applied {
   readonly reload: Reload | null;
 }
 
-/** What was asked and answered in a run, what was found, and why scorers did not score it. */
-interface RunTexts {
-  readonly question: string | null;
-  readonly answer: string | null;
-  readonly finding: { readonly scorer: string; readonly verdict: string; readonly claim: string } | null;
-  readonly notScored: readonly { readonly scorer: string; readonly reason: string }[];
-}
-
-/** Values of each filter with their counts. */
-export type Facets = Readonly<Record<string, readonly { readonly value: string; readonly count: number }[]>>;
+/** Counts of traces by filter, and over time. */
+export type Facets = z.output<typeof TraceCounts>;
 
 export interface Funnel {
   readonly runs: number;
@@ -184,10 +117,7 @@ export interface Replies {
   '/monitors': Page<typeof Monitor>;
   '/labels/queue': z.output<typeof LabelQueue>;
   '/labels/agreement': z.output<typeof ScorerAgreement>;
-  '/mutes': {
-    readonly items: (z.output<typeof Mute> & { readonly by: string; readonly reason: string })[];
-    readonly next: string | null;
-  };
+  '/mutes': Page<typeof Mute>;
   '/overview': z.output<typeof OverviewReply> & { readonly passing?: Rate | null };
   '/rules': Page<typeof RuleItem>;
   '/scorers': Page<typeof ScorerItem>;
@@ -195,15 +125,8 @@ export interface Replies {
   '/scores/{scoreId}': z.output<typeof ScoreDetail>;
   '/series': z.output<typeof SeriesReply>;
   '/session': z.output<typeof SignIn>;
-  '/sessions': {
-    readonly items: (z.output<typeof SessionItem> & {
-      readonly worst: { readonly scorer: string; readonly score: number } | null;
-    })[];
-    readonly next: string | null;
-  };
-  '/sessions/{sessionId}': Omit<z.output<typeof SessionDetail>, 'turns'> & {
-    readonly turns: (z.output<typeof TraceItem> & RunTexts)[];
-  };
+  '/sessions': Page<typeof SessionItem>;
+  '/sessions/{sessionId}': z.output<typeof SessionDetail>;
   '/status': z.output<typeof Status> & {
     readonly configuration?: {
       readonly file: string | null;
@@ -212,7 +135,7 @@ export interface Replies {
       readonly lastReload: Reload | null;
     };
   };
-  '/traces': { readonly items: (z.output<typeof TraceItem> & RunTexts)[]; readonly next: string | null };
+  '/traces': Page<typeof TraceItem>;
   '/traces/facets': Facets;
   '/traces/{traceId}': z.output<typeof TraceDetail>;
   '/traces/{traceId}/spans/{spanId}': z.output<typeof SpanItem>;
@@ -245,6 +168,10 @@ export interface Writes {
   'POST /preview': Write<z.input<typeof NewPreview>, z.output<typeof Preview>>;
   'POST /session': Write<{ readonly token: string }>;
   'DELETE /session': Write<undefined>;
+  'POST /score': Write<
+    { readonly traceId: string; readonly scorers: readonly string[]; readonly write: boolean },
+    { readonly scores: z.output<typeof ScoreItem>[]; readonly decisions: z.output<typeof DecisionItem>[] }
+  >;
   'POST /labels': Write<z.input<typeof NewLabel>, z.output<typeof StoredLabel>>;
 }
 

@@ -3,6 +3,8 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { PagePath } from '../api/dashboard/page-paths.ts';
 import { Gone, Header } from './frame.tsx';
 import { isHelpOpen } from './keyboard.ts';
+import { Agent } from './pages/agent.tsx';
+import { Agents } from './pages/agents.tsx';
 import { Alerts } from './pages/alerts.tsx';
 import { Backfills } from './pages/backfills.tsx';
 import { Compare } from './pages/compare.tsx';
@@ -30,8 +32,8 @@ import { Page } from './parts/page.tsx';
 const PAGES: Readonly<Record<PagePath, FunctionComponent>> = {
   '/': Home,
   '/welcome': Welcome,
-  '/agents': NoPage,
-  '/agents/:agent': NoPage,
+  '/agents': Agents,
+  '/agents/:agent': Agent,
   '/issues': Issues,
   '/traces': Traces,
   '/traces/:traceId': Trace,

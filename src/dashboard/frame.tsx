@@ -200,8 +200,8 @@ function Bar() {
   const facets = useResource('frame', (abort) =>
     read('/traces/facets', { query: { since: '90d' }, signal: abort }),
   );
-  const values = (name: string): readonly (readonly [string, string])[] =>
-    facets.kind === 'ready' ? (facets.data[name] ?? []).map(({ value }) => [value, value]) : [];
+  const values = (name: 'agent' | 'environment'): readonly (readonly [string, string])[] =>
+    facets.kind === 'ready' ? facets.data[name].map(({ value }) => [value, value]) : [];
   const since = query.value.get('since') ?? defaultSince(path.value, query.value);
   const until = query.value.get('until');
   return (

@@ -117,26 +117,26 @@ export function createDashboard(
     if (asset === undefined) {
       return c.notFound();
     }
-    const encoding = chooseEncoding(c, asset);
     const headers = { ...ASSET_HEADERS, 'content-type': asset.contentType };
-    const compressed = encoding === undefined ? undefined : asset.compressed[encoding];
-    return compressed === undefined
+    const found = chooseCompressed(c, asset);
+    return found === undefined
       ? c.body(asset.content, 200, headers)
-      : c.body(compressed, 200, { ...headers, 'content-encoding': encoding });
+      : c.body(found.bytes, 200, { ...headers, 'content-encoding': found.encoding });
   });
 }
 
-/** Finds the smallest form of an asset that a browser reads. */
-function chooseEncoding(c: Context<ApiEnv>, { compressed }: DashboardAsset) {
-  const known = Object.keys(compressed) as (keyof typeof compressed)[];
-  const wanted = accepts(c, {
+/** Finds the smallest form of an asset that a browser reads; undefined for one that reads none. */
+function chooseCompressed(c: Context<ApiEnv>, { compressed }: DashboardAsset) {
+  const known = Object.keys(compressed);
+  const encoding = accepts(c, {
     header: 'Accept-Encoding',
     supports: known,
     default: '',
     match: (given) =>
       known.find((name) => (given.find(({ type }) => type === name || type === '*')?.q ?? 0) > 0) ?? '',
   });
-  return known.find((name) => name === wanted);
+  const bytes = compressed[encoding as keyof typeof compressed];
+  return bytes && { encoding, bytes };
 }
 
 /**

@@ -225,7 +225,7 @@ function WorstAnswers({ agent, scorer, name }: WorstAnswersProps) {
               .slice(0, ANSWERS.shown)
               .map((row) => (
                 <li key={`${row.tenant} ${row.traceId}`}>
-                  <AnswerItem row={row} list={framed('/traces', chosen)} />
+                  <AnswerItem row={row} />
                 </li>
               ))}
           </ul>

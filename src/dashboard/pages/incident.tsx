@@ -240,7 +240,7 @@ function Change({ incident }: { readonly incident: Reply }) {
           <h2 id="changed">What changed</h2>
           <Segments sentence={cause?.sentence ?? ''} segments={cause?.segments ?? segments} />
         </section>
-        {versions !== null && (
+        {versions && (
           <div class="card">
             <VersionTable versions={versions} />
           </div>
@@ -345,7 +345,7 @@ function Notes({ notes, incidentId, order }: NotesProps) {
         <p key={`${at} ${text}`} class="incident-note">
           <Text of={text} />{' '}
           <small>
-            <Text of={by} />, <Time at={at} />
+            <Text of={by ?? 'without a name'} />, <Time at={at} />
           </small>
         </p>
       ))}

@@ -5,15 +5,11 @@ import { tracePath } from '../view-models/paths/row-paths.ts';
 import { Text, Time } from './text.tsx';
 
 /** Question and answer of a run with its finding marked: a link to its trace. */
-export function AnswerItem({ row, list }: { readonly row: TraceRow; readonly list?: string }) {
+export function AnswerItem({ row }: { readonly row: TraceRow }) {
   const { tenant, traceId, question, answer, finding, userId, startedAt } = row;
   const { parts, elsewhere } = markAnswer(answer ?? '', finding === null ? [] : [finding.claim]);
   return (
-    <a
-      class="answer-item"
-      href={tracePath({ tenant, traceId }, list === undefined ? {} : { list })}
-      data-row-link
-    >
+    <a class="answer-item" href={tracePath({ tenant, traceId })} data-row-link>
       <span class="question">
         “<Text of={question ?? ''} />”
       </span>

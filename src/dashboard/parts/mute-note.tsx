@@ -6,7 +6,7 @@ export function MuteNote({ mute: { by, until, reason } }: { readonly mute: Mute 
   return (
     <>
       muted
-      {by !== '' && (
+      {by && (
         <>
           {' '}
           by <Text of={by} />

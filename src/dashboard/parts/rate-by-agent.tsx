@@ -3,11 +3,12 @@ import { read } from '../client.ts';
 import { useResource } from '../resource.ts';
 import { adjustQuery, frame } from '../router.ts';
 import { formatPercent } from '../view-models/format.ts';
+import type { TimeLine } from '../view-models/charts/time-axis.ts';
 import { nameGroup } from '../view-models/charts/series-chart.ts';
 import { wilson } from '../view-models/rates.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 import { Loaded } from './loaded.tsx';
-import { TimeChart, type TimeLine } from './time-chart.tsx';
+import { TimeChart } from './time-chart.tsx';
 
 /** Range of the chart: the 14 days that a range is compared with, and the last day. */
 const CHART_RANGE = '15d';

@@ -1,24 +1,13 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { listTimeTicks, listValueTicks, spreadTexts } from '../view-models/charts/time-axis.ts';
+import {
+  listTimeTicks,
+  listValueTicks,
+  spreadTexts,
+  type TimeLine,
+  type TimePoint,
+} from '../view-models/charts/time-axis.ts';
 import { formatLocalTime } from '../view-models/format.ts';
 import { visibleText } from '../view-models/visible-text.ts';
-
-/** Point of a line; without a value, the line has a gap. */
-export interface TimePoint {
-  /** Begin of the bucket, Unix milliseconds. */
-  readonly at: number;
-  readonly value: number | null;
-  readonly low?: number;
-  readonly high?: number;
-  readonly n?: number;
-}
-
-export interface TimeLine {
-  readonly name: string;
-  readonly points: readonly TimePoint[];
-  /** True for the line that the page is about: it has its interval. */
-  readonly isSubject?: boolean;
-}
 
 interface TimeChartProps {
   /** Conclusion in words, for readers who hear it. */

@@ -11,7 +11,6 @@ import {
   describeMeasure,
   isQuality,
   listWorse,
-  muteOf,
   versionOf,
   versionsOf,
   type OpenAlerts,
@@ -78,10 +77,7 @@ function Change({ event, agents, onMute }: ChangeProps) {
     read('/alerts/{id}', { params: { id: incidentId }, signal }),
   );
   const incident = detail.kind === 'ready' ? detail.data : undefined;
-  const mutes = useResource(`mutes ${String(event.muted)}`, (signal) =>
-    read('/mutes', { query: { limit: 200 }, signal }),
-  );
-  const mute = event.muted && mutes.kind === 'ready' ? muteOf(event, mutes.data.items) : undefined;
+  const { mute } = event;
   const began = changeBegan ?? startsAt;
   const version = versionOf(event);
   const versions = versionsOf(
@@ -110,7 +106,7 @@ function Change({ event, agents, onMute }: ChangeProps) {
               {' '}
               <b>
                 muted
-                {mute !== undefined && (
+                {mute !== null && (
                   <>
                     {' '}
                     until <Time at={mute.until} />

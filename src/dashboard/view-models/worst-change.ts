@@ -1,4 +1,4 @@
-import type { AgentItem, Incident, Item } from '../api-types.ts';
+import type { AgentItem, Incident } from '../api-types.ts';
 import { formatNumber, formatPercent, formatScore } from './format.ts';
 import { joinIncidents, type AlertEvent } from './incidents.ts';
 
@@ -66,8 +66,9 @@ function writePower(log10: number): string {
 
 /** Writes the cause of a change; '' when it is not known. */
 export function describeCause(incident: Incident | undefined, event: AlertEvent): string {
-  if (incident?.cause !== null && incident?.cause !== undefined) {
-    return incident.cause.sentence;
+  const sentence = incident?.cause.sentence;
+  if (sentence) {
+    return sentence;
   }
   const [first] = event.segments.toSorted((a, b) => b.share - a.share);
   return first === undefined
@@ -87,14 +88,6 @@ export function versionsOf(
     (b.firstSeen ?? '').localeCompare(a.firstSeen ?? ''),
   );
   return left === undefined || right === undefined ? undefined : { left: left.version, right: right.version };
-}
-
-/** Finds the end of the mute of an incident, and who has muted it. */
-export function muteOf(event: AlertEvent, mutes: readonly Item<'/mutes'>[]): Item<'/mutes'> | undefined {
-  const subjects = [event.incidentId, event.seriesId, event.alert, '*'];
-  return mutes
-    .filter(({ subject }) => subjects.includes(subject))
-    .toSorted((a, b) => (b.until ?? '').localeCompare(a.until ?? ''))[0];
 }
 
 /** Qualities that got worse by more than chance, the greatest loss first. */

@@ -73,6 +73,7 @@ const ALERT: Item<'/alerts'> = {
   serviceVersion: '',
   agentVersion: '',
   muted: false,
+  mute: null,
   acknowledgedAt: null,
 };
 
@@ -138,6 +139,7 @@ const SESSION: Replies['/sessions/{sessionId}'] = {
   userId: 'user-9',
   agents: ['weather-agent'],
   services: ['weather'],
+  worst: { scorer: 'hallucination', score: 0.25 },
   totalTokens: 224,
   costUsd: 0.0021,
   scores: [aScoreItem({ target: 'session', traceId: '', sessionId: 'sess-1', scorer: 'multi-turn' })],
@@ -335,6 +337,10 @@ export const FULL: CannedReplies = {
     next: 'c-2',
   },
   '/traces/facets': {
+    runs: 330,
+    buckets: [{ at: SINCE, runs: 40, errors: 2 }],
+    service: [],
+    model: [],
     agent: [
       { value: 'weather-agent', count: 240 },
       { value: 'trip-planner', count: 90 },
@@ -432,9 +438,22 @@ export const EMPTY: CannedReplies = {
   ...FULL,
   '/overview': { ...FULL['/overview'], items: [], incidents: [] } as Replies['/overview'],
   '/agents': NOTHING,
-  '/traces/facets': {},
+  '/traces/facets': {
+    runs: 0,
+    buckets: [],
+    ...{
+      agent: [],
+      agentVersion: [],
+      environment: [],
+      service: [],
+      model: [],
+      tool: [],
+      scorer: [],
+      notScored: [],
+    },
+  },
   '/coverage/funnel': { runs: 0, arrived: 0, eligible: 0, sampled: 0, scored: 0, losses: [] },
-  '/costs': { items: [] },
+  '/costs': { items: [], next: null },
   '/traces': NOTHING,
   '/sessions': NOTHING,
   '/scores': NOTHING,

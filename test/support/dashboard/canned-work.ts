@@ -4,7 +4,13 @@ import { aTraceItem } from './reply-builders.ts';
 const SINCE = '2026-11-22T00:00:00.000Z';
 const LATER = '2026-11-22T12:30:00.000Z';
 
-const rate = (value: number, n: number) => ({ value, low: value - 0.04, high: value + 0.03, n });
+const rate = (value: number, n: number) => ({
+  value,
+  low: value - 0.04,
+  high: value + 0.03,
+  n,
+  effectiveN: n,
+});
 
 /** Two versions of an agent, of which the newer one is worse. */
 export const VERSIONS: Replies['/agents/{agent}/versions'] = {
@@ -89,6 +95,7 @@ export const WORK_REPLIES: Pick<Replies, '/sessions' | '/costs'> = {
       { key: 'production', bucket, agentUsd: 0.16, judgeUsd: 0.92 + day, runs: 284, unpriced: 0 },
       { key: 'local-8b', bucket, agentUsd: null, judgeUsd: 0.2, runs: 40, unpriced: 40 },
     ]),
+    next: null,
   },
 };
 

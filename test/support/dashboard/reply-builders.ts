@@ -214,6 +214,7 @@ export function aTraceItem(more: Partial<Item<'/traces'>> = {}): Item<'/traces'>
     costUsd: 0.0021,
     toolCalls: 1,
     toolErrors: 0,
+    tools: ['get_weather'],
     question: 'What is the weather in Paris?',
     answer: 'It is 18 degrees. The sky is sunny.',
     finding: { scorer: 'hallucination', verdict: 'contradicted', claim: 'The sky is sunny.' },
@@ -236,13 +237,15 @@ export function aTraceItem(more: Partial<Item<'/traces'>> = {}): Item<'/traces'>
 
 /** Builds a quality of an agent that got worse. */
 export function aQuality(more: Partial<AgentQuality> = {}): AgentQuality {
-  const rate = (value: number) => ({ value, low: value - 0.05, high: value + 0.04, n: 284 });
+  const rate = (value: number) => ({ value, low: value - 0.05, high: value + 0.04, n: 284, effectiveN: 280 });
   return {
     scorer: 'hallucination',
     isDeclared: true,
     pass: rate(0.66),
     before: rate(0.95),
     change: -0.29,
+    median: 0.9,
+    medianBefore: 1,
     significant: true,
     points: Array.from({ length: 24 }, (_, hour) => (hour === 7 ? null : 0.95 - hour / 80)),
     ...more,
@@ -260,7 +263,7 @@ export function anAgent(more: Partial<AgentItem> = {}): AgentItem {
       { version: '1.4.0', firstSeen: '2026-11-09T10:00:00.000Z', runs: 84 },
     ],
     qualities: [aQuality(), aQuality({ scorer: 'no-tool-errors', change: 0.02, significant: false })],
-    toolErrors: { value: 0.054, low: 0.03, high: 0.08, n: 284 },
+    toolErrors: { value: 0.054, low: 0.03, high: 0.08, n: 284, effectiveN: 284 },
     costUsd: 0.115,
     unpricedModels: ['local-8b'],
     p95Ms: 4_800,

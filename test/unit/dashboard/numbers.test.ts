@@ -24,7 +24,7 @@ import {
   listSpans,
 } from '../../../src/dashboard/view-models/charts/series-chart.ts';
 import { buildSparkline } from '../../../src/dashboard/view-models/charts/sparkline.ts';
-import { listScorers, scoresOf } from '../../../src/dashboard/view-models/trace-list.ts';
+import { describeNotScored, listChips } from '../../../src/dashboard/view-models/trace-list.ts';
 import { parse } from 'yaml';
 import { FULL } from '../../support/dashboard/canned-replies.ts';
 import {
@@ -216,12 +216,28 @@ describe('a rule as YAML', () => {
 });
 
 describe('the list of traces', () => {
-  it('has each scorer as a column, with all of its scores', () => {
-    const rows = [aTraceItem(), aTraceItem({ scores: [] })];
+  it('has a chip for each score, the bad ones first: what a finding names, else the worse half', () => {
+    const score = aTraceItem().scores[0]!;
+    const row = aTraceItem({
+      scores: [{ ...score, scorer: 'tone', score: 0.9, higherIsBetter: true, scoreId: 't' }, score],
+    });
 
-    expect(listScorers(rows)).toEqual(['hallucination']);
-    expect(scoresOf(rows[0]!, 'hallucination').map(({ score }) => score)).toEqual([0.25]);
-    expect(scoresOf(rows[1]!, 'hallucination')).toEqual([]);
+    expect(listChips(row).map(({ scorer, isBad }) => [scorer, isBad])).toEqual([
+      ['hallucination', true],
+      ['tone', false],
+    ]);
+    expect(listChips({ ...row, finding: null }).some(({ isBad }) => isBad)).toBe(false);
+  });
+
+  it('says in words why scorers gave no score, once for each reason', () => {
+    const notScored = [
+      { scorer: 'tone', reason: 'no_content: the spans have none' },
+      { scorer: 'bias', reason: 'no_content' },
+      { scorer: '*', reason: 'sampled_out' },
+    ];
+    expect(describeNotScored({ notScored })).toBe(
+      'no content (tone, bias); sampled out (all scorers of a rule)',
+    );
   });
 });
 

@@ -1,5 +1,5 @@
 import type { Item, Replies } from '../../api-types.ts';
-import type { TimeLine } from '../../parts/time-chart.tsx';
+import type { TimeLine } from './time-axis.ts';
 import { formatDirection, formatNumber, formatPercent, formatScore } from '../format.ts';
 import { wilson } from '../rates.ts';
 

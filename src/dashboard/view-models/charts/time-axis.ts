@@ -7,6 +7,23 @@ const STEPS = [0.25, 0.5, 1, 2, 3, 6, 12, 24, 48, 168, 336].map((hours) => hours
 /** Width that a tick with its text needs, pixels. */
 const TICK_WIDTH = 64;
 
+/** Point of a line; without a value, the line has a gap. */
+export interface TimePoint {
+  /** Begin of the bucket, Unix milliseconds. */
+  readonly at: number;
+  readonly value: number | null;
+  readonly low?: number;
+  readonly high?: number;
+  readonly n?: number;
+}
+
+export interface TimeLine {
+  readonly name: string;
+  readonly points: readonly TimePoint[];
+  /** True for the line that the page is about: it has its interval. */
+  readonly isSubject?: boolean;
+}
+
 /** Tick of an axis of time. */
 export interface TimeTick {
   readonly at: number;

@@ -136,7 +136,15 @@ async function storeRun({
   const sessionScore = buildScore({ ...ofSession, reason: `turns: ${said}`, userId: '' });
   await store.scores.write([score, sessionScore]);
   await store.runs.write([
-    buildRunRecord({ ...common, traceId, targetId: traceId, userId, sessionId }),
+    buildRunRecord({
+      ...common,
+      traceId,
+      targetId: traceId,
+      userId,
+      sessionId,
+      question: said,
+      answer: said,
+    }),
     buildRunRecord({ ...ofSession, userId }),
   ]);
   await store.decisions.write([
@@ -213,8 +221,8 @@ test('a session of which turns are left is found by the search for undecided ses
   await storeRun({ sessionId: 'shared-chat' });
   await storeRun({ userId: 'bob', sessionId: 'shared-chat' });
   await purge({ id: 'ann' });
-  const cell = { rule: 'r', scorer: 's', fromMs: 0, untilMs: Infinity };
-  const found = await store.sessions.undecided({ sinceMs: 0, cells: [cell], shards: null, limit: 9 });
+  const pair = { rule: 'r', scorer: 's', fromMs: 0, untilMs: Infinity };
+  const found = await store.sessions.undecided({ sinceMs: 0, pairs: [pair], shards: null, limit: 9 });
 
   expect(found.map(({ sessionId }) => sessionId)).toEqual(['shared-chat']);
   expect((await store.sessions.turns({ tenant: '', sessionId: 'shared-chat' }, 9)).count).toBe(1);
