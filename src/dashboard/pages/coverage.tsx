@@ -54,7 +54,10 @@ function Funnel({ funnel }: { readonly funnel: FunnelReply }) {
         Funnel
       </h2>
       <p class="row">
-        <strong>{describeFunnel(funnel)}</strong> <CopyLink />
+        <strong>
+          <Text of={describeFunnel(funnel)} />
+        </strong>{' '}
+        <CopyLink />
       </p>
       <ol class="plain funnel" aria-labelledby="funnel">
         {buildFunnel(funnel).map((step) => (

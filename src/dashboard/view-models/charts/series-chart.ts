@@ -88,7 +88,7 @@ function listBuckets({ items, since, until, bucket }: SeriesReply): string[] {
 }
 
 /** Characters of a version at its line in a chart. */
-const MARK_CHARS = 40;
+const MARK_CHARS = 24;
 
 /** Lists the versions that came in the range. */
 export function listMarks({ markers }: SeriesReply): { readonly at: number; readonly text: string }[] {
