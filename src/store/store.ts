@@ -10,6 +10,7 @@ import { createAggregateReads, createComparedScoreStore } from './sums/read-sums
 import { createDecisionHours } from './sums/decision-hours.ts';
 import { createAggregateStore } from './sums/score-sums.ts';
 import { createAlertFeed } from './monitors/alert-deliveries.ts';
+import { backdateArrivals } from './monitors/backdate-arrivals.ts';
 import { createAlertStore } from './monitors/alert-events.ts';
 import { createDeadLetterStore } from './tables/dead-letters.ts';
 import { createCoverageStore } from './sums/coverage.ts';
@@ -144,6 +145,8 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     decisionHours: (listCells: () => Promise<readonly CoveredCell[]>) =>
       createDecisionHours(database, () => spans.nowMs(), listCells),
     repairs: createRepairStore(database),
+    /** Moves the arrivals of scores to the starts of their runs, for the demonstration. */
+    backdateArrivals: (sinceMs: number) => backdateArrivals(database, sinceMs),
     scoreFeed: createScoreFeed(database),
     ruleVersions: createRuleVersionStore(database),
     versionSamples: createVersionSampleStore(database),
