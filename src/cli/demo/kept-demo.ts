@@ -94,9 +94,11 @@ async function start({ dataDir, modelUrl, log, signal }: KeptDemo, hasMonitors: 
   return startServe(buildConfig(dataDir, modelUrl, hasMonitors), { log, signal });
 }
 
+type MonitorGroup = Exclude<NonNullable<ConfigInput['monitors']>[number], string>['groups'][number];
+
 function buildConfig(dataDir: string, modelUrl: string, hasMonitors: boolean): ConfigInput {
   const judge = `demo/${DEMO_JUDGE_MODEL}`;
-  const quality = {
+  const quality: MonitorGroup = {
     name: 'quality',
     interval: '60m',
     rules: [
@@ -112,7 +114,7 @@ function buildConfig(dataDir: string, modelUrl: string, hasMonitors: boolean): C
       },
       { alert: 'ToolsFail', detector: 'floor', series: { scorer: 'behaviour-tool-errors' }, minimum: 0.5 },
     ],
-  } as const;
+  };
   return {
     store: { dataDir },
     receivers: { otlp: { http: { endpoint: '127.0.0.1:0' }, grpc: { endpoint: '127.0.0.1:0' } } },
