@@ -168,6 +168,7 @@ export interface Writes {
   'POST /preview': Write<z.input<typeof NewPreview>, z.output<typeof Preview>>;
   'POST /session': Write<{ readonly token: string }>;
   'DELETE /session': Write<undefined>;
+  'POST /traces/sample': Write<undefined, { readonly traceId: string }>;
   'POST /score': Write<
     { readonly traceId: string; readonly scorers: readonly string[]; readonly write: boolean },
     { readonly scores: z.output<typeof ScoreItem>[]; readonly decisions: z.output<typeof DecisionItem>[] }
