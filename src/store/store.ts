@@ -14,6 +14,7 @@ import { createAlertFeed } from './monitors/alert-deliveries.ts';
 import { createAlertStore } from './monitors/alert-events.ts';
 import { createDeadLetterStore } from './tables/dead-letters.ts';
 import { createCoverageStore } from './sums/coverage.ts';
+import { createFunnelStore } from './sums/funnel.ts';
 import { createLabelStore } from './tables/labels.ts';
 import { createDecisionStore, createRepairStore } from './tables/decisions.ts';
 import { createMarkerStore } from './monitors/deploy-markers.ts';
@@ -135,6 +136,7 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     sessions: createSessionStore(database),
     lists: createListStore(database),
     coverage: createCoverageStore(database),
+    funnel: createFunnelStore(database),
     aggregateReads: createAggregateReads(database),
     comparedScores: createComparedScoreStore(database),
     runSums: createRunSums(database),

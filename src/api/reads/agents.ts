@@ -51,14 +51,17 @@ export function createAgentReads(terms: AgentTerms) {
 }
 
 /** Pass lines of all stored scorers. */
-async function readPassLines({ findPass }: AgentTerms, reads: Pick<CurrentReads, 'scorerNames'>) {
+async function readPassLines(
+  { findPass }: Pick<AgentTerms, 'findPass'>,
+  reads: Pick<CurrentReads, 'scorerNames'>,
+) {
   const names = await reads.scorerNames();
   return new Map(await Promise.all(names.map(async (name) => [name, await findPass(name)] as const)));
 }
 
 /** Returns the pass lines that labels or a bar declare. */
 export async function readDeclaredLines(
-  terms: AgentTerms,
+  terms: Pick<AgentTerms, 'findPass'>,
   reads: Pick<CurrentReads, 'scorerNames'>,
 ): Promise<Map<string, number>> {
   const lines = await readPassLines(terms, reads);

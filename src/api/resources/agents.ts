@@ -50,7 +50,10 @@ const AGENT_FIELDS = {
   qualities: z.array(Quality).readonly(),
   toolErrors: orNull(Rate).describe('Share of the runs with a failed tool call.'),
   costUsd: z.number().nullable().describe('Cost of the runs whose cost is known.'),
-  unpricedModels: z.array(z.string()).readonly().describe('Models of runs without a cost that have no price.'),
+  unpricedModels: z
+    .array(z.string())
+    .readonly()
+    .describe('Models of runs without a cost that have no price.'),
   p95Ms: z.number().nullable(),
 };
 

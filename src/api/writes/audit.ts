@@ -26,6 +26,8 @@ export type AuditAction =
   | 'rescore.start'
   | 'rule.preview'
   | 'sql.run'
+  | 'config.reload'
+  | 'config.apply'
   | 'backfill.preview'
   | 'backfill.start'
   | 'backfill.pause'
@@ -46,7 +48,8 @@ export interface AuditSubject {
     | 'rule'
     | 'scorer'
     | 'backfill'
-    | 'sign-in';
+    | 'sign-in'
+    | 'config';
   readonly id: string;
 }
 

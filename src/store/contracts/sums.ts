@@ -186,6 +186,40 @@ export interface RunSumsQuery {
   readonly environment?: readonly string[] | undefined;
 }
 
+/** Times are Unix milliseconds, by the store's clock. */
+export interface FunnelQuery extends RunSumsQuery {
+  readonly nowMs: number;
+  /** Scorers of each rule over time: a verdict on a whole rule counts for each of them. */
+  readonly pairs: readonly CoveredPair[];
+  /** Scorers of the rules in force here; none where no rule runs: then nothing waits. */
+  readonly live: readonly CoveredPair[];
+}
+
+/** Current decisions of one status and reason, of one scorer and status, or of all together. */
+export interface FunnelRow {
+  /** Null for all scorers. */
+  readonly scorer: string | null;
+  readonly status: DecisionStatus | null;
+  /** Code of the reason; '' for none. */
+  readonly reason: string;
+  readonly count: number;
+  /** Distinct traces. */
+  readonly runs: number;
+  /** Rules that decided. */
+  readonly rules: readonly string[];
+}
+
+/** Decisions on the runs that began in a range. */
+export interface FunnelReading {
+  readonly rows: readonly FunnelRow[];
+  /** Pairs of a trace and a scorer without a decision, their traces, and the number of those without any decision. */
+  readonly waiting: {
+    readonly count: number;
+    readonly undecided: number;
+    readonly traceIds: readonly string[];
+  };
+}
+
 /** What costs are split by. */
 export const COST_KEYS = ['agent', 'agentVersion', 'model', 'rule', 'scorer'] as const;
 export type CostKey = (typeof COST_KEYS)[number];

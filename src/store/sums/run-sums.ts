@@ -7,7 +7,7 @@ import type { QueryParams } from '../values.ts';
 
 /** Creates the numbers of runs, by the start of the run. */
 export function createRunSums(database: Database) {
-  return bind(database, { agents, versions, tools, models, users, passing, agentCosts, judgeCosts });
+  return bind(database, { all, agents, versions, tools, models, users, passing, agentCosts, judgeCosts });
 }
 
 export type RunSums = ReturnType<typeof createRunSums>;
@@ -24,10 +24,13 @@ const IS_RUN = "Target = 'trace' AND TargetId = TraceId AND NotScorable != 'no_a
 /** Run of which the content was read: its tools and models are known. */
 const IS_READ = 'ToolCalls IS NOT NULL';
 
+/** Run of which no cost is known although a model answered. */
+const IS_UNPRICED = 'CostUsd IS NULL AND notEmpty(Models)';
+
 const ofTenant = (tenant: string | undefined) => (tenant === undefined ? '1' : 'Tenant = {tenant:String}');
 
 /** Returns SQL for the conditions of a query on the agent, the environment and the tenant. */
-function ofChoice({ tenant, agent, environment }: Omit<RunSumsQuery, 'fromMs' | 'toMs'>): string {
+export function ofChoice({ tenant, agent, environment }: Omit<RunSumsQuery, 'fromMs' | 'toMs'>): string {
   return [
     ofTenant(tenant),
     ...(agent === undefined
@@ -37,7 +40,7 @@ function ofChoice({ tenant, agent, environment }: Omit<RunSumsQuery, 'fromMs' | 
   ].join(' AND ');
 }
 
-function within(column: string): string {
+export function within(column: string): string {
   return `${column} >= fromUnixTimestamp64Milli({from:Int64}) AND ${column} < fromUnixTimestamp64Milli({to:Int64})`;
 }
 
@@ -46,7 +49,7 @@ function chosenRuns(query: RunSumsQuery): string {
   return `runs FINAL WHERE ${IS_RUN} AND ${within('StartedAt')} AND ${ofChoice(query)}`;
 }
 
-function paramsOf({ fromMs, toMs, tenant, agent, environment }: RunSumsQuery): QueryParams {
+export function paramsOf({ fromMs, toMs, tenant, agent, environment }: RunSumsQuery): QueryParams {
   return {
     from: Math.max(0, Math.trunc(fromMs)),
     to: Math.max(0, Math.trunc(toMs)),
@@ -54,6 +57,29 @@ function paramsOf({ fromMs, toMs, tenant, agent, environment }: RunSumsQuery): Q
     agent,
     environment,
   };
+}
+
+/** Runs of all agents of a choice. */
+export interface AllRuns {
+  readonly runs: number;
+  /** Runs whose tools are known, and those of them with a tool error. */
+  readonly readRuns: number;
+  readonly toolErrorRuns: number;
+  readonly costUsd: number | null;
+  /** Runs with models and without a cost. */
+  readonly unpriced: number;
+}
+
+const NO_RUNS: AllRuns = { runs: 0, readRuns: 0, toolErrorRuns: 0, costUsd: null, unpriced: 0 };
+
+async function all(database: Database, query: RunSumsQuery): Promise<AllRuns> {
+  const [row] = await database.rows<AllRuns>(
+    `SELECT count() AS runs, countIf(${IS_READ}) AS readRuns, countIf(ToolErrors > 0) AS toolErrorRuns, sum(CostUsd) AS costUsd,
+       countIf(${IS_UNPRICED}) AS unpriced
+     FROM ${chosenRuns(query)}`,
+    paramsOf(query),
+  );
+  return row ?? NO_RUNS;
 }
 
 /** Runs of an agent, or of one of its versions. */
@@ -240,7 +266,7 @@ async function agentCosts(database: Database, query: CostQuery): Promise<CostRow
   }
   return database.rows<CostRow>(
     `SELECT ${RUN_KEYS[by]} AS key, ${bucketOf('StartedAt')}, sum(CostUsd) AS usd, count() AS runs,
-       countIf(CostUsd IS NULL AND notEmpty(Models)) AS unpriced
+       countIf(${IS_UNPRICED}) AS unpriced
      FROM ${chosenRuns(query)} GROUP BY key, bucketMs ORDER BY bucketMs, key`,
     { ...paramsOf(query), bucket: bucketMs },
   );

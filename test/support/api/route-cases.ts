@@ -39,6 +39,11 @@ export const WRITE_CASES: Readonly<Record<string, WriteCase>> = {
   },
   'post /preview': { action: 'rule.preview', body: () => ({ rule: 'default', sample: 1 }) },
   'post /sql': { action: 'sql.run', body: () => ({ query: 'SELECT count() FROM scores' }) },
+  'post /config/reload': { action: 'config.reload' },
+  'post /config/apply': {
+    action: 'config.apply',
+    body: () => ({ changes: [{ path: 'rules.production.sample.rate', value: 0.5 }], dryRun: true }),
+  },
   'post /backfills': { action: 'backfill.start', body: () => ({ from: '1d', scorer: 'tone' }) },
   'post /backfills/{id}/pause': { action: 'backfill.pause', body: () => ({}) },
   'post /backfills/{id}/resume': { action: 'backfill.resume', body: () => ({}) },

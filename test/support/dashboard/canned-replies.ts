@@ -312,6 +312,7 @@ export const FULL: CannedReplies = {
     since: SINCE,
     until: UNTIL,
     sums: { behindSeconds: 0 },
+    figures: null,
     incidents: [INCIDENT],
     budgets: [],
   },

@@ -294,6 +294,7 @@ const SUMMARY = {
   p50: 0.2,
   p90: 0.5,
   passRate: 0.9,
+  pass: { value: 0.9, low: 0.87, high: 0.93, n: 412, effectiveN: 400 },
   weight: 5_130,
   unweighted: 0,
 };
