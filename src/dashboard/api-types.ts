@@ -8,7 +8,7 @@ import type {
 import type { Rate as RateSchema } from '../api/resources/aggregates/query.ts';
 import type { Alert, Monitor, Mute } from '../api/resources/alerts.ts';
 import type { CompareReply } from '../api/resources/aggregates/compare.ts';
-import type { Coverage } from '../api/resources/aggregates/coverage.ts';
+import type { Coverage, FunnelReply } from '../api/resources/aggregates/coverage.ts';
 import type { DistributionReply } from '../api/resources/aggregates/distribution.ts';
 import type { OverviewReply } from '../api/resources/aggregates/overview.ts';
 import type { SeriesReply } from '../api/resources/aggregates/series.ts';
@@ -83,21 +83,7 @@ export interface Applied {
 /** Counts of traces by filter, and over time. */
 export type Facets = z.output<typeof TraceCounts>;
 
-export interface Funnel {
-  readonly runs: number;
-  readonly arrived: number;
-  readonly eligible: number;
-  readonly sampled: number;
-  readonly scored: number;
-  readonly losses: readonly {
-    readonly after: 'arrived' | 'eligible' | 'sampled';
-    readonly reason: string;
-    readonly count: number;
-    readonly runs: number;
-    readonly traces: string;
-    readonly mend: string | null;
-  }[];
-}
+export type Funnel = z.output<typeof FunnelReply>;
 
 /** Replies of the routes that the dashboard reads, by their path. The schemas are those with which the server checks itself. */
 export interface Replies {
@@ -118,7 +104,7 @@ export interface Replies {
   '/labels/queue': z.output<typeof LabelQueue>;
   '/labels/agreement': z.output<typeof ScorerAgreement>;
   '/mutes': Page<typeof Mute>;
-  '/overview': z.output<typeof OverviewReply> & { readonly passing?: Rate | null };
+  '/overview': z.output<typeof OverviewReply>;
   '/rules': Page<typeof RuleItem>;
   '/scorers': Page<typeof ScorerItem>;
   '/scores': Page<typeof ScoreItem>;

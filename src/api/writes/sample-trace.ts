@@ -47,7 +47,8 @@ function buildSpans(traceId: string, startMs: number): Span[] {
       ['service.name', 'sample'],
       ['service.version', '1'],
     ]),
-    scopeName: 'spanscore',
+    // Spans of the scope of this program are no traces of agents.
+    scopeName: 'sample',
     scopeVersion: '',
     attributes: new Map(
       Object.entries(attributes).map(([key, value]) => [
