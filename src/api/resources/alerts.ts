@@ -49,7 +49,11 @@ export const Alert = z
         'Expected mean or rate. Of `floor` and `threshold`: mean of the week before the change; of other detectors with a limit null.',
       ),
     limit: z.number().nullable().describe('Limit of the rule, for a detector that has one.'),
-    meanBefore: z.number().nullable().optional().describe('Mean score of the week before the change, 1 is best.'),
+    meanBefore: z
+      .number()
+      .nullable()
+      .optional()
+      .describe('Mean score of the week before the change, 1 is best.'),
     after: z.number().nullable().describe('Observed mean or rate since the change began.'),
     count: z.number().describe('Observations since the change began.'),
     lateScores: z

@@ -152,26 +152,34 @@ const listTraces = describeRoute('get', '/traces', {
 
 const FacetCounts = z.array(z.object({ value: z.string(), count: z.number() })).readonly();
 
+/** Schema of the counts of traces. */
+export const TraceCounts = z
+  .object({
+    runs: z.number().describe('Number of the traces.'),
+    buckets: z
+      .array(
+        z.object({
+          at: Time.nullable(),
+          runs: z.number(),
+          errors: z.number().describe('Runs with a tool call that failed.'),
+        }),
+      )
+      .readonly()
+      .describe('Hours with traces of a range up to 3 days, else days; none without `since`.'),
+    ...(Object.fromEntries(TRACE_FACETS.map((facet) => [facet, FacetCounts])) as Record<
+      (typeof TRACE_FACETS)[number],
+      typeof FacetCounts
+    >),
+  })
+  .openapi('TraceFacets');
+
 const listFacets = describeRoute('get', '/traces/facets', {
   tag: 'traces',
   summary: 'Numbers of read traces by the values of filters, the greatest first.',
   description:
     '`scorer` and `notScored` are counted in the newest 10,000 traces. A facet has 100 values at most.',
   request: { query: z.strictObject({ ...FILTER_FIELDS, ...TRACE_FIELDS }) },
-  replies: {
-    200: describeJson(
-      'The counts.',
-      z
-        .object({
-          runs: z.number().describe('Number of the traces.'),
-          ...(Object.fromEntries(TRACE_FACETS.map((facet) => [facet, FacetCounts])) as Record<
-            (typeof TRACE_FACETS)[number],
-            typeof FacetCounts
-          >),
-        })
-        .openapi('TraceFacets'),
-    ),
-  },
+  replies: { 200: describeJson('The counts.', TraceCounts) },
 });
 
 const readTrace = describeRoute('get', '/traces/{traceId}', {
@@ -205,8 +213,9 @@ export function createTraceRoutes() {
     .openapi(listFacets, async (c) => {
       const { traces, nowMs } = tenantStore(c.var);
       const { filters } = traceList.readQuery({ ...c.req.valid('query'), limit: 1 }, await nowMs());
-      const { facets, runs } = await traces.facets(filters);
-      return c.json({ runs, ...facets }, 200);
+      const { facets, runs, buckets } = await traces.facets(filters);
+      const overTime = buckets.map(({ startMs, ...counts }) => ({ at: isoTime(startMs), ...counts }));
+      return c.json({ runs, ...facets, buckets: overTime }, 200);
     })
     .openapi(readTrace, async (c) => {
       const { traces } = tenantStore(c.var);

@@ -25,6 +25,8 @@ export type AuditAction =
   | 'rescore.start'
   | 'rule.preview'
   | 'sql.run'
+  | 'config.reload'
+  | 'config.apply'
   | 'backfill.preview'
   | 'backfill.start'
   | 'backfill.pause'
@@ -45,7 +47,8 @@ export interface AuditSubject {
     | 'rule'
     | 'scorer'
     | 'backfill'
-    | 'sign-in';
+    | 'sign-in'
+    | 'config';
   readonly id: string;
 }
 

@@ -1,7 +1,7 @@
 import type { DecisionStatus, StatusCounts } from '../../domain/decision.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import type { Score, ScoreSource } from '../../domain/score.ts';
-import type { CoveredCell, TraceKey } from './stores.ts';
+import type { CoveredPair, TraceKey } from './stores.ts';
 
 /** Identity of a session: session ids are unique only within a tenant. */
 export interface SessionKey {
@@ -34,7 +34,7 @@ export interface UndecidedSession extends SessionActivity {
 export interface UndecidedSessionsQuery {
   /** Only sessions with a turn that was read at or after this time. */
   readonly sinceMs: number;
-  readonly cells: readonly CoveredCell[];
+  readonly pairs: readonly CoveredPair[];
   /** Only sessions of these shards; null: all. */
   readonly shards: readonly number[] | null;
   readonly limit: number;
@@ -183,6 +183,22 @@ export const TRACE_FACETS = [
 /** Counts of traces by facet, the greatest first. */
 export type TraceFacets = Readonly<Record<(typeof TRACE_FACETS)[number], readonly FacetCount[]>>;
 
+/** Traces that started within an hour or a day. */
+export interface TraceBucket {
+  /** Unix milliseconds. */
+  readonly startMs: number;
+  readonly runs: number;
+  /** Runs with a tool call that failed. */
+  readonly errors: number;
+}
+
+/** Counts of traces: by facet, in all, and over time. */
+export interface CountedTraces {
+  readonly facets: TraceFacets;
+  readonly runs: number;
+  readonly buckets: readonly TraceBucket[];
+}
+
 /** One session of a list. Times are Unix milliseconds. */
 export interface ListedSession extends SessionKey {
   /** Start of the first turn. */
@@ -215,7 +231,7 @@ export interface ListStore {
   /** Traces of agents with their worst scores first. */
   worstTraces(filters: ListFilters, limit: number): Promise<readonly ListedTrace[]>;
   /** Counts traces by facet. Scorers and reasons are counted in the newest ones only. */
-  traceFacets(filters: ListFilters): Promise<{ readonly facets: TraceFacets; readonly runs: number }>;
+  traceFacets(filters: ListFilters): Promise<CountedTraces>;
   /** Reads the traces of these ids that have a run. */
   tracesOf(keys: readonly TraceKey[]): Promise<readonly ListedTrace[]>;
   /** Lists the tenants that have a run of a trace, or a score that was not posted, by name. */

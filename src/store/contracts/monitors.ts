@@ -1,4 +1,4 @@
-import type { AlertDelivery } from '../../domain/alert-delivery.ts';
+import type { AlertDelivery } from '../../domain/delivery.ts';
 import type { Deploy, DeployMarker } from '../../domain/deploy-marker.ts';
 import type { SeriesFacets } from '../../domain/series-facets.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
@@ -67,7 +67,7 @@ export interface AlertMessage {
   readonly channel: string;
   /** Unix milliseconds: of the plan while it waits, else of its end. */
   readonly atMs: number;
-  readonly state: Exclude<AlertDelivery['state'], 'muted'>;
+  readonly state: Exclude<AlertDelivery['state'], 'muted' | 'withdrawn'>;
 }
 
 /** Conditions on markers. */

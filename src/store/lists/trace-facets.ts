@@ -1,4 +1,12 @@
-import { TRACE_FACETS, type FacetCount, type ListFilters, type TraceFacets } from '../contracts/lists.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
+import {
+  TRACE_FACETS,
+  type CountedTraces,
+  type FacetCount,
+  type ListFilters,
+  type TraceBucket,
+  type TraceFacets,
+} from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import { buildConditions, buildDecided, OF_RUNS, ofTimes, type Conditions } from './list-conditions.ts';
 import { buildScored } from './trace-list.ts';
@@ -14,15 +22,13 @@ interface FacetRow extends FacetCount {
 }
 
 /** Counts the traces with a run that are as asked, and those with each value of a facet. */
-export async function countTraceFacets(
-  database: Database,
-  filters: ListFilters,
-): Promise<{ readonly facets: TraceFacets; readonly runs: number }> {
+export async function countTraceFacets(database: Database, filters: ListFilters): Promise<CountedTraces> {
   const { sql, params } = joinConditions(filters);
   const from = `FROM run_starts FINAL WHERE ${sql}`;
-  const [ofRuns, ofNewest] = await Promise.all([
+  const [ofRuns, ofNewest, buckets] = await Promise.all([
     database.rows<FacetRow>(countRuns(from), params),
     database.rows<FacetRow>(countNewest(from), params),
+    countBuckets(database, filters, { sql: from, params }),
   ]);
   const counted = Map.groupBy([...ofRuns, ...ofNewest], ({ facet }) => facet as string);
   const facets = TRACE_FACETS.map((facet) => [
@@ -30,7 +36,25 @@ export async function countTraceFacets(
     (counted.get(facet) ?? []).map(({ value, count }) => ({ value, count })),
   ]);
   const [all] = counted.get('runs') ?? [];
-  return { facets: Object.fromEntries(facets) as TraceFacets, runs: all?.count ?? 0 };
+  return { facets: Object.fromEntries(facets) as TraceFacets, runs: all?.count ?? 0, buckets };
+}
+
+/** Longest range that is counted by the hour, milliseconds; a longer one is counted by the day. */
+const HOURLY_MS = 3 * DAY_MS;
+
+/** Counts the runs of a range over time, and those with a tool call that failed. A range without a begin has no buckets. */
+async function countBuckets(
+  database: Database,
+  { sinceMs, untilMs = Date.now() }: ListFilters,
+  { sql, params }: Conditions,
+): Promise<readonly TraceBucket[]> {
+  return sinceMs === undefined
+    ? []
+    : database.rows<TraceBucket>(
+        `SELECT intDiv(toUnixTimestamp64Milli(StartedAt), {bucketMs:Int64}) * {bucketMs:Int64} AS startMs, count() AS runs,
+           countIf(ToolErrors > 0) AS errors ${sql} GROUP BY startMs ORDER BY startMs`,
+        { ...params, bucketMs: untilMs - sinceMs <= HOURLY_MS ? HOUR_MS : DAY_MS },
+      );
 }
 
 function joinConditions(filters: ListFilters): Conditions {

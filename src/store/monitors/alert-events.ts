@@ -34,8 +34,8 @@ export function createAlertStore(database: Database): AlertStore {
       ),
     messages: (incidentId) =>
       database.rows(
-        `SELECT Channel AS channel, State AS state, toUnixTimestamp64Milli(if(State = 'planned', PlannedAt, WrittenAt)) AS atMs
-         FROM alert_deliveries FINAL WHERE IncidentId = {incidentId:UUID} AND State != 'muted' ORDER BY atMs, channel`,
+        `SELECT Receiver AS channel, State AS state, toUnixTimestamp64Milli(if(State = 'planned', PlannedAt, WrittenAt)) AS atMs
+         FROM deliveries FINAL WHERE Kind = 'alert' AND IncidentId = {incidentId:UUID} AND State IN ('planned', 'delivered', 'dead') ORDER BY atMs, channel`,
         { incidentId },
       ),
     acknowledged: () => readAcknowledged(database),

@@ -3,7 +3,7 @@ import type { ApiServer } from '../../../src/api/server.ts';
 import { createTenantStores } from '../../../src/api/tenant-store.ts';
 import { configuredMonitors } from '../../../src/monitors/live/configured-monitors.ts';
 import { parseConfig } from '../../../src/configuration.ts';
-import type { AlertDelivery } from '../../../src/domain/alert-delivery.ts';
+import type { AlertDelivery } from '../../../src/domain/delivery.ts';
 import { anAlert, resolvedEvent } from '../../support/builders/an-alert.ts';
 import type { Scope } from '../../../src/config/access.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
@@ -158,8 +158,8 @@ describe('the API of monitors', () => {
     const rare = anAlert({ alert: 'Rare', detector: 'rate', series: event.series, before: 0.8 });
     const ended = resolvedEvent(rare);
     await world.store.alerts.write([event, rare, ended]);
-    const fate = (channel: string, state: AlertDelivery['state']) => ({
-      channel,
+    const fate = (receiver: string, state: AlertDelivery['state']) => ({
+      receiver,
       state,
       eventId: event.id,
       incidentId: event.incidentId,

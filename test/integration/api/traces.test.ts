@@ -28,6 +28,10 @@ const buildKeyOf = ({ traceId, startedAt }: RunRecord) => ({
 
 const idsOf = (items: readonly Record<string, unknown>[]) => items.map(({ traceId }) => String(traceId));
 
+/** Sums a number of buckets. */
+const sumOf = (buckets: unknown, name: string): number =>
+  (buckets as Record<string, number>[]).reduce((sum, bucket) => sum + (bucket[name] ?? 0), 0);
+
 describe('the list of traces', () => {
   test('shows facts, scores and the state of each trace', async () => {
     const serviceName = 'states';
@@ -263,7 +267,11 @@ describe('the list of traces', () => {
         { value: 'turns', count: 3 },
       ],
       notScored: [{ value: 'timeout', count: 1 }],
+      buckets: [],
     });
+    const overTime = await api.ask(`traces/facets?service=${serviceName}&since=2026-01-01T00:00:00Z`);
+    expect(sumOf(overTime.body['buckets'], 'runs')).toBe(3);
+    expect(sumOf(overTime.body['buckets'], 'errors')).toBe(3);
   });
 
   test('has a trace of an agent that waits in its place; not one without an agent, and not a part of another run', async () => {

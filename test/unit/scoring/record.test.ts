@@ -136,7 +136,11 @@ describe('the rows of runs', () => {
     await scoreTraces(createTestScoring(store, {}, { readTrace }), [buildKey(traceId)], mode);
 
     const [run] = store.runs();
-    expect(run).toMatchObject({ question: 'Umbrella in Lisbon?', tools: ['search', 'weather'], toolCalls: 3 });
+    expect(run).toMatchObject({
+      question: 'Umbrella in Lisbon?',
+      tools: ['search', 'weather'],
+      toolCalls: 3,
+    });
     expect(run?.answer).toMatch(/^Yes\. (?:🌧){247}…$/u);
   });
 
