@@ -222,6 +222,57 @@ export function buildRuleHistory(versions: readonly RuleVersion[]): RuleHistory 
   };
 }
 
+/** Rules that were in force until a time, with their history. */
+export interface FormerRules {
+  readonly rules: readonly PreparedRule[];
+  readonly history: RuleHistory;
+  readonly untilMs: number;
+}
+
+/**
+ * Continues a history in a process that has changed its rules: what arrived before keeps the former rules, also when a definition is
+ * restored later.
+ */
+export function continueHistory(former: FormerRules, present: RuleHistory): RuleHistory {
+  const { untilMs: atMs } = former;
+  return {
+    ...present,
+    inForce(rule, firstArrivalMs) {
+      if (firstArrivalMs >= atMs) {
+        return present.inForce(rule, firstArrivalMs);
+      }
+      const before = former.rules.find(({ name }) => name === rule.name);
+      return before === undefined ? null : former.history.inForce(before, firstArrivalMs);
+    },
+    coverage(rules) {
+      const known = new Set(rules.flatMap((rule) => rule.scorers.map(({ name }) => `${rule.name} ${name}`)));
+      const before = former.history
+        .coverage(former.rules)
+        .filter(({ rule, scorer }) => known.has(`${rule} ${scorer}`))
+        .map((cell) => ({ ...cell, untilMs: Math.min(cell.untilMs, atMs) }));
+      const since = present.coverage(rules).map((cell) => ({ ...cell, fromMs: Math.max(cell.fromMs, atMs) }));
+      return joinCells([...before, ...since].filter(({ fromMs, untilMs }) => fromMs < untilMs));
+    },
+  };
+}
+
+/** Joins the periods of a cell that follow each other. */
+function joinCells(cells: readonly CoveredCell[]): CoveredCell[] {
+  const joined: CoveredCell[] = [];
+  for (const cell of cells) {
+    const index = joined.findIndex(
+      ({ rule, scorer, untilMs }) => rule === cell.rule && scorer === cell.scorer && untilMs === cell.fromMs,
+    );
+    const earlier = joined[index];
+    if (earlier === undefined) {
+      joined.push(cell);
+    } else {
+      joined[index] = { ...cell, fromMs: earlier.fromMs };
+    }
+  }
+  return joined;
+}
+
 /** First arrivals for which a version is in force: [fromMs, untilMs). */
 interface Period {
   readonly version: RuleVersion;
