@@ -1,5 +1,5 @@
 import { allSettled } from '../../domain/waits.ts';
-import { joinCell, type Ownership } from '../../ownership/ownership.ts';
+import { joinPair, type Ownership } from '../../ownership/ownership.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import { scoreTraces } from '../score-traces.ts';
 import type { Scoring } from '../scoring.ts';
@@ -106,13 +106,13 @@ export class LiveRevisions {
     former.retiring = { sinceMs: scoring.monotonicMs(), onRetired };
     this.#current = next;
     this.#revisions.push(next);
-    this.#setCells();
+    this.#setPairs();
     return nowMs;
   }
 
   /** A former revision keeps its scorers until it is retired. */
-  #setCells(): void {
-    this.#deps.ownership.setCells([...new Set(this.#revisions.flatMap(({ rules }) => listCells(rules)))]);
+  #setPairs(): void {
+    this.#deps.ownership.setPairs([...new Set(this.#revisions.flatMap(({ rules }) => listPairs(rules)))]);
   }
 
   /** Scores traces, each by the revision that was in force at its first arrival. Throws when the store cannot be read. */
@@ -166,14 +166,14 @@ export class LiveRevisions {
         return;
       }
       this.#revisions.shift();
-      this.#setCells();
+      this.#setPairs();
       oldest.retiring.onRetired();
       [oldest, next] = this.#revisions;
     }
   }
 }
 
-/** Lists the scorers of rules, as `joinCell` names them. */
-export function listCells(rules: readonly Rule[]): string[] {
-  return rules.flatMap((rule) => rule.scorers.map(({ name }) => joinCell(rule.name, name)));
+/** Lists the scorers of rules, as `joinPair` names them. */
+export function listPairs(rules: readonly Rule[]): string[] {
+  return rules.flatMap((rule) => rule.scorers.map(({ name }) => joinPair(rule.name, name)));
 }

@@ -9,11 +9,11 @@ import {
   OVERLAP_MS,
 } from '../../readiness/readiness.ts';
 import { Tail, type ReadyTrace } from '../../readiness/tail.ts';
-import { joinCell, createOwnership, type Ownership } from '../../ownership/ownership.ts';
+import { createOwnership, joinPair, type Ownership } from '../../ownership/ownership.ts';
 import type { Scoring } from '../scoring.ts';
 import type { Rule } from '../select/rule.ts';
 import { createStoreClock, systemTimers, waitWithin, type StoreClock, type Timers } from './timers.ts';
-import { listCells, LiveRevisions } from './revisions.ts';
+import { listPairs, LiveRevisions } from './revisions.ts';
 import { SlotAdmission, WorkQueue, type WorkItem, type Urgency } from './queue.ts';
 import { Workers } from './workers.ts';
 import type { DecisionStore } from '../../store/tables/decisions.ts';
@@ -352,11 +352,11 @@ export class ScoringLoop {
     this.#queue.beginSweep();
     let isFull = false;
     const coverage = history?.coverage(rules) ?? [];
-    for (const { cells, shards } of this.#ownership.shares()) {
+    for (const { pairs, shards } of this.#ownership.shares()) {
       const { nowMs, found, full } = await runSweep(stores, {
         settings: readiness,
         range: this.#sweepRange,
-        cells: coverage.filter(({ rule, scorer }) => cells.includes(joinCell(rule, scorer))),
+        pairs: coverage.filter(({ rule, scorer }) => pairs.includes(joinPair(rule, scorer))),
         shards,
         isWaiting: (key) => this.#tail.isWaiting(key) || this.#queue.has(key),
         limit: SWEEP_LIMIT + this.#queue.queued(),
@@ -478,6 +478,6 @@ export function createScorerOwnership(
 ): Ownership {
   return createOwnership(members, {
     ...options,
-    cells: listCells(rules),
+    pairs: listPairs(rules),
   });
 }

@@ -5,7 +5,7 @@ import { hashValue, computeFingerprint } from '../../domain/identity.ts';
 import type { RunSlots } from '../live/queue.ts';
 import { parseReasons, type SamplePlan, type PriorityReason } from './sample-trace.ts';
 import { canonicalOptions } from '../../scorers/evals/create-scorer.ts';
-import type { CoveredCell, RuleVersion } from '../../store/contracts/stores.ts';
+import type { CoveredPair, RuleVersion } from '../../store/contracts/stores.ts';
 import type { RuleVersionStore } from '../../store/tables/versions.ts';
 import type { Scorer } from '../../scorers/evals/scorer.ts';
 
@@ -160,9 +160,9 @@ export interface RuleHistory {
   /** Returns the time from which all current versions of the rules are in force; -Infinity without rules. */
   activeFromMs(rules: readonly Rule[]): number;
   /** Lists the scorers of the rules and the first arrivals that each covers: those for which it is in force. */
-  coverage(rules: readonly PreparedRule[]): CoveredCell[];
+  coverage(rules: readonly PreparedRule[]): CoveredPair[];
   /** Lists the same for the stored rules that are not among these. */
-  formerCoverage(rules: readonly Rule[]): CoveredCell[];
+  formerCoverage(rules: readonly Rule[]): CoveredPair[];
 }
 
 /** Stores the current version of each rule and returns the history. A stored version keeps its first time. */
@@ -249,25 +249,25 @@ export function continueHistory(former: FormerRules, present: RuleHistory): Rule
       const before = former.history
         .coverage(former.rules)
         .filter(({ rule, scorer }) => known.has(`${rule} ${scorer}`))
-        .map((cell) => ({ ...cell, untilMs: Math.min(cell.untilMs, atMs) }));
-      const since = present.coverage(rules).map((cell) => ({ ...cell, fromMs: Math.max(cell.fromMs, atMs) }));
-      return joinCells([...before, ...since].filter(({ fromMs, untilMs }) => fromMs < untilMs));
+        .map((pair) => ({ ...pair, untilMs: Math.min(pair.untilMs, atMs) }));
+      const since = present.coverage(rules).map((pair) => ({ ...pair, fromMs: Math.max(pair.fromMs, atMs) }));
+      return joinPeriodsOfPairs([...before, ...since].filter(({ fromMs, untilMs }) => fromMs < untilMs));
     },
   };
 }
 
-/** Joins the periods of a cell that follow each other. */
-function joinCells(cells: readonly CoveredCell[]): CoveredCell[] {
-  const joined: CoveredCell[] = [];
-  for (const cell of cells) {
+/** Joins the periods of a pair that follow each other. */
+function joinPeriodsOfPairs(pairs: readonly CoveredPair[]): CoveredPair[] {
+  const joined: CoveredPair[] = [];
+  for (const pair of pairs) {
     const index = joined.findIndex(
-      ({ rule, scorer, untilMs }) => rule === cell.rule && scorer === cell.scorer && untilMs === cell.fromMs,
+      ({ rule, scorer, untilMs }) => rule === pair.rule && scorer === pair.scorer && untilMs === pair.fromMs,
     );
     const earlier = joined[index];
     if (earlier === undefined) {
-      joined.push(cell);
+      joined.push(pair);
     } else {
-      joined[index] = { ...cell, fromMs: earlier.fromMs };
+      joined[index] = { ...pair, fromMs: earlier.fromMs };
     }
   }
   return joined;
