@@ -250,8 +250,8 @@ function shareProvider(
     readonly opened: Map<string, Provider>;
   },
 ): Provider {
-  const { kind: _, ...settings } = readProvider(name, modelName, config);
-  const key = JSON.stringify([name, settings]);
+  const { kind, ...settings } = readProvider(name, modelName, config);
+  const key = JSON.stringify([name, kind.name, settings]);
   const provider = opened.get(key) ?? openProvider(name, modelName, config, limits, deps);
   opened.set(key, provider);
   return provider;
