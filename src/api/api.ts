@@ -15,6 +15,7 @@ import { guardBrowsers, type BrowserGuardOptions } from './browser-guard.ts';
 import { createDashboard, type DashboardFiles } from './dashboard/dashboard.ts';
 import { buildDocsPage, buildOpenApi } from './openapi.ts';
 import { createProbes, type ProbeOptions } from './probes.ts';
+import { createAgentRoutes } from './resources/agents.ts';
 import { createCompareRoutes } from './resources/aggregates/compare.ts';
 import { createCoverageRoutes } from './resources/aggregates/coverage.ts';
 import { createDistributionRoutes } from './resources/aggregates/distribution.ts';
@@ -84,6 +85,7 @@ export function createApiRoutes() {
     .route('/', createJobRoutes())
     .route('/', createBackfillRoutes())
     .route('/', createStatusRoutes())
+    .route('/', createAgentRoutes())
     .route('/', createCoverageRoutes())
     .route('/', createSeriesRoutes())
     .route('/', createDistributionRoutes())

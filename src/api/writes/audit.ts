@@ -9,6 +9,7 @@ export type AuditAction =
   | 'session.begin'
   | 'session.end'
   | 'alert.acknowledge'
+  | 'alert.note'
   | 'mute.set'
   | 'mute.end'
   | 'marker.record'

@@ -19,6 +19,7 @@ export const WRITE_CASES: Readonly<Record<string, WriteCase>> = {
   'post /session': { action: 'session.begin', body: ({ token }) => ({ token }) },
   'delete /session': { action: 'session.end' },
   'post /alerts/{id}/ack': { action: 'alert.acknowledge', idOf: 'incidentId', body: () => ({}) },
+  'post /alerts/{id}/notes': { action: 'alert.note', idOf: 'incidentId', body: () => ({ text: 'Seen.' }) },
   'post /mutes': { action: 'mute.set', body: ({ incidentId }) => ({ subject: incidentId, for: '1h' }) },
   'delete /mutes': { action: 'mute.end' },
   'post /markers': { action: 'marker.record', body: ({ service }) => ({ service, version: 'v1' }) },
@@ -67,6 +68,8 @@ export function unknownValues(): RouteValues {
     version: 'v0',
     service: 'shop',
     scorer: 'correctness',
+    agent: 'nobody',
+    by: 'agent',
     left: 'correctness',
     right: 'tone',
     token: tokenOf('admin'),
@@ -81,7 +84,10 @@ export function buildRequest({ method, path, operation }: DescribedRoute, values
     throw new Error(`${name} writes: add a case for it to WRITE_CASES`);
   }
   const read = (parameter: string) => {
-    const value = values[parameter === 'id' ? (write?.idOf ?? 'id') : parameter];
+    const value =
+      values[
+        parameter === 'id' ? (write?.idOf ?? (path.startsWith('/alerts/') ? 'incidentId' : 'id')) : parameter
+      ];
     if (value === undefined) {
       throw new Error(`${name} has the parameter ${parameter}: add a value for it to storeTenantRows`);
     }
