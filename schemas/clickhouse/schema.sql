@@ -247,7 +247,7 @@ CREATE TABLE IF NOT EXISTS members
     `JoinedAt` DateTime64(3, 'UTC') DEFAULT now64(3),
     `Leaving` UInt8,
     -- Scorers of the rules of a process that scores.
-    `Cells` Array(String),
+    `Pairs` Array(String),
     `BeatAt` DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = ReplacingMergeTree(BeatAt)

@@ -24,7 +24,7 @@ export async function countCoverage(
     countByHistory(stores, { tenant, sinceMs, byService }, { history, rules }),
     rules === undefined
       ? undefined
-      : stores.coverage.waiting({ sinceMs, nowMs, tenant, cells: history.coverage(rules) }),
+      : stores.coverage.waiting({ sinceMs, nowMs, tenant, pairs: history.coverage(rules) }),
   ]);
   return { decided: decided.rows, sinceMs: decided.sinceMs, waiting };
 }
@@ -32,7 +32,7 @@ export async function countCoverage(
 /** Counts the decisions of a tenant, or of all. The rules are those of `countCoverage`. */
 export async function countDecided(
   stores: Store,
-  query: Omit<CoverageQuery, 'cells'>,
+  query: Omit<CoverageQuery, 'pairs'>,
   rules?: readonly PreparedRule[],
 ): Promise<CoverageReading> {
   const history = buildRuleHistory(await stores.ruleVersions.list());
@@ -41,14 +41,14 @@ export async function countDecided(
 
 function countByHistory(
   { coverage }: Store,
-  query: Omit<CoverageQuery, 'cells'>,
+  query: Omit<CoverageQuery, 'pairs'>,
   {
     history,
     rules = [],
   }: { readonly history: RuleHistory; readonly rules?: readonly PreparedRule[] | undefined },
 ): Promise<CoverageReading> {
-  const cells = [...history.coverage(rules), ...history.formerCoverage(rules)];
-  return coverage.decided({ ...query, cells });
+  const pairs = [...history.coverage(rules), ...history.formerCoverage(rules)];
+  return coverage.decided({ ...query, pairs });
 }
 
 /** Creates the computation of the numbers of decisions by the hour, with the stored versions of the rules. */

@@ -1,7 +1,7 @@
 import type { AgentSignals } from '../domain/trace/agent-signals.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ReadLimits, TraceListFilter, UnknownWord } from './contracts/lists.ts';
-import type { CoveredCell, SchemaStatus, TraceKey } from './contracts/stores.ts';
+import type { CoveredPair, SchemaStatus, TraceKey } from './contracts/stores.ts';
 import { readAheadRows, readStorePace, readStoreSize } from './schema/describe-store.ts';
 import type { Database } from './database.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
@@ -139,10 +139,10 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     aggregates: createAggregateStore(database, () => spans.nowMs()),
     /**
      * Creates the computation of the numbers of decisions by the hour.
-     * @param listCells lists the scorers of each rule over time
+     * @param listPairs lists the scorers of each rule over time
      */
-    decisionHours: (listCells: () => Promise<readonly CoveredCell[]>) =>
-      createDecisionHours(database, () => spans.nowMs(), listCells),
+    decisionHours: (listPairs: () => Promise<readonly CoveredPair[]>) =>
+      createDecisionHours(database, () => spans.nowMs(), listPairs),
     repairs: createRepairStore(database),
     scoreFeed: createScoreFeed(database),
     ruleVersions: createRuleVersionStore(database),

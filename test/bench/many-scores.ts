@@ -74,7 +74,7 @@ const SCORE_COLUMNS = `ScoreId, Tenant, TraceId, SpanId, Target, TargetId, Sessi
 function insertScores(source: string, { scorers }: History): string {
   const hash = 'cityHash64(TraceId, number)';
   const label = `SELECT *, ${scorers} AS number FROM (${source}) WHERE at % ${LABELLED_OF} = 0`;
-  const cells = `SELECT *, arrayJoin(range(${scorers})) AS number FROM (${source})`;
+  const pairs = `SELECT *, arrayJoin(range(${scorers})) AS number FROM (${source})`;
   return `
   INSERT INTO scores (${SCORE_COLUMNS})
   SELECT reinterpretAsUUID(MD5(concat(TraceId, toString(number)))), '', TraceId, substring(TraceId, 1, 16), 'trace', TraceId,
@@ -83,12 +83,12 @@ function insertScores(source: string, { scorers }: History): string {
     if(number = ${scorers}, NULL, 0), if(number = ${scorers}, NULL, 1), 'Three of four claims are backed by the results of the tools.',
     ServiceName, ServiceVersion, Agent, Environment, Model, UserId, StartedAt, StartedAt, 1, 200, 0, 'uniform', 1, 1, 1, 'complete',
     if(number = ${scorers}, 'human', 'live'), TraceId, StartedAt, toDate(StartedAt), StartedAt, 0
-  FROM (${cells} UNION ALL ${label})`;
+  FROM (${pairs} UNION ALL ${label})`;
 }
 
 /** A decision of each scorer; one on the whole rule for a trace that the sample leaves out. */
 function insertDecisions(source: string, { scorers }: History): string {
-  const cells = `SELECT *, arrayJoin(if(at % ${SAMPLED_OUT_OF} = 0, [${scorers}], range(${scorers}))) AS number FROM (${source})`;
+  const pairs = `SELECT *, arrayJoin(if(at % ${SAMPLED_OUT_OF} = 0, [${scorers}], range(${scorers}))) AS number FROM (${source})`;
   return `
   INSERT INTO decisions (Tenant, TraceId, Target, TargetId, Rule, Scorer, Fingerprint, Status, Reason, Attempts,
     InclusionProbability, Weight, Stratum, Revision, EvidenceUntil, EvidenceHash, DecidedAt, WrittenAt, Version, Agent, Environment)
@@ -97,5 +97,5 @@ function insertDecisions(source: string, { scorers }: History): string {
     multiIf(number = ${scorers}, 'sampled_out', at % ${FAILED_OF} = 1, 'timeout: 30 s', ''), 1, 0.8,
     if(number = ${scorers}, NULL, 1.25), 'uniform', 1, StartedAt, TraceId, StartedAt, StartedAt,
     toUnixTimestamp64Milli(StartedAt) * 1024, Agent, Environment
-  FROM (${cells})`;
+  FROM (${pairs})`;
 }

@@ -1,7 +1,7 @@
 import type { DecisionStatus, StatusCounts } from '../../domain/decision.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import type { Score, ScoreSource } from '../../domain/score.ts';
-import type { CoveredCell, TraceKey } from './stores.ts';
+import type { CoveredPair, TraceKey } from './stores.ts';
 
 /** Identity of a session: session ids are unique only within a tenant. */
 export interface SessionKey {
@@ -34,7 +34,7 @@ export interface UndecidedSession extends SessionActivity {
 export interface UndecidedSessionsQuery {
   /** Only sessions with a turn that was read at or after this time. */
   readonly sinceMs: number;
-  readonly cells: readonly CoveredCell[];
+  readonly pairs: readonly CoveredPair[];
   /** Only sessions of these shards; null: all. */
   readonly shards: readonly number[] | null;
   readonly limit: number;

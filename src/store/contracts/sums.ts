@@ -3,7 +3,7 @@ import type { AnswerPair, VersionFacts } from '../../domain/agreement/agreement.
 import type { DecisionStatus } from '../../domain/decision.ts';
 import type { ScoreSource } from '../../domain/score.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
-import type { CoveredCell } from './stores.ts';
+import type { CoveredPair } from './stores.ts';
 
 /** Hour of the scores of a tenant. */
 export interface TouchedHour {
@@ -131,7 +131,7 @@ export interface CoverageQuery {
   /** Absent: every tenant. */
   readonly tenant?: string | undefined;
   /** Scorers of each rule over time: a verdict on a whole rule counts for each of them. */
-  readonly cells: readonly CoveredCell[];
+  readonly pairs: readonly CoveredPair[];
   /** True: one row for each service, which takes longer. */
   readonly byService?: boolean | undefined;
 }
@@ -173,7 +173,7 @@ export interface WaitingQuery {
   readonly nowMs: number;
   readonly tenant?: string | undefined;
   /** Scorers of the rules in force. */
-  readonly cells: readonly CoveredCell[];
+  readonly pairs: readonly CoveredPair[];
 }
 
 /** Choice of the targets of a reviewer. */

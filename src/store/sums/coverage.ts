@@ -8,14 +8,14 @@ import type {
   WaitingCount,
   WaitingQuery,
 } from '../contracts/sums.ts';
-import type { CoveredCell } from '../contracts/stores.ts';
+import type { CoveredPair } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
 import { activityColumns } from '../spans/arrivals.ts';
-import { cellParams } from '../spans/trace-keys.ts';
+import { pairParams } from '../spans/trace-keys.ts';
 import {
-  buildDecidedCells,
-  CELL_COLUMNS,
-  CELLS,
+  buildDecidedPairs,
+  PAIR_COLUMNS,
+  PAIRS,
   joinServices,
   readSummedUntil,
   selectRecentRuns,
@@ -65,12 +65,12 @@ async function countDecided(database: Database, query: CoverageQuery): Promise<C
  * no FINAL over the table is needed.
  */
 async function countRows(database: Database, query: CoverageQuery): Promise<CoverageRow[]> {
-  const { cells, sinceMs, tenant } = query;
+  const { pairs, sinceMs, tenant } = query;
   const params = {
     since: sinceMs,
     written: Math.max(0, sinceMs - CLOCKS_MS),
     tenant: tenant ?? '',
-    ...cellParams(cells),
+    ...pairParams(pairs),
   };
   const source = await chooseSource(database, params.written);
   const rows: CoverageRow[] = [];
@@ -128,9 +128,9 @@ async function readPieces(
 /** Builds the SQL of the counts of current rows. The greatest version counts, and of equal ones the last. */
 function countPiece(piece: string, source: Source, query: CoverageQuery): string {
   const targets = `
-    SELECT Tenant, TraceId, Target, TargetId, Rule, groupArray(cell) AS rows
+    SELECT Tenant, TraceId, Target, TargetId, Rule, groupArray(pair) AS rows
     FROM (
-      SELECT Tenant, TraceId, Target, TargetId, Rule, argMax((${CELL_COLUMNS}), (Version, WrittenAt)) AS cell
+      SELECT Tenant, TraceId, Target, TargetId, Rule, argMax((${PAIR_COLUMNS}), (Version, WrittenAt)) AS pair
       FROM ${source}
       WHERE ${SINCE} AND ${piece}
       GROUP BY Tenant, TraceId, Target, TargetId, Rule, Scorer)
@@ -139,7 +139,7 @@ function countPiece(piece: string, source: Source, query: CoverageQuery): string
   return `
   SELECT rule, scorer, ${byService ? 'run.Service' : "''"} AS service, status, substringIndex(decided.reason, ':', 1) AS reason,
     count() AS decisions, sum(ifNull(decided.weight, 0)) AS weight, countIf(isNull(decided.weight)) AS unweighted
-  FROM (${buildDecidedCells(targets)}) AS decided ${byService ? joinServices(selectRecentRuns(`${WRITTEN} AND ${piece}`)) : ''}
+  FROM (${buildDecidedPairs(targets)}) AS decided ${byService ? joinServices(selectRecentRuns(`${WRITTEN} AND ${piece}`)) : ''}
   GROUP BY rule, scorer, service, status, reason SETTINGS optimize_aggregation_in_order = 1`;
 }
 
@@ -161,8 +161,8 @@ function addUp(counts: readonly CoverageRow[]): CoverageRow[] {
 
 /** Counts traces and sessions without any decision of a scorer that covers them. Scorers without such are absent. */
 async function countWaiting(database: Database, query: WaitingQuery): Promise<WaitingCount[]> {
-  const ofSessions = query.cells.filter((cell) => cell.ofSessions === true);
-  const ofTraces = query.cells.filter((cell) => cell.ofSessions !== true);
+  const ofSessions = query.pairs.filter((pair) => pair.ofSessions === true);
+  const ofTraces = query.pairs.filter((pair) => pair.ofSessions !== true);
   const counts = new Map<string, WaitingCount>();
   const found = [
     ...(await countWaitingTraces(database, query, ofTraces)),
@@ -182,31 +182,31 @@ async function countWaiting(database: Database, query: WaitingQuery): Promise<Wa
 async function countWaitingTraces(
   database: Database,
   { sinceMs, nowMs, tenant }: WaitingQuery,
-  cells: readonly CoveredCell[],
+  pairs: readonly CoveredPair[],
 ): Promise<WaitingCount[]> {
-  if (cells.length === 0) {
+  if (pairs.length === 0) {
     return [];
   }
   const found: WaitingCount[] = [];
   for (const [fromMs, toMs] of await readRanges(database, { sinceMs: Math.max(0, sinceMs), nowMs })) {
     const rows = await database.rows<WaitingCount>(
-      `SELECT cell.1 AS rule, cell.2 AS scorer, count() AS waiting
+      `SELECT pair.1 AS rule, pair.2 AS scorer, count() AS waiting
        FROM (
          SELECT ${activityColumns(database)} FROM trace_activity
          WHERE (Tenant, TraceId) IN (${CANDIDATES}) ${tenant === undefined ? '' : OF_TENANT}
          GROUP BY Tenant, TraceId
          HAVING agentSeen AND NOT knownLate AND firstArrivalMs >= {from:Int64} AND firstArrivalMs < {to:Int64}) AS activity
        LEFT JOIN (${DECIDED}) AS decided ON activity.tenant = decided.tenant AND activity.traceId = decided.traceId
-       ARRAY JOIN ${CELLS} AS cell
-       WHERE cell.3 <= activity.firstArrivalMs AND activity.firstArrivalMs < cell.4
-         AND NOT arrayExists(target -> target.1 = cell.1 AND (target.2 >= 0 OR has(target.3, cell.2)), decided.targets)
+       ARRAY JOIN ${PAIRS} AS pair
+       WHERE pair.3 <= activity.firstArrivalMs AND activity.firstArrivalMs < pair.4
+         AND NOT arrayExists(target -> target.1 = pair.1 AND (target.2 >= 0 OR has(target.3, pair.2)), decided.targets)
        GROUP BY rule, scorer`,
       {
         from: fromMs,
         to: toMs,
         tenant: tenant ?? '',
-        rules: [...new Set(cells.map(({ rule }) => rule))],
-        ...cellParams(cells),
+        rules: [...new Set(pairs.map(({ rule }) => rule))],
+        ...pairParams(pairs),
       } satisfies QueryParams,
     );
     found.push(...rows);
@@ -217,14 +217,14 @@ async function countWaitingTraces(
 async function countWaitingSessions(
   database: Database,
   { sinceMs, tenant }: WaitingQuery,
-  cells: readonly CoveredCell[],
+  pairs: readonly CoveredPair[],
 ): Promise<WaitingCount[]> {
-  if (cells.length === 0) {
+  if (pairs.length === 0) {
     return [];
   }
   const ofTenant = tenant === undefined ? '' : OF_TENANT;
   return database.rows<WaitingCount>(
-    `SELECT cell.1 AS rule, cell.2 AS scorer, count() AS waiting
+    `SELECT pair.1 AS rule, pair.2 AS scorer, count() AS waiting
      FROM (
        SELECT ${SESSION_ACTIVITY} FROM runs
        WHERE ${IS_TURN} AND WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) ${ofTenant}
@@ -235,10 +235,10 @@ async function countWaitingSessions(
        WHERE TraceId = '' AND Target = 'session' AND NOT (Scorer = '${WHOLE_RULE}' AND Status = 'scored') ${ofTenant}
        GROUP BY Tenant, TargetId) AS decided
        ON session.tenant = decided.tenant AND session.targetId = decided.targetId
-     ARRAY JOIN ${CELLS} AS cell
-     WHERE cell.3 <= session.lastArrivalMs AND session.lastArrivalMs < cell.4
-       AND NOT has(decided.rows, (cell.1, cell.2)) AND NOT has(decided.rows, (cell.1, '${WHOLE_RULE}'))
+     ARRAY JOIN ${PAIRS} AS pair
+     WHERE pair.3 <= session.lastArrivalMs AND session.lastArrivalMs < pair.4
+       AND NOT has(decided.rows, (pair.1, pair.2)) AND NOT has(decided.rows, (pair.1, '${WHOLE_RULE}'))
      GROUP BY rule, scorer`,
-    { since: Math.max(0, Math.trunc(sinceMs)), tenant: tenant ?? '', ...cellParams(cells) },
+    { since: Math.max(0, Math.trunc(sinceMs)), tenant: tenant ?? '', ...pairParams(pairs) },
   );
 }

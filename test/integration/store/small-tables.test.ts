@@ -35,19 +35,19 @@ afterAll(() => it.stop());
 
 test('every member that beats sees itself and the other members, with their work', async () => {
   const names = async (member: string) =>
-    (await it.store.members.beat(member, { cells: [member, 'shared'] })).members.map(({ name }) => name);
+    (await it.store.members.beat(member, { pairs: [member, 'shared'] })).members.map(({ name }) => name);
   expect(await names('a')).toEqual(['a']);
   expect(await names('b')).toEqual(['a', 'b']);
-  const { members } = await it.store.members.beat('a', { cells: ['changed'] });
+  const { members } = await it.store.members.beat('a', { pairs: ['changed'] });
   expect(members).toMatchObject([
-    { name: 'a', cells: ['changed'], isLeaving: false },
-    { name: 'b', cells: ['b', 'shared'], isLeaving: false },
+    { name: 'a', pairs: ['changed'], isLeaving: false },
+    { name: 'b', pairs: ['b', 'shared'], isLeaving: false },
   ]);
 });
 
 test('a beat is stamped by the store', async () => {
-  const first = await it.store.members.beat('stamped', { cells: [] });
-  const second = await it.store.members.beat('stamped', { cells: [] });
+  const first = await it.store.members.beat('stamped', { pairs: [] });
+  const second = await it.store.members.beat('stamped', { pairs: [] });
   const find = ({ members }: typeof first) => members.find(({ name }) => name === 'stamped')!.beatAtMs;
   expect(find(first)).toBeLessThanOrEqual(first.nowMs);
   expect(find(second)).toBeGreaterThan(find(first));
@@ -56,7 +56,7 @@ test('a beat is stamped by the store', async () => {
 
 test('a member that leaves is marked, and may come back', async () => {
   const isLeaving = async (leaving: boolean) =>
-    (await it.store.members.beat('c', { cells: [], leaving })).members.find(({ name }) => name === 'c')
+    (await it.store.members.beat('c', { pairs: [], leaving })).members.find(({ name }) => name === 'c')
       ?.isLeaving;
   expect(await isLeaving(false)).toBe(false);
   expect(await isLeaving(true)).toBe(true);
@@ -65,14 +65,14 @@ test('a member that leaves is marked, and may come back', async () => {
 
 test('all members are dismissed at once, and one that still runs comes back with its next beat', async () => {
   for (const member of ['killed', 'runs', 'left']) {
-    await it.store.members.beat(member, { cells: ['work'], leaving: member === 'left' });
+    await it.store.members.beat(member, { pairs: ['work'], leaving: member === 'left' });
   }
 
   await it.store.members.dismissAll();
 
-  const { members } = await it.store.members.beat('runs', { cells: ['work'] });
-  expect(members.filter(({ isLeaving }) => !isLeaving)).toMatchObject([{ name: 'runs', cells: ['work'] }]);
-  expect(members.find(({ name }) => name === 'killed')).toMatchObject({ cells: ['work'], isLeaving: true });
+  const { members } = await it.store.members.beat('runs', { pairs: ['work'] });
+  expect(members.filter(({ isLeaving }) => !isLeaving)).toMatchObject([{ name: 'runs', pairs: ['work'] }]);
+  expect(members.find(({ name }) => name === 'killed')).toMatchObject({ pairs: ['work'], isLeaving: true });
 });
 
 test('the duties of all members are free at once after a dismissal', async () => {
@@ -350,7 +350,7 @@ test('a read that needs more memory is stopped, and reads without this limit are
 });
 
 test('rows from before the store’s clock went back are found, those of now are not', async () => {
-  await it.store.members.beat('now', { cells: [] });
+  await it.store.members.beat('now', { pairs: [] });
   await it.store.ruleVersions.record({
     rule: 'r',
     version: 'v',

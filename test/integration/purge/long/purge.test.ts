@@ -213,8 +213,8 @@ test('a session of which turns are left is found by the search for undecided ses
   await storeRun({ sessionId: 'shared-chat' });
   await storeRun({ userId: 'bob', sessionId: 'shared-chat' });
   await purge({ id: 'ann' });
-  const cell = { rule: 'r', scorer: 's', fromMs: 0, untilMs: Infinity };
-  const found = await store.sessions.undecided({ sinceMs: 0, cells: [cell], shards: null, limit: 9 });
+  const pair = { rule: 'r', scorer: 's', fromMs: 0, untilMs: Infinity };
+  const found = await store.sessions.undecided({ sinceMs: 0, pairs: [pair], shards: null, limit: 9 });
 
   expect(found.map(({ sessionId }) => sessionId)).toEqual(['shared-chat']);
   expect((await store.sessions.turns({ tenant: '', sessionId: 'shared-chat' }, 9)).count).toBe(1);
