@@ -472,8 +472,12 @@ CREATE TABLE IF NOT EXISTS runs
     `ErrorType` LowCardinality(String),
     `ToolCalls` Nullable(UInt32),
     `ToolErrors` Nullable(UInt32),
+    `Tools` Array(LowCardinality(String)),
     `Turns` Nullable(UInt32),
     `NotScorable` LowCardinality(String),
+    -- Beginnings of the question and of the answer, for lists. They quote spans, so they go when the spans go.
+    `Question` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),
+    `Answer` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),
     `ReadFrom` LowCardinality(String),
     `Completeness` LowCardinality(String),
     `EvidenceUntil` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
@@ -492,7 +496,7 @@ SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
 
 -- Runs by start, so that a page of a list reads a page. A row is a candidate: `runs` has the current row, which may have another
 -- start. Only the first run of a trace is listed. Rows that stand together by their start were written at about the same time, so
--- the index finds the runs of the last hours.
+-- the index finds the runs of the last hours. The index of texts leaves out parts without the three letters of a search.
 CREATE TABLE IF NOT EXISTS run_starts
 (
     `StartedAt` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
@@ -503,12 +507,19 @@ CREATE TABLE IF NOT EXISTS run_starts
     `ServiceName` LowCardinality(String),
     `ServiceVersion` LowCardinality(String),
     `Agent` LowCardinality(String),
+    `AgentVersion` LowCardinality(String),
     `Environment` LowCardinality(String),
     `Models` Array(LowCardinality(String)),
+    `ToolErrors` Nullable(UInt32),
+    `Tools` Array(LowCardinality(String)),
+    `EvidenceUntil` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    `Question` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),
+    `Answer` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),
     `WrittenAt` DateTime64(3, 'UTC'),
     `Version` UInt64,
     `IsDeleted` UInt8,
-    INDEX by_written_at WrittenAt TYPE minmax GRANULARITY 1
+    INDEX by_written_at WrittenAt TYPE minmax GRANULARITY 1,
+    INDEX by_text lowerUTF8(concat(Question, '\n', Answer)) TYPE ngrambf_v1(3, 32768, 2, 0) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(Version, IsDeleted)
 ORDER BY (StartedAt, TraceId, Tenant)
@@ -517,8 +528,8 @@ SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 10000;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS run_starts_of_runs TO run_starts AS
 SELECT
-    StartedAt, TraceId, Tenant, SessionId, UserId, ServiceName, ServiceVersion, Agent, Environment, Models, WrittenAt, Version,
-    IsDeleted
+    StartedAt, TraceId, Tenant, SessionId, UserId, ServiceName, ServiceVersion, Agent, AgentVersion, Environment, Models, ToolErrors,
+    Tools, EvidenceUntil, Question, Answer, WrittenAt, Version, IsDeleted
 FROM runs
 WHERE Target = 'trace' AND TargetId = TraceId;
 
@@ -902,11 +913,16 @@ ORDER BY EventId
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS non_replicated_deduplication_window = 1000;
 
--- "This is the new normal."
-CREATE TABLE IF NOT EXISTS alert_acks
+-- What people answer to an incident: "this is the new normal" (ack), or a note.
+CREATE TABLE IF NOT EXISTS alert_replies
 (
     `IncidentId` UUID,
-    `AckedAt` DateTime64(3, 'UTC') DEFAULT now64(3),
+    `Tenant` LowCardinality(String),
+    -- ack, note
+    `Kind` LowCardinality(String),
+    -- Name of the token; '' without tokens.
+    `Author` LowCardinality(String),
+    `Text` String CODEC(ZSTD(1)),
     `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = MergeTree
@@ -921,7 +937,10 @@ CREATE TABLE IF NOT EXISTS alert_mutes
     `MutedUntil` DateTime64(3, 'UTC'),
     `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
     -- Start of the mute: a longer mute keeps it, so that the list of mutes has an order that a change does not move.
-    `MutedAt` DateTime64(3, 'UTC') DEFAULT WrittenAt
+    `MutedAt` DateTime64(3, 'UTC') DEFAULT WrittenAt,
+    -- Name of the token; '' without tokens.
+    `Author` LowCardinality(String),
+    `Reason` String CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(WrittenAt)
 ORDER BY (Tenant, Subject)

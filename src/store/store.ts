@@ -9,10 +9,12 @@ import { createAuditStore, createCookieKeyStore } from './tables/access.ts';
 import { createAggregateReads, createComparedScoreStore } from './sums/read-sums.ts';
 import { createDecisionHours } from './sums/decision-hours.ts';
 import { createAggregateStore } from './sums/score-sums.ts';
+import { createRunSums } from './sums/run-sums.ts';
 import { createAlertFeed } from './monitors/alert-deliveries.ts';
 import { createAlertStore } from './monitors/alert-events.ts';
 import { createDeadLetterStore } from './tables/dead-letters.ts';
 import { createCoverageStore } from './sums/coverage.ts';
+import { createFunnelStore } from './sums/funnel.ts';
 import { createLabelStore } from './tables/labels.ts';
 import { createDecisionStore, createRepairStore } from './tables/decisions.ts';
 import { createMarkerStore } from './monitors/deploy-markers.ts';
@@ -134,8 +136,10 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     sessions: createSessionStore(database),
     lists: createListStore(database),
     coverage: createCoverageStore(database),
+    funnel: createFunnelStore(database),
     aggregateReads: createAggregateReads(database),
     comparedScores: createComparedScoreStore(database),
+    runSums: createRunSums(database),
     aggregates: createAggregateStore(database, () => spans.nowMs()),
     /**
      * Creates the computation of the numbers of decisions by the hour.

@@ -206,5 +206,12 @@ async function explainSeries(
     segments: segmentShares(segments),
     serviceVersion: findLargest('service_version'),
     agentVersion: findLargest('agent_version'),
+    meanBefore: meanBefore(segments.filter(({ dimension }) => dimension === 'agent')),
   };
+}
+
+/** Computes the mean of all parts of one dimension before the change; null without a score. */
+function meanBefore(parts: readonly SegmentSums[]): number | null {
+  const count = parts.reduce((sum, part) => sum + part.countBefore, 0);
+  return count === 0 ? null : parts.reduce((sum, part) => sum + part.sumBefore, 0) / count;
 }

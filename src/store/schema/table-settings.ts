@@ -27,6 +27,9 @@ const TAILED_DAYS = 30;
 /** The store sets this time. Neither a scorer's clock nor a wrong time of a sender can delete a row early. */
 const WRITTEN = 'toDateTime(WrittenAt)';
 
+/** Arrival of the last span of a run, by the store's clock: a run that is written again does not keep its texts longer. */
+const LAST_ARRIVAL = 'toDateTime(EvidenceUntil)';
+
 interface Expiry {
   readonly table: string;
   /** SQL for the date or time from which the days are counted. */
@@ -38,7 +41,7 @@ interface Expiry {
 
 /**
  * Lists the expiry of each table. Spans never live longer than decisions (a sweep would find them undecided and score them
- * again). Quotes of spans expire with the spans: judge calls, and the verdicts of a score.
+ * again). Quotes of spans expire with the spans: judge calls, the verdicts of a score, the texts of a run.
  */
 export function listExpiries({ spansDays, scoresDays, catchUpDays }: Retention): Expiry[] {
   const scores = Math.max(scoresDays, spansDays);
@@ -51,6 +54,9 @@ export function listExpiries({ spansDays, scoresDays, catchUpDays }: Retention):
     { table: 'dead_letters', from: WRITTEN, days: spansDays },
     { table: 'judge_calls', from: WRITTEN, days: spansDays },
     { table: 'scores', column: 'Verdicts', from: WRITTEN, days: spansDays },
+    ...['runs', 'run_starts'].flatMap((table) =>
+      ['Question', 'Answer'].map((column) => ({ table, column, from: LAST_ARRIVAL, days: spansDays })),
+    ),
     { table: 'decisions', from: WRITTEN, days: scores },
     { table: 'runs', from: WRITTEN, days: scores },
     { table: 'run_starts', from: WRITTEN, days: scores },

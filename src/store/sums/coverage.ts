@@ -31,9 +31,9 @@ export function createCoverageStore(database: Database) {
 }
 
 /** Time by which the clocks of replicas may differ, milliseconds. */
-const CLOCKS_MS = HOUR_MS;
+export const CLOCKS_MS = HOUR_MS;
 
-const OF_TENANT = 'AND Tenant = {tenant:String}';
+export const OF_TENANT = 'AND Tenant = {tenant:String}';
 
 /** Decisions of one query, about: more are counted in several queries, each for a range of trace ids. */
 const DECISIONS_PER_QUERY = 500_000;
@@ -88,15 +88,15 @@ async function countRows(database: Database, query: CoverageQuery): Promise<Cove
   return rows;
 }
 
-const WRITTEN = 'WrittenAt >= fromUnixTimestamp64Milli({written:Int64})';
+export const WRITTEN = 'WrittenAt >= fromUnixTimestamp64Milli({written:Int64})';
 
 const SINCE = `${WRITTEN} AND EvidenceUntil >= fromUnixTimestamp64Milli({since:Int64})`;
 
 /** Table that decisions are counted in. */
-type Source = 'decisions' | 'decision_arrivals';
+export type Source = 'decisions' | 'decision_arrivals';
 
 /** Chooses the arrivals, which are in the order of time, if they reach back far enough. */
-async function chooseSource(database: Database, sinceMs: number): Promise<Source> {
+export async function chooseSource(database: Database, sinceMs: number): Promise<Source> {
   const [row] = await database.rows<{ firstMs: number | null }>(
     'SELECT toUnixTimestamp64Milli(minOrNull(WrittenAt)) AS firstMs FROM decision_arrivals',
   );
@@ -105,9 +105,9 @@ async function chooseSource(database: Database, sinceMs: number): Promise<Source
 }
 
 /** Divides the trace ids into ranges with about as many decisions as one query may count. Sessions have the id ''. */
-async function readPieces(
+export async function readPieces(
   database: Database,
-  { tenant }: CoverageQuery,
+  { tenant }: Pick<CoverageQuery, 'tenant'>,
   { params, source }: { readonly params: QueryParams; readonly source: Source },
 ): Promise<[from: string, to: string | null][]> {
   const [row] = await database.rows<{ decisions: number }>(
@@ -125,16 +125,21 @@ async function readPieces(
   ]);
 }
 
-/** Builds the SQL of the counts of current rows. The greatest version counts, and of equal ones the last. */
-function countPiece(piece: string, source: Source, query: CoverageQuery): string {
-  const targets = `
+/** Returns SQL for the current decisions of each target and rule, for `buildDecidedPairs`. */
+export function currentTargets(source: Source, condition: string): string {
+  return `
     SELECT Tenant, TraceId, Target, TargetId, Rule, groupArray(pair) AS rows
     FROM (
       SELECT Tenant, TraceId, Target, TargetId, Rule, argMax((${PAIR_COLUMNS}), (Version, WrittenAt)) AS pair
       FROM ${source}
-      WHERE ${SINCE} AND ${piece}
+      WHERE ${condition}
       GROUP BY Tenant, TraceId, Target, TargetId, Rule, Scorer)
     GROUP BY Tenant, TraceId, Target, TargetId, Rule`;
+}
+
+/** Builds the SQL of the counts of current rows. The greatest version counts, and of equal ones the last. */
+function countPiece(piece: string, source: Source, query: CoverageQuery): string {
+  const targets = currentTargets(source, `${SINCE} AND ${piece}`);
   const { byService = false } = query;
   return `
   SELECT rule, scorer, ${byService ? 'run.Service' : "''"} AS service, status, substringIndex(decided.reason, ':', 1) AS reason,
@@ -178,6 +183,22 @@ async function countWaiting(database: Database, query: WaitingQuery): Promise<Wa
   );
 }
 
+/**
+ * Returns SQL for the traces that a scorer of a rule has yet to decide, one row for each scorer: `activity`, `decided` and `pair`. With the
+ * parameters `from`, `to`, `rules` and `pairParams`.
+ */
+export function selectWaiting(database: Database, tenant: string | undefined): string {
+  return `(
+     SELECT ${activityColumns(database)} FROM trace_activity
+     WHERE (Tenant, TraceId) IN (${CANDIDATES}) ${tenant === undefined ? '' : OF_TENANT}
+     GROUP BY Tenant, TraceId
+     HAVING agentSeen AND NOT knownLate AND firstArrivalMs >= {from:Int64} AND firstArrivalMs < {to:Int64}) AS activity
+   LEFT JOIN (${DECIDED}) AS decided ON activity.tenant = decided.tenant AND activity.traceId = decided.traceId
+   ARRAY JOIN ${PAIRS} AS pair
+   WHERE pair.3 <= activity.firstArrivalMs AND activity.firstArrivalMs < pair.4
+     AND NOT arrayExists(target -> target.1 = pair.1 AND (target.2 >= 0 OR has(target.3, pair.2)), decided.targets)`;
+}
+
 /** A trace counts in the range of its first arrival, once. */
 async function countWaitingTraces(
   database: Database,
@@ -191,15 +212,7 @@ async function countWaitingTraces(
   for (const [fromMs, toMs] of await readRanges(database, { sinceMs: Math.max(0, sinceMs), nowMs })) {
     const rows = await database.rows<WaitingCount>(
       `SELECT pair.1 AS rule, pair.2 AS scorer, count() AS waiting
-       FROM (
-         SELECT ${activityColumns(database)} FROM trace_activity
-         WHERE (Tenant, TraceId) IN (${CANDIDATES}) ${tenant === undefined ? '' : OF_TENANT}
-         GROUP BY Tenant, TraceId
-         HAVING agentSeen AND NOT knownLate AND firstArrivalMs >= {from:Int64} AND firstArrivalMs < {to:Int64}) AS activity
-       LEFT JOIN (${DECIDED}) AS decided ON activity.tenant = decided.tenant AND activity.traceId = decided.traceId
-       ARRAY JOIN ${PAIRS} AS pair
-       WHERE pair.3 <= activity.firstArrivalMs AND activity.firstArrivalMs < pair.4
-         AND NOT arrayExists(target -> target.1 = pair.1 AND (target.2 >= 0 OR has(target.3, pair.2)), decided.targets)
+       FROM ${selectWaiting(database, tenant)}
        GROUP BY rule, scorer`,
       {
         from: fromMs,

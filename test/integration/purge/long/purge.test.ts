@@ -136,7 +136,15 @@ async function storeRun({
   const sessionScore = buildScore({ ...ofSession, reason: `turns: ${said}`, userId: '' });
   await store.scores.write([score, sessionScore]);
   await store.runs.write([
-    buildRunRecord({ ...common, traceId, targetId: traceId, userId, sessionId }),
+    buildRunRecord({
+      ...common,
+      traceId,
+      targetId: traceId,
+      userId,
+      sessionId,
+      question: said,
+      answer: said,
+    }),
     buildRunRecord({ ...ofSession, userId }),
   ]);
   await store.decisions.write([
