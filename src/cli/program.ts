@@ -9,6 +9,7 @@ import { packageVersion } from '../process/package.ts';
 /** All commands by their name, in the order of `--help`. */
 const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   serve: async () => (await import('./commands/serve.ts')).registerServe,
+  reload: async () => (await import('./commands/reload.ts')).registerReload,
   open: async () => (await import('./commands/open.ts')).registerOpen,
   status: async () => (await import('./commands/status.ts')).registerStatus,
   demo: async () => (await import('./commands/demo.ts')).registerDemo,

@@ -105,7 +105,8 @@ const Note = z
   })
   .openapi('AlertNote');
 
-const AlertDetail = Alert.extend({
+/** Schema of one incident. */
+export const AlertDetail = Alert.extend({
   cause: z
     .object({
       sentence: z.string().nullable().describe('Part of the traffic with most of the change.'),
