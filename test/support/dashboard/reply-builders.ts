@@ -231,6 +231,7 @@ const SUMMARY = {
   p50: 0.2,
   p90: 0.5,
   passRate: 0.9,
+  pass: null,
   weight: 5_130,
   unweighted: 0,
 };
