@@ -298,7 +298,7 @@ async function readOverview(terms: AggregateTerms, { bucketMs, figuresRange, ...
   return { scorers, incidents: open.scores, budgets: open.budgets, behindSeconds, figures };
 }
 
-interface OverviewRequest extends ScoresRequest {
+export interface OverviewRequest extends ScoresRequest {
   readonly bucketMs: number;
   /** Range of the figures. */
   readonly figuresRange: { readonly fromMs: number; readonly toMs: number };
