@@ -215,9 +215,13 @@ function finish(
     return undefined;
   }
   const { $schema: _, rules = [defaultRule(scorers, judge)], ...rest } = parsed;
-  const { store, monitors } = parsed;
+  const { store, monitors, judges } = parsed;
   return {
     ...rest,
+    judges: {
+      ...judges,
+      packagesFrom: resolve(findFolder(['judges']), judges.packagesFrom ?? '.'),
+    },
     store: { ...store, dataDir: resolve(findFolder(['store', 'dataDir']), store.dataDir) },
     scorers: withAbsoluteModules(parsed.scorers, (name) => findFolder(['scorers', name, 'module'])),
     monitors: monitors.map((entry, index) =>
