@@ -21,11 +21,11 @@ const NEEDS_SECONDS = [
   'test/unit/scorers/{injections,judged-questions,text-scorers}.test.ts',
 ];
 
+/** Most of the time of small files is the loading of modules: all files of a worker share them. */
+const SHARED_MODULES = { isolate: false };
+
 /** Limits end what hangs; they are no measure of speed: a busy machine takes ten times as long as an idle one. */
 const SLOW = { expect: patiently, testTimeout: 300_000, hookTimeout: 300_000 };
-
-/** Most of the time of small files is the loading of modules: here all files of a worker share them. */
-const SHARED_MODULES = { isolate: false };
 
 /** The tests of one folder but for the long ones. */
 function folder(name: string, settings: object) {
@@ -34,13 +34,34 @@ function folder(name: string, settings: object) {
 }
 
 /** Files that take minutes each, and begin first: at the end, the other workers would have nothing left to do. */
-const LONGEST = [/long\/restart-orders/, /long\/overlaps/, /long\/monitors/, /store-outages/];
+const LONGEST = [
+  'long/monitors',
+  'long/overlaps',
+  'long/purge',
+  'long/weighted-means',
+  'long/preview',
+  'long/two-scorers',
+  'long/fleet-kills',
+  'long/simulation',
+  'long/catch-up-fleet',
+  'long/restart-orders',
+  'long/store-outages',
+  'quickstarts.test',
+  'schemathesis',
+];
 
-/** Without results of an earlier run, as in a fresh clone, the order is that of the sizes of the files. */
+/** Projects with long files begin first. */
+const PROJECTS = ['long', 'peers', 'e2e', 'integration', 'contract', 'parity', 'unit'];
+
+/**
+ * Without results of an earlier run, as in a fresh clone, the order is that of the sizes of the files. A worker goes on to the next
+ * file with what it has loaded, as long as that is of the same project.
+ */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLongest = ({ moduleId }: TestSpecification) => LONGEST.some((name) => name.test(moduleId));
-    return (await super.sort(files)).toSorted((a, b) => Number(isLongest(b)) - Number(isLongest(a)));
+    const rank = ({ moduleId, project }: TestSpecification) =>
+      2 * PROJECTS.indexOf(project.name) + (LONGEST.some((name) => moduleId.includes(name)) ? 0 : 1);
+    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }
 }
 
@@ -52,7 +73,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       folder('unit', { ...SHARED_MODULES, expect: patiently, testTimeout: 60_000 }),
-      folder('contract', { testTimeout: 120_000 }),
+      folder('contract', { ...SHARED_MODULES, testTimeout: 120_000 }),
       folder('parity', { ...SHARED_MODULES, testTimeout: 120_000 }),
       folder('integration', SLOW),
       folder('e2e', SLOW),

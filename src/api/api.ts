@@ -23,6 +23,7 @@ import { createOverviewRoutes } from './resources/aggregates/overview.ts';
 import { createSeriesRoutes } from './resources/aggregates/series.ts';
 import { createAlertRoutes, createMonitorRoutes, createMuteRoutes } from './resources/alerts.ts';
 import { createBackfillRoutes, createJobRoutes } from './resources/backfills.ts';
+import { createConfigRoutes } from './resources/config.ts';
 import { createConfiguredRoutes } from './resources/configured.ts';
 import { createLabelRoutes } from './resources/labels.ts';
 import { createMarkerRoutes } from './resources/markers.ts';
@@ -71,6 +72,7 @@ export function createApiRoutes() {
     .route('/', createTraceRoutes())
     .route('/', createSessionRoutes())
     .route('/', createConfiguredRoutes())
+    .route('/', createConfigRoutes())
     .route('/', createPreviewRoutes())
     .route('/', createMonitorRoutes())
     .route('/', createAlertRoutes())

@@ -1,4 +1,5 @@
 import { countCoverage, countFunnel, type CoverageRequest } from '../aggregates/count-coverage.ts';
+import type { ConfigControl } from '../config/config-control.ts';
 import type { Config } from '../configuration.ts';
 import { loadPurgeKey } from '../purge/configured-purge.ts';
 import { configuredMonitors, createStandings, keyedRules } from '../monitors/live/configured-monitors.ts';
@@ -18,7 +19,13 @@ import { createConfigurationReads, type ConfigurationSource, readRowNames } from
 import { createLabelReads, storeLabel, type GivenLabel } from './writes/labels.ts';
 import { narrowTenant, type ExplainTrace, createSessionReads, createTraceReads } from './reads/traces.ts';
 import { createScoreReads } from './reads/scores.ts';
-import { acknowledgeIncident, muteSubject, unmuteSubject } from './writes/alert-replies.ts';
+import {
+  acknowledgeIncident,
+  addNote,
+  muteSubject,
+  readIncident,
+  unmuteSubject,
+} from './writes/alert-replies.ts';
 import { createWriteRecorder, type AuditedWrite } from './writes/audit.ts';
 import {
   createBackfillReads,
@@ -56,6 +63,8 @@ export interface TenantStoreParts extends ProcessReads {
   readonly onDemand?: ScoringOnDemand;
   /** Aborted when the process stops: then events end. Default: never. */
   readonly stopping?: AbortSignal;
+  /** Control of the configuration of the process. Absent: it cannot change. */
+  readonly control?: ConfigControl | undefined;
   /** Reads the status for a tenant, or for all. Default: nothing. */
   readonly readStatus?: (store: Store, tenant: string | undefined) => Promise<object>;
 }
@@ -94,6 +103,8 @@ export async function createTenantStores(parts: TenantStoreParts) {
     return {
       /** Statements over the rows of all tenants; undefined for a caller of one tenant. */
       sql: tenant === undefined ? store.sql : undefined,
+      /** Control of the configuration; undefined in a process that cannot reload. */
+      control: parts.control,
       /** Clock of the store, Unix milliseconds. */
       nowMs: () => spans.nowMs(),
       status: () => readStatus(store, tenant),
@@ -111,6 +122,18 @@ export async function createTenantStores(parts: TenantStoreParts) {
       alerts: {
         /** Newest first. */
         list: (filter: SinceFilter, page: ListPage) => alerts.list({ ...filter, tenant }, page),
+        /** Lists the beginnings of incidents that have not ended, newest first. */
+        listOpen: (page: ListPage) => alerts.listOpen(tenant, page),
+        /** Reads an incident with its notes and messages. Throws a `NotFoundError` for an unknown id. */
+        read: async (id: string) => {
+          const events = await readIncident(alerts, id, tenant);
+          const event = events[1] ?? events[0];
+          const [notes, messages] = await Promise.all([
+            alerts.notes(event.incidentId),
+            alerts.messages(event.incidentId),
+          ]);
+          return { event, notes, messages };
+        },
         /** Reads the active mutes of the tenant and of all tenants. */
         mutes: async () => {
           const active = await alerts.mutes();
@@ -187,11 +210,12 @@ function createWrites(
     });
     return {
       alerts: {
-        acknowledge: (incidentId: string) => acknowledgeIncident(alerts, incidentId, tenant),
-        mute: async (subject: string, untilMs: number) =>
+        acknowledge: (incidentId: string) => acknowledgeIncident(alerts, incidentId, caller),
+        addNote: (note: { readonly id: string; readonly text: string }) => addNote(alerts, note, caller),
+        mute: async (subject: string, untilMs: number, reason: string) =>
           muteSubject(
             alerts,
-            { subject, untilMs, tenant },
+            { subject, untilMs, tenant, by: caller.name, reason },
             { rules, monitorView, nowMs: await spans.nowMs() },
           ),
         /** Ends a mute, of the named tenant where several have muted the subject. */

@@ -60,11 +60,18 @@ function traceRows({ traces, days, endMs }: History, from: number, count: number
 function insertRuns(source: string): string {
   return `
   INSERT INTO runs (Tenant, TraceId, SpanId, Target, TargetId, SessionId, UserId, ServiceName, ServiceVersion, Agent, Environment,
-    Models, InputTokens, OutputTokens, TotalTokens, CostUsd, StartedAt, DurationMs, Status, ReadFrom, Completeness, EvidenceUntil, WrittenAt, Version)
+    Models, InputTokens, OutputTokens, TotalTokens, CostUsd, StartedAt, DurationMs, Status, ReadFrom, Completeness, EvidenceUntil, WrittenAt, Version, AgentVersion, Tools, ToolErrors, Question,
+    Answer)
   SELECT '', TraceId, substring(TraceId, 1, 16), 'trace', TraceId, SessionId, UserId, ServiceName, ServiceVersion, Agent, Environment,
     [Model], 100, 20, 120, 0.001, StartedAt, at % 9000, if(at % 30 = 0, 'error', 'ok'), 'content', 'complete', StartedAt, StartedAt,
-    toUnixTimestamp64Milli(StartedAt) FROM (${source})`;
+    toUnixTimestamp64Milli(StartedAt), ServiceVersion, [concat('tool-', toString(at % 5))], at % 25 = 0,
+    concat('Where is order ', toString(at), ' of the ', ${WORDS}, ' kind?'),
+    concat('Order ', toString(at), ' left the ', ${WORDS}, ' store. It comes with ', ${WORDS}, ', and it weighs ', ${WORDS}, '.')
+  FROM (${source})`;
 }
+
+/** SQL for four words of 5,000 that change with the trace. */
+const WORDS = `arrayStringConcat(arrayMap(n -> hex(sipHash64(cityHash64(at, n) % 5000)), range(4)), ' ')`;
 
 const SCORE_COLUMNS = `ScoreId, Tenant, TraceId, SpanId, Target, TargetId, SessionId, Scorer, ScorerVersion, Fingerprint, Score, Label,
   HigherIsBetter, ScoreMin, ScoreMax, Reason, ServiceName, ServiceVersion, Agent, Environment, Model, UserId, TraceTimestamp, ScoredAt,

@@ -412,6 +412,8 @@ async function readCosts(
     store.runSums.judgeCosts(query),
   ]);
   const costs = new Map<string, Cost>();
+  // Runs belong to the bucket of their start, judge calls to that of the call: a run counts once.
+  const isOfRuns = request.by === 'agent' || request.by === 'agentVersion';
   const add = (row: CostRow, part: 'agentUsd' | 'judgeUsd') => {
     const name = JSON.stringify([row.key, row.bucketMs]);
     const before = costs.get(name) ?? {
@@ -425,8 +427,7 @@ async function readCosts(
     costs.set(name, {
       ...before,
       [part]: row.usd,
-      runs: Math.max(before.runs, row.runs),
-      unpriced: part === 'agentUsd' || ofAgents.length === 0 ? row.unpriced : before.unpriced,
+      ...(isOfRuns && part === 'judgeUsd' ? {} : { runs: row.runs, unpriced: row.unpriced }),
     });
   };
   ofAgents.forEach((row) => add(row, 'agentUsd'));

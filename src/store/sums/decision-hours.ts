@@ -4,15 +4,8 @@ import type { AggregateStore, CoverageQuery, CoverageRow, TouchedHour } from '..
 import type { CoveredPair } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { pairParams } from '../spans/trace-keys.ts';
-import {
-  createProgress,
-  hourOf,
-  isAsked,
-  listHours,
-  READ_SETTINGS,
-  readDoneUntil,
-  replaceBuckets,
-} from './score-sums.ts';
+import { createProgress, hourOf, isAsked, listHours, READ_SETTINGS, replaceBuckets } from './score-sums.ts';
+import { readDoneUntil } from '../tables/progress.ts';
 
 /** Name of the progress of decisions. With a new name, the first pass computes all hours again. */
 const PROGRESS = 'decision hours';
@@ -129,7 +122,7 @@ async function computeHours(
 
 /** Returns the end of the hours whose numbers are computed, Unix milliseconds; null before the first pass. */
 export async function readSummedUntil(database: Database): Promise<number | null> {
-  const doneMs = await readDoneUntil(database, PROGRESS);
+  const doneMs = await readDoneUntil(database, 'aggregate', PROGRESS);
   return doneMs === null ? null : floorHour(doneMs);
 }
 

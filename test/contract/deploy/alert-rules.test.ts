@@ -158,32 +158,6 @@ describe.skipIf(!hasPromtool)('promtool', () => {
     rmSync(scratch, { recursive: true });
   });
 
-  it('sees each condition of Grafana fire alone, after its time, and none of a healthy process', () => {
-    const rules = join(scratch, 'rules.yml');
-    // Every JSON document is also a YAML document.
-    writeFileSync(
-      rules,
-      JSON.stringify({ groups: [{ name: 'grafana', rules: ofGrafana.map(toPrometheus) }] }),
-    );
-    const tests = join(scratch, 'tests.yml');
-    const recording = join(deploy, 'prometheus/rules/recording.yml');
-    const text = readFileSync(join(deploy, 'prometheus/tests/alerts.yml'), 'utf8');
-    writeFileSync(tests, text.replace(/^rule_files: .*$/m, `rule_files: [${recording}, ${rules}]`));
-
-    expect(execFileSync('promtool', ['test', 'rules', tests], { encoding: 'utf8' })).toContain('SUCCESS');
-  });
-
-  it('sees the alerts of the PrometheusRule fire as those of Prometheus do', () => {
-    const { spec } = readYaml('kubernetes/common/prometheus-rule.yaml') as { spec: unknown };
-    const rules = join(scratch, 'rules.yml');
-    writeFileSync(rules, JSON.stringify(spec));
-    const tests = join(scratch, 'tests.yml');
-    const text = readFileSync(join(deploy, 'prometheus/tests/alerts.yml'), 'utf8');
-    writeFileSync(tests, text.replace(/^rule_files: .*$/m, `rule_files: [${rules}]`));
-
-    expect(execFileSync('promtool', ['test', 'rules', tests], { encoding: 'utf8' })).toContain('SUCCESS');
-  });
-
   it('reads each query of Grafana by itself', () => {
     const queries = ofGrafana.flatMap(({ data }) => data.flatMap(({ model: { expr } }) => expr ?? []));
     const rules = join(scratch, 'rules.yml');

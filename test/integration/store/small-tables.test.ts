@@ -379,6 +379,20 @@ test('rows from before the store’s clock went back are found, those of now are
   expect(found[0]!.aheadMs).toBeGreaterThan(7_000_000);
 });
 
+test('progress never moves back by a late mark; sums move back with the clock of the store', async () => {
+  const { monitors, aggregates } = it.store;
+  const nowMs = await monitors.nowMs();
+  expect([await monitors.progress(60_000), await aggregates.doneUntil()]).toEqual([null, null]);
+  for (const atMs of [nowMs, nowMs - 5_000]) {
+    await monitors.markProgress(60_000, atMs);
+    await monitors.markProgress(3_600_000, atMs - 1);
+    await aggregates.markDone(atMs);
+  }
+  expect(await monitors.progress(60_000)).toBe(nowMs);
+  expect(await monitors.progress(3_600_000)).toBe(nowMs - 1);
+  expect(await aggregates.doneUntil()).toBe(nowMs - 5_000);
+});
+
 test('processes that start together get one key of cookies, which stays', async () => {
   const { store } = it;
   const others = await Promise.all(Array.from({ length: 4 }, () => openStore(it.options)));

@@ -20,7 +20,7 @@ import { seededRandom } from '../../../support/builders/score-streams.ts';
 
 // The whole proof is `npm run test:endurance`. SPANSCORE_SEED repeats the random choices of a run.
 
-const KILLS = Number(process.env['SPANSCORE_KILLS'] ?? 12);
+const KILLS = Number(process.env['SPANSCORE_KILLS'] ?? 8);
 const SEED = Number(process.env['SPANSCORE_SEED'] ?? Date.now() % 1_000_000);
 const ROUND_MS = 60_000;
 /** Under such a light load; the limits of the configuration are far above. */

@@ -13,7 +13,7 @@ import { verdictJudge } from '../../../support/fakes/verdict-judge.ts';
 
 // The whole proof is `npm run test:endurance`. SPANSCORE_SEED repeats the random choices of a run.
 
-const ORDERS = Number(process.env['SPANSCORE_ORDERS'] ?? 6);
+const ORDERS = Number(process.env['SPANSCORE_ORDERS'] ?? 4);
 const SEED = Number(process.env['SPANSCORE_SEED'] ?? Date.now() % 1_000_000);
 const ORDER_MS = 300_000;
 /** Calls are under way whenever a process is told to end. */

@@ -13,7 +13,7 @@ import { FAMILIES, type Family } from '../../../support/builders/score-streams.t
 const SIMULATION_MS = 600_000;
 const QUIET_SERIES = 25;
 const INCIDENTS = 20;
-const LASTING_FALLS = 40;
+const LASTING_FALLS = 20;
 const FAMILIES_OF_STEADY_MEAN = FAMILIES.filter((family) => family !== 'wobble');
 
 function falseAlarms(family: Family, perHour: number): number {
