@@ -494,7 +494,7 @@ ORDER BY (Tenant, TraceId, Target, TargetId)
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
 
--- Runs by start, so that a page of a list reads a page. A row is a candidate: `runs` has the current row, which may have another
+-- Runs by start, so that a page of a list reads a page, and numbers of a range read the range. A row is a candidate: `runs` has the current row, which may have another
 -- start. Only the first run of a trace is listed. Rows that stand together by their start were written at about the same time, so
 -- the index finds the runs of the last hours. The index of texts leaves out parts without the three letters of a search.
 CREATE TABLE IF NOT EXISTS run_starts
@@ -510,8 +510,13 @@ CREATE TABLE IF NOT EXISTS run_starts
     `AgentVersion` LowCardinality(String),
     `Environment` LowCardinality(String),
     `Models` Array(LowCardinality(String)),
+    `TotalTokens` Nullable(UInt64),
+    `CostUsd` Nullable(Float64),
+    `DurationMs` Float64,
+    `ToolCalls` Nullable(UInt32),
     `ToolErrors` Nullable(UInt32),
     `Tools` Array(LowCardinality(String)),
+    `NotScorable` LowCardinality(String),
     `EvidenceUntil` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
     `Question` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),
     `Answer` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),
@@ -528,8 +533,8 @@ SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 10000;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS run_starts_of_runs TO run_starts AS
 SELECT
-    StartedAt, TraceId, Tenant, SessionId, UserId, ServiceName, ServiceVersion, Agent, AgentVersion, Environment, Models, ToolErrors,
-    Tools, EvidenceUntil, Question, Answer, WrittenAt, Version, IsDeleted
+    StartedAt, TraceId, Tenant, SessionId, UserId, ServiceName, ServiceVersion, Agent, AgentVersion, Environment, Models, TotalTokens,
+    CostUsd, DurationMs, ToolCalls, ToolErrors, Tools, NotScorable, EvidenceUntil, Question, Answer, WrittenAt, Version, IsDeleted
 FROM runs
 WHERE Target = 'trace' AND TargetId = TraceId;
 

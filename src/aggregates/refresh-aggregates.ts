@@ -70,7 +70,7 @@ export interface CurrentReads extends Pick<AggregateReads, 'sum' | 'summarise' |
 
 /**
  * Opens the reads of the aggregates of a tenant, or of all. What the next pass computes is read from the scores: that pass may be under
- * way, stopped in the middle, or begin late. The newest hours are read so, as far as one computation goes.
+ * way, stopped in the middle, or begin late. The newest hours of the range of a read are read so, as far as one computation goes.
  */
 export async function openCurrentReads(
   { aggregates, aggregateReads }: Pick<Store, 'aggregates' | 'aggregateReads'>,
@@ -83,8 +83,10 @@ export async function openCurrentReads(
     pending.length === 0
       ? [null, new Map<number, number>()]
       : await Promise.all([aggregateReads.firstWrittenSince(doneMs), aggregateReads.rowsByDay(tenant)]);
-  const lacking = takeNewest(pending, rowsOfDays);
-  const complete = <Filter extends AggregateFilter>(filter: Filter): Filter => ({ ...filter, lacking });
+  const complete = <Filter extends AggregateFilter>(filter: Filter): Filter => {
+    const inRange = pending.filter(({ hourMs }) => hourMs >= filter.fromMs && hourMs < filter.toMs);
+    return { ...filter, lacking: takeNewest(inRange, rowsOfDays, nowMs) };
+  };
   return {
     behindSeconds: firstMs === null ? 0 : Math.max(0, Math.ceil((nowMs - firstMs) / 1_000)),
     scorerNames: () => aggregateReads.scorerNames(tenant, sinceMs),
@@ -95,13 +97,33 @@ export async function openCurrentReads(
   };
 }
 
-/** Takes the newest hours, as long as the scores of their days are few. A score is at most a day older than its run, by clocks that differ. */
-function takeNewest(hours: readonly TouchedHour[], rowsOfDays: ReadonlyMap<number, number>): TouchedHour[] {
-  const countSince = (fromMs: number) =>
-    [...rowsOfDays].reduce((sum, [dayMs, rows]) => (dayMs > fromMs - 2 * DAY_MS ? sum + rows : sum), 0);
+/**
+ * Takes the newest hours, as long as the scores of the days that a read of them opens are few. A score is of the day of its run, of the next
+ * one by clocks that differ, or of the present day when its run came late.
+ */
+function takeNewest(
+  hours: readonly TouchedHour[],
+  rowsOfDays: ReadonlyMap<number, number>,
+  nowMs: number,
+): TouchedHour[] {
+  const days = new Set<number>();
+  let rows = 0;
+  const open = (dayMs: number) => {
+    rows += days.has(dayMs) ? 0 : (rowsOfDays.get(dayMs) ?? 0);
+    days.add(dayMs);
+  };
+  open(startOfDay(nowMs));
   const newest = hours.toSorted((a, b) => b.hourMs - a.hourMs).slice(0, MAX_HOURS);
-  const end = newest.findIndex(({ hourMs }) => countSince(hourMs) > MAX_ROWS);
+  const end = newest.findIndex(({ hourMs }) => {
+    open(startOfDay(hourMs));
+    open(startOfDay(hourMs) + DAY_MS);
+    return rows > MAX_ROWS;
+  });
   return end === -1 ? newest : newest.slice(0, end);
+}
+
+function startOfDay(atMs: number): number {
+  return Math.floor(atMs / DAY_MS) * DAY_MS;
 }
 
 /** Computes all aggregates anew. Returns the number of hours. */

@@ -58,7 +58,13 @@ function listPages({ traceId, scoreId }: { readonly traceId: string; readonly sc
     requests,
   });
   return [
-    page('/', ['/overview', '/overview?bucket=1d']),
+    page('/', ['/overview', '/overview?bucket=1d', '/overview?bucket=1d&since=14d']),
+    page('/agents', ['/agents', '/agents?since=14d', '/agents?since=90d']),
+    page(
+      '/agents/{agent}',
+      ['/agents/agent-1', '/agents/agent-1?since=14d', '/agents/agent-1/versions?left=v10&right=v11'],
+      '/agents/agent-1',
+    ),
     page(
       '/scores/{scorer}',
       [
@@ -88,6 +94,9 @@ function listPages({ traceId, scoreId }: { readonly traceId: string; readonly sc
       '/coverage?since=90d&by=scorer',
       '/coverage?since=90d&by=service',
       '/coverage?since=90d&by=reason',
+      '/coverage/funnel',
+      '/coverage/funnel?agent=agent-1',
+      '/coverage/funnel?since=14d',
     ]),
     page(
       '/compare',
@@ -99,7 +108,13 @@ function listPages({ traceId, scoreId }: { readonly traceId: string; readonly sc
       '/compare?left=scorer-1&right=scorer-2&since=90d',
     ),
     page('/alerts', ['/alerts?limit=500', '/mutes?limit=500', '/monitors']),
-    page('/judges', ['/judges?since=24h', '/judges?since=30d']),
+    page('/judges', [
+      '/judges?since=24h',
+      '/judges?since=30d',
+      '/costs?by=agent',
+      '/costs?by=model&since=90d',
+      '/costs?by=rule',
+    ]),
     page('/rules', ['/rules', '/scorers']),
     page(
       '/labels',

@@ -40,7 +40,8 @@ export type AgentView = Awaited<ReturnType<typeof readAgents>>[number];
 export function createAgentReads(terms: AgentTerms) {
   return {
     /** Agents with runs or live scores in a range, those with the most runs first. */
-    list: (request: AgentRequest) => readAgents(terms, request),
+    list: async (request: AgentRequest) =>
+      readAgents(terms, await openCurrentReads(terms.store, terms.tenant), request),
     /** Throws a `NotFoundError` for an agent without a stored run. */
     read: (name: string, request: Omit<AgentRequest, 'agent'>) => readAgent(terms, name, request),
     /** Throws a `NotFoundError` for an agent without a stored run. */
@@ -68,10 +69,9 @@ export async function readDeclaredLines(
   return new Map([...lines].flatMap(([name, { line, isDeclared }]) => (isDeclared ? [[name, line]] : [])));
 }
 
-async function readAgents(terms: AgentTerms, request: AgentRequest) {
+async function readAgents(terms: AgentTerms, reads: CurrentReads, request: AgentRequest) {
   const { store, tenant, config } = terms;
   const { runSums } = store;
-  const reads = await openCurrentReads(store, tenant);
   const [sums, first, qualities] = await Promise.all([
     runSums.agents({ ...request, tenant, limit: MAX_ROWS }),
     runSums.versions({ ...request, tenant }),
@@ -268,7 +268,7 @@ async function readAgent(terms: AgentTerms, name: string, request: Omit<AgentReq
   const asked = { ...request, tenant, agent: [name] };
   const reads = await openCurrentReads(store, tenant);
   const [[item], first, passLines] = await Promise.all([
-    readAgents(terms, asked),
+    readAgents(terms, reads, asked),
     runSums.versions(asked),
     readDeclaredLines(terms, reads),
   ]);
@@ -412,6 +412,8 @@ async function readCosts(
     store.runSums.judgeCosts(query),
   ]);
   const costs = new Map<string, Cost>();
+  // Runs belong to the bucket of their start, judge calls to that of the call: a run counts once.
+  const isOfRuns = request.by === 'agent' || request.by === 'agentVersion';
   const add = (row: CostRow, part: 'agentUsd' | 'judgeUsd') => {
     const name = JSON.stringify([row.key, row.bucketMs]);
     const before = costs.get(name) ?? {
@@ -425,8 +427,7 @@ async function readCosts(
     costs.set(name, {
       ...before,
       [part]: row.usd,
-      runs: Math.max(before.runs, row.runs),
-      unpriced: part === 'agentUsd' || ofAgents.length === 0 ? row.unpriced : before.unpriced,
+      ...(isOfRuns && part === 'judgeUsd' ? {} : { runs: row.runs, unpriced: row.unpriced }),
     });
   };
   ofAgents.forEach((row) => add(row, 'agentUsd'));

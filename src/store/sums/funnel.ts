@@ -13,7 +13,7 @@ import {
   WRITTEN,
 } from './coverage.ts';
 import { buildDecidedPairs } from './decision-hours.ts';
-import { ofChoice, paramsOf, within } from './run-sums.ts';
+import { chosenRuns, ofChoice, paramsOf, within } from './run-sums.ts';
 
 /** Creates the counts of the funnel from runs to scores. */
 export function createFunnelStore(database: Database) {
@@ -54,18 +54,19 @@ async function countFunnel(database: Database, query: FunnelQuery): Promise<Funn
 
 /** Returns SQL for the runs and sessions that began in the range: one without a row began with the first span of its trace. */
 function selectStarted(query: FunnelQuery, piece: string): string {
-  const { agent, environment } = query;
-  const started = `SELECT Tenant, TraceId, if(TraceId = '', TargetId, '') AS SessionTarget
-    FROM runs FINAL
-    WHERE Target IN ('trace', 'session') AND (TraceId = '' OR TargetId = TraceId) AND ${within('StartedAt')} AND ${piece} AND ${ofChoice(query)}`;
+  const started = `SELECT Tenant, TraceId, '' AS SessionTarget FROM ${chosenRuns(query)} AND ${piece}
+    UNION ALL
+    SELECT Tenant, TraceId, TargetId AS SessionTarget FROM runs FINAL
+    WHERE TraceId IN ('') AND Target = 'session' AND ${within('StartedAt')} AND ${piece} AND ${ofChoice(query)}`;
   const spans = `FirstStart >= {from:Int64} * 1000000 AND FirstStart < {to:Int64} * 1000000 AND ${piece}`;
-  return agent !== undefined || environment !== undefined
+  return query.agent !== undefined || query.environment !== undefined
     ? started
     : `${started}
     UNION ALL
     SELECT DISTINCT Tenant, TraceId, '' AS SessionTarget FROM trace_starts
     WHERE ${spans} AND (Tenant, TraceId) NOT IN (
-      SELECT Tenant, TraceId FROM runs FINAL WHERE Target = 'trace' AND (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM trace_starts WHERE ${spans}))`;
+      SELECT Tenant, TraceId FROM run_starts
+      WHERE StartedAt >= fromUnixTimestamp64Milli({from:Int64}) - INTERVAL 1 DAY AND NOT IsDeleted AND ${piece})`;
 }
 
 /** Adds the counts of pieces: a trace is in one of them. */

@@ -1,5 +1,6 @@
 import { isToolSql } from '../spans/facts.ts';
 import { DIRECTED } from './read-sums.ts';
+import { HOUR_MS } from '../../domain/durations.ts';
 import { ROUNDING } from '../../domain/limits.ts';
 import type { CostKey, CostRow, RunSumsQuery } from '../contracts/sums.ts';
 import { bind, type Database } from '../database.ts';
@@ -18,8 +19,8 @@ export const AGENT_NAME = "toString(if(Agent != '', Agent, ServiceName))";
 /** SQL for the version of an agent; an agent without one has the version of its service. */
 export const AGENT_VERSION = "toString(if(AgentVersion != '', AgentVersion, ServiceVersion))";
 
-/** Condition on rows of `runs`: the first run of a trace of an agent. */
-const IS_RUN = "Target = 'trace' AND TargetId = TraceId AND NotScorable != 'no_agent_or_llm_span'";
+/** Condition on rows of `run_starts`: the run of an agent. */
+const IS_RUN = "NOT IsDeleted AND NotScorable != 'no_agent_or_llm_span'";
 
 /** Run of which the content was read: its tools and models are known. */
 const IS_READ = 'ToolCalls IS NOT NULL';
@@ -44,9 +45,17 @@ export function within(column: string): string {
   return `${column} >= fromUnixTimestamp64Milli({from:Int64}) AND ${column} < fromUnixTimestamp64Milli({to:Int64})`;
 }
 
-/** Returns SQL for the current runs that a query selects. */
-function chosenRuns(query: RunSumsQuery): string {
-  return `runs FINAL WHERE ${IS_RUN} AND ${within('StartedAt')} AND ${ofChoice(query)}`;
+/** Time by which later spans seldom move the start of a run, milliseconds: a row with the former start is out of date. */
+const MOVED_MS = HOUR_MS;
+
+/** Returns SQL for the current runs that a query selects: the first run of each trace. Of rows with different starts the newest counts. */
+export function chosenRuns(query: RunSumsQuery): string {
+  return `(
+    SELECT * FROM run_starts
+    WHERE StartedAt >= fromUnixTimestamp64Milli({from:Int64} - ${MOVED_MS}) AND StartedAt < fromUnixTimestamp64Milli({to:Int64} + ${MOVED_MS})
+      AND ${ofTenant(query.tenant)}
+    ORDER BY Version DESC LIMIT 1 BY Tenant, TraceId)
+  WHERE ${IS_RUN} AND ${within('StartedAt')} AND ${ofChoice(query)}`;
 }
 
 export function paramsOf({ fromMs, toMs, tenant, agent, environment }: RunSumsQuery): QueryParams {
@@ -129,7 +138,7 @@ export interface FirstRun {
 function versions(database: Database, query: Omit<RunSumsQuery, 'fromMs' | 'toMs'>): Promise<FirstRun[]> {
   return database.rows<FirstRun>(
     `SELECT ${AGENT_NAME} AS agent, ${AGENT_VERSION} AS version, toUnixTimestamp64Milli(min(StartedAt)) AS firstMs
-     FROM runs WHERE ${IS_RUN} AND NOT IsDeleted AND ${ofChoice(query)} GROUP BY agent, version`,
+     FROM run_starts WHERE ${IS_RUN} AND ${ofChoice(query)} GROUP BY agent, version`,
     paramsOf({ ...query, fromMs: 0, toMs: 0 }),
   );
 }
@@ -292,7 +301,8 @@ async function judgeCosts(database: Database, query: CostQuery): Promise<CostRow
   const isOfRun = by === 'agent' || by === 'agentVersion' || agent !== undefined || environment !== undefined;
   const run = `${agent === undefined && environment === undefined ? 'ANY LEFT' : 'ANY INNER'} JOIN (
     SELECT Tenant, TraceId, ${AGENT_NAME} AS AgentName, ${AGENT_VERSION} AS AgentVersionName
-    FROM runs FINAL WHERE ${IS_RUN} AND ${traces} AND ${ofChoice({ tenant, agent, environment })}) AS run
+    FROM runs FINAL
+    WHERE Target = 'trace' AND TargetId = TraceId AND ${traces} AND ${ofChoice({ tenant, agent, environment })}) AS run
     ON call.Tenant = run.Tenant AND call.TraceId = run.TraceId`;
   const decided = `ANY LEFT JOIN (
     SELECT Tenant, TraceId, Scorer, toString(argMax(Rule, WrittenAt)) AS RuleName FROM decision_arrivals

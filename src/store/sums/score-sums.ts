@@ -213,7 +213,7 @@ const OF_HOURS = `TraceTimestamp >= fromUnixTimestamp64Milli({first:Int64})
         AND TraceTimestamp < fromUnixTimestamp64Milli({last:Int64} + ${HOUR_MS})`;
 
 /** The days of the scores are in their key, so FINAL reads no other ones. All versions of a score have one day. */
-const OF_DAYS = `Day >= (SELECT ifNull(minOrNull(Day), toDate('2149-06-06')) FROM scores WHERE ${OF_HOURS})`;
+const OF_DAYS = `Day IN (SELECT DISTINCT Day FROM scores WHERE ${OF_HOURS})`;
 
 const IS_RANGED = 'ifNull(ScoreMax > ScoreMin, false)';
 

@@ -110,7 +110,7 @@ describe('hours that are read from the scores', () => {
   const HOURS = [hour(30), { ...hour(100), tenant: 'b' }, hour(400), hour(401)];
 
   /** Reads beside a last pass 7 minutes ago. */
-  async function listRead(rowsOfDays: ReadonlyMap<number, number>, tenant?: string) {
+  async function listRead(rowsOfDays: ReadonlyMap<number, number>, tenant?: string, range = {}) {
     const { store } = recordingStore({ doneMs: NOW_MS - 420_000 });
     const asked: (readonly TouchedHour[] | undefined)[] = [];
     const aggregateReads = {
@@ -123,7 +123,7 @@ describe('hours that are read from the scores', () => {
     } as unknown as AggregateReads;
     const aggregates = { ...store, touchedSince: async () => HOURS };
     const reads = await openCurrentReads({ aggregates, aggregateReads }, tenant);
-    await reads.sum({ source: 'live', fromMs: 0, toMs: NOW_MS, by: [] });
+    await reads.sum({ source: 'live', fromMs: 0, toMs: NOW_MS, by: [], ...range });
     return {
       hours: asked.flatMap((hours) => hours?.map(({ hourMs }) => hourMs / HOUR_MS)),
       behindSeconds: reads.behindSeconds,
@@ -134,18 +134,25 @@ describe('hours that are read from the scores', () => {
     ['all that the next pass computes', [[0, 100_000]], undefined, [401, 400, 100, 30]],
     ['those of the tenant', [[0, 100_000]], 'b', [100]],
     [
-      'the newest, where a store has many scores',
+      'the newest, where these days have many scores',
       [
         [16, 400_000],
-        [3, 200_000],
+        [4, 200_000],
       ],
       undefined,
       [401, 400],
     ],
-    ['none, where a store has too many scores of these days', [[16, 600_000]], undefined, []],
+    ['none, where the newest of these days has too many scores', [[16, 600_000]], undefined, []],
+    ['all, where other days have many scores', [[10, 6_000_000]], undefined, [401, 400, 100, 30]],
   ] as const)('are %s', async (_what, rows, tenant, hours) => {
     const rowsOfDays = new Map(rows.map(([day, count]) => [day * DAY_MS, count]));
     expect(await listRead(rowsOfDays, tenant)).toEqual({ hours, behindSeconds: 420 });
+  });
+
+  test('are those of the range that is read, however many scores newer days have', async () => {
+    const rowsOfDays = new Map([[16 * DAY_MS, 600_000]]);
+    const range = { fromMs: 20 * HOUR_MS, toMs: 200 * HOUR_MS };
+    expect(await listRead(rowsOfDays, undefined, range)).toMatchObject({ hours: [100, 30] });
   });
 });
 

@@ -1,6 +1,8 @@
 import { expect, it } from 'vitest';
-import { coverageLines } from '../../../src/api/reads/coverage.ts';
+import { coverageLines, MENDS } from '../../../src/api/reads/coverage.ts';
+import { configJsonSchema } from '../../../src/configuration.ts';
 import type { CoverageRow } from '../../../src/store/contracts/sums.ts';
+import { schemaKeys } from '../../../tools/docs/config-keys.ts';
 
 const SINCE_MS = Date.UTC(2026, 10, 21);
 
@@ -96,4 +98,10 @@ it('counts decisions of backfills and commands by rule only', () => {
     ['backfill:a1', 1],
     ['api', 1],
   ]);
+});
+
+it('every key that mends a loss of the funnel is a key of the configuration', () => {
+  const known = new Set(schemaKeys(configJsonSchema()).map(({ path }) => path));
+  const keys = Object.values(MENDS).filter((mend) => /^(rules|judges|scorers|store)\b/u.test(mend));
+  expect(keys.filter((key) => !known.has(key))).toEqual([]);
 });

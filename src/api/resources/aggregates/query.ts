@@ -143,7 +143,7 @@ export const SumsState = z
     behindSeconds: z
       .number()
       .describe(
-        'Age of the oldest score that the sums lack; 0 when they have all. The numbers count it all the same: hours that lack scores are read from the scores. A store with more than 500,000 scores since such an hour shows its sum.',
+        'Age of the oldest score that the sums lack; 0 when they have all. The numbers count it all the same: hours that lack scores are read from the scores, the newest first, up to 500,000 scores of their days.',
       ),
   })
   .openapi('SumsState');
