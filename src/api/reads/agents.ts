@@ -246,7 +246,7 @@ function findMedian(rows: readonly SummaryRow[]): number | null {
 }
 
 /** Joins the pass rates of groups. Where a group has weighted scores, groups without any count not at all. */
-export function foldRate(rows: readonly SummaryRow[]): Rate | null {
+function foldRate(rows: readonly SummaryRow[]): Rate | null {
   const lined = rows.filter(({ passRate, weight }) => passRate !== null && weight > 0);
   const weighted = lined.filter(({ n, unweighted }) => n > unweighted);
   const counted = weighted.length > 0 ? weighted : lined;

@@ -11,8 +11,6 @@ export function createRunSums(database: Database) {
   return bind(database, { all, agents, versions, tools, models, users, passing, agentCosts, judgeCosts });
 }
 
-export type RunSums = ReturnType<typeof createRunSums>;
-
 /** SQL for the name of an agent; one without a name goes by its service. */
 export const AGENT_NAME = "toString(if(Agent != '', Agent, ServiceName))";
 
