@@ -188,6 +188,7 @@ const OWN_SHAPE: readonly string[] = [
   'purge',
   'restore',
   'serve',
+  'reload',
   'sql',
 ];
 
