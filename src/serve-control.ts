@@ -38,9 +38,6 @@ interface RevisedParts {
   readonly scorer: ScorerRole | undefined;
   readonly connection: StoreConnection;
   readonly senders: Senders;
-  readonly hasApi: boolean;
-  /** True for a process without the roles `scorer` and `api`. */
-  readonly onlyReceives: boolean;
   /** Parts of the status that no reload changes. */
   readonly status: Omit<Parameters<typeof createServeStatus>[0], 'config' | 'control'>;
 }
@@ -70,7 +67,9 @@ export async function openRevisions(
   /** Undefined in a process without the role `api`. */
   readonly findStore: ((caller: Caller) => TenantStore) | undefined;
 }> {
-  const { initial, scorer, hasApi, onlyReceives } = revised;
+  const { initial, scorer } = revised;
+  const { roles } = revised.status;
+  const hasApi = roles.includes('api');
   const { source, log } = deps;
   const openStores = async (parts: ServeParts, stores: ApiStores, owned: StartedPart[]) => {
     const readStatus = createServeStatus({ ...revised.status, config: parts.config, control });
@@ -82,7 +81,7 @@ export async function openRevisions(
     createConfigControl({
       source: {
         file: source.file,
-        load: async (text?: string) => loadParts(await source.load(text), { onlyReceives }),
+        load: async (text?: string) => loadParts(await source.load(text), roles),
       },
       initial,
       schema: configJsonSchema(),

@@ -50,11 +50,8 @@ export interface ServeParts extends LoadedParts {
  * Reads the files that a configuration names, which a process that only receives does not need. Throws a `ConfigError` that lists every
  * fault.
  */
-export async function loadParts(
-  config: Config,
-  { onlyReceives }: { readonly onlyReceives: boolean },
-): Promise<ServeParts> {
-  if (onlyReceives) {
+export async function loadParts(config: Config, roles: readonly string[]): Promise<ServeParts> {
+  if (!roles.includes('scorer') && !roles.includes('api')) {
     return { config, groups: [], modules: {} };
   }
   const { groups, issues } = await readConfiguredMonitors(config, PREBUILT_SCORERS);

@@ -165,8 +165,7 @@ async function startRoles(
     await Promise.all([store.members.dismissAll(), store.duties.dismissAll()]);
   }
   const receives = roles.includes('collector') && !(await readsForeignSpans(config, store, log));
-  const onlyReceives = !roles.includes('scorer') && !roles.includes('api');
-  const parts = await loadParts(config, { onlyReceives });
+  const parts = await loadParts(config, roles);
   const scorer = roles.includes('scorer') ? await startScorer(parts, purgeAware, deps) : undefined;
   api.waitFor(receives ? 'the receivers' : 'the API');
   const senders = { tokens: config.auth.tokens };
@@ -183,8 +182,6 @@ async function startRoles(
     scorer,
     connection,
     senders,
-    hasApi: roles.includes('api'),
-    onlyReceives,
     status: { roles, otlp, kind: connection.kind, checks, scorer: scorer && (() => scorer.status()) },
   };
   const { control, findStore } = await openRevisions(revised, deps);

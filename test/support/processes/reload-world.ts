@@ -151,11 +151,11 @@ export async function runReloads(
   const sent: { readonly id: string; readonly allowed: readonly string[] }[] = [];
   let now = 0;
   let isChanging = false;
-  let hasEnded = false;
+  const end = new AbortController();
   const all = REVISIONS.map(({ pairs }) => pairs);
   await world.start({ rules: REVISIONS[0]?.rules });
   const sending = (async () => {
-    while (sent.length < traces || !hasEnded) {
+    while (sent.length < traces || !end.signal.aborted) {
       const began = { now, isChanging };
       const id = await world.send();
       const isSure = !began.isChanging && !isChanging && began.now === now;
@@ -175,7 +175,7 @@ export async function runReloads(
     now = next;
     isChanging = false;
   }
-  hasEnded = true;
+  end.abort();
   await sending;
   const pairs = await world.untilDecided(
     sent.map(({ id }) => id),

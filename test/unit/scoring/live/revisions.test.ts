@@ -34,9 +34,14 @@ async function startRevised(first: readonly Rule[]) {
   };
 }
 
+/** Creates three scorers, named a, b and c. */
+function createScorers() {
+  return [new CountingScorer('a'), new CountingScorer('b'), new CountingScorer('c')] as const;
+}
+
 describe('a change of the rules of live scoring', () => {
   it('leaves traces that have arrived to the former rules, and is in force for the next ones', async () => {
-    const [a, b, c] = ['a', 'b', 'c'].map((name) => new CountingScorer(name));
+    const [a, b, c] = createScorers();
     const world = await startRevised([buildRule([a, b])]);
     const early = world.ingest();
     await world.timers.advance(10);
@@ -46,13 +51,13 @@ describe('a change of the rules of live scoring', () => {
     await world.timers.advance(20_000);
     expect(world.statuses(early)).toEqual(['a scored', 'b scored']);
     expect(world.statuses(late)).toEqual(['a scored', 'c scored']);
-    expect([a, b, c].map(({ runs }) => runs)).toEqual([2, 1, 1]);
+    expect([a, b, c].map(({ inputs }) => inputs.length)).toEqual([2, 1, 1]);
     expect(world.retired).toHaveLength(1);
     await world.loop.stop();
   });
 
   it('scores nothing again when the former rules come back', async () => {
-    const [a, b, c] = ['a', 'b', 'c'].map((name) => new CountingScorer(name));
+    const [a, b, c] = createScorers();
     const world = await startRevised([buildRule([a, b])]);
     await world.revise([buildRule([a, c])]);
     await world.timers.advance(10);
