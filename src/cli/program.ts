@@ -2,7 +2,7 @@ import type { RegisterCommand, Bind, GlobalOptions } from './command.ts';
 import { Command, InvalidArgumentError, type Option } from 'commander';
 import { collectNames } from './arguments.ts';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
-import { collectConditions } from './input/backfill-options.ts';
+import { collectConditions } from './input/request-options.ts';
 import { collectBars } from './input/score-bars.ts';
 import { packageVersion } from '../process/package.ts';
 
