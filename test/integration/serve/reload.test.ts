@@ -51,7 +51,7 @@ describe('a reload of a running serve', () => {
   }
 
   /** Sends a trace, and waits for its score. */
-  async function score(): Promise<{ score: number; pid: number }> {
+  async function readScore(): Promise<{ score: number; pid: number }> {
     const id = await world.send();
     let rows: { Score: number; Reason: string }[] = [];
     await until(async () => {
@@ -64,17 +64,17 @@ describe('a reload of a running serve', () => {
 
   it('uses the changed module of a scorer, and ends the processes of the former one', async () => {
     world.write({ ...base, ...exportTo(0) });
-    const before = await score();
+    const before = await readScore();
     expect(before.score).toBe(0.25);
     writeModule(0.75);
     expect(await world.control.reload()).toMatchObject({ outcome: 'applied', changed: ['scorers.mine'] });
-    const after = await score();
+    const after = await readScore();
     expect(after.score).toBe(0.75);
     await until(() => !isProcessAlive(before.pid));
 
     world.write({ ...base, ...exportTo(0), budgets: { total: { perDay: 5 } } });
     expect(await world.control.reload()).toMatchObject({ outcome: 'applied', changed: ['budgets.total'] });
-    expect(await score()).toEqual(after);
+    expect(await readScore()).toEqual(after);
   }, 240_000);
 
   it('exports to the changed receiver, and to the former one no more', async () => {
@@ -82,7 +82,7 @@ describe('a reload of a running serve', () => {
     expect(await world.control.reload()).toMatchObject({ outcome: 'applied' });
     const former = receivers[0]?.requests.length ?? 0;
     expect(former).toBeGreaterThan(0);
-    await score();
+    await readScore();
     await until(() => (receivers[1]?.requests.length ?? 0) > 0);
     expect(receivers[0]?.requests).toHaveLength(former);
   }, 240_000);
@@ -114,6 +114,6 @@ describe('a reload of a running serve', () => {
 
     world.write(base);
     expect(await world.control.reload()).toMatchObject({ outcome: 'applied' });
-    expect((await score()).score).toBe(0.75);
+    expect((await readScore()).score).toBe(0.75);
   }, 240_000);
 });
