@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { parseConfig, type ConfigInput } from '../../../../src/configuration.ts';
+import { parseConfig } from '../../../../src/configuration.ts';
 import { createConfiguredJudges } from '../../../../src/scoring/setup/scorer-kit.ts';
 
 /** Creates the judges of a configuration with one provider. */
 function judgesOf(provider: object, judges: object = {}) {
   const providers = { local: { baseURL: 'http://127.0.0.1:1/v1', ...provider } };
-  return parseConfig({ judges: { providers, ...judges } } as ConfigInput);
+  return parseConfig({ judges: { providers, ...judges } });
 }
 
 describe('the judges of a changed configuration', () => {
