@@ -165,9 +165,9 @@ const OWN_SHAPE: readonly string[] = [
   'move',
   'open',
   'purge',
+  'reload',
   'restore',
   'serve',
-  'reload',
   'sql',
 ];
 
