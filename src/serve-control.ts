@@ -38,7 +38,6 @@ interface RevisedParts {
   readonly scorer: ScorerRole | undefined;
   readonly connection: StoreConnection;
   readonly senders: Senders;
-  readonly hasApi: boolean;
   /** Parts of the status that no reload changes. */
   readonly status: Omit<Parameters<typeof createServeStatus>[0], 'config' | 'control'>;
 }
@@ -68,8 +67,10 @@ export async function openRevisions(
   /** Undefined in a process without the role `api`. */
   readonly findStore: ((caller: Caller) => TenantStore) | undefined;
 }> {
-  const { initial, scorer, hasApi } = revised;
-  const { source, started, log } = deps;
+  const { initial, scorer } = revised;
+  const { roles } = revised.status;
+  const hasApi = roles.includes('api');
+  const { source, log } = deps;
   const openStores = async (parts: ServeParts, stores: ApiStores, owned: StartedPart[]) => {
     const readStatus = createServeStatus({ ...revised.status, config: parts.config, control });
     return openTenantStores(parts.config, readStatus, { ...stores, control, started: owned, log });
@@ -78,7 +79,10 @@ export async function openRevisions(
   const control =
     source &&
     createConfigControl({
-      source: { file: source.file, load: async (text?: string) => loadParts(await source.load(text)) },
+      source: {
+        file: source.file,
+        load: async (text?: string) => loadParts(await source.load(text), roles),
+      },
       initial,
       schema: configJsonSchema(),
       prepare: (parts) => revisions.prepare(parts),
@@ -89,7 +93,10 @@ export async function openRevisions(
       log,
     });
   const stores = { ...revised.stores, ...scorer?.forApi };
-  return { control, findStore: hasApi ? await openStores(initial, stores, started) : undefined };
+  const owned: StartedPart[] = [];
+  const findStore = hasApi ? await openStores(initial, stores, owned) : undefined;
+  revisions.begin(owned);
+  return { control, findStore };
 }
 
 type OpenStores = (
@@ -114,6 +121,12 @@ class Revisions {
     this.#deps = deps;
     this.#openStores = openStores;
     this.#current = { parts: revised.initial, stores: revised.stores, owned: [] };
+  }
+
+  /** Takes over the parts that requests have by the first configuration. */
+  begin(owned: readonly StartedPart[]): void {
+    this.#current = { ...this.#current, owned };
+    this.#deps.started.push(...owned);
   }
 
   /** Makes everything ready that can fail. */

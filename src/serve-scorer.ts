@@ -46,8 +46,14 @@ export interface ServeParts extends LoadedParts {
   readonly config: Config;
 }
 
-/** Reads the files that a configuration names. Throws a `ConfigError` that lists every fault. */
-export async function loadParts(config: Config): Promise<ServeParts> {
+/**
+ * Reads the files that a configuration names, which a process that only receives does not need. Throws a `ConfigError` that lists every
+ * fault.
+ */
+export async function loadParts(config: Config, roles: readonly string[]): Promise<ServeParts> {
+  if (!roles.includes('scorer') && !roles.includes('api')) {
+    return { config, groups: [], modules: {} };
+  }
   const { groups, issues } = await readConfiguredMonitors(config, PREBUILT_SCORERS);
   if (issues.length > 0) {
     throw configErrorOf('the monitors', issues, () => ({ kind: 'default', where: '' }));
@@ -128,10 +134,12 @@ export async function startScorer(
       current = revised;
       const ended = [retired.promise, work.jobs.setKinds(listJobKinds(revised)), work.sessions.whenIdle()];
       await work.replace(former.parts, next);
-      void Promise.all(ended).then(async () => {
-        kits.delete(former.kit);
-        await former.kit.ownScorers.stop();
-      });
+      Promise.all(ended)
+        .then(async () => {
+          kits.delete(former.kit);
+          await former.kit.ownScorers.stop();
+        })
+        .catch((error: unknown) => log.warn('processes of former scorers did not stop cleanly', { error }));
     };
     return { commit, drop: () => revised.kit.ownScorers.stop(), forApi: createForApi(revised) };
   }

@@ -165,7 +165,7 @@ async function startRoles(
     await Promise.all([store.members.dismissAll(), store.duties.dismissAll()]);
   }
   const receives = roles.includes('collector') && !(await readsForeignSpans(config, store, log));
-  const parts = await loadParts(config);
+  const parts = await loadParts(config, roles);
   const scorer = roles.includes('scorer') ? await startScorer(parts, purgeAware, deps) : undefined;
   api.waitFor(receives ? 'the receivers' : 'the API');
   const senders = { tokens: config.auth.tokens };
@@ -182,7 +182,6 @@ async function startRoles(
     scorer,
     connection,
     senders,
-    hasApi: roles.includes('api'),
     status: { roles, otlp, kind: connection.kind, checks, scorer: scorer && (() => scorer.status()) },
   };
   const { control, findStore } = await openRevisions(revised, deps);

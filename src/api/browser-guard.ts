@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { MiddlewareHandler } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { OWN_SITES } from './access/request-site.ts';
 import { type ApiEnv, answerProblem } from './router.ts';
 
@@ -36,7 +36,7 @@ export function guardBrowsers({
       site.hosts.map((host) => findHostFault(host, hosts, isOpen)).find((found) => found !== undefined) ??
       findOriginFault(c.req.header('origin'), site.origins) ??
       (hasData(path) ? findSiteFault(c.req.header('sec-fetch-site')) : undefined) ??
-      findBodyFault(method, c.req.header('content-type'));
+      (isBodylessOfProgram(c) ? undefined : findBodyFault(method, c.req.header('content-type')));
     return fault === undefined
       ? next()
       : answerProblem(c, { status: 403, title: 'Forbidden', detail: fault });
@@ -65,6 +65,12 @@ function findSiteFault(site: string | undefined): string | undefined {
   return site === undefined || OWN_SITES.includes(site)
     ? undefined
     : `a page of another site may not ask: "sec-fetch-site" is ${JSON.stringify(site)}; ask from a program, with a bearer token`;
+}
+
+/** True for a write without a body of a program: browsers say the origin of each of their writes. */
+function isBodylessOfProgram({ req }: Context): boolean {
+  const headers = ['content-type', 'origin', 'sec-fetch-site'].map((name) => req.header(name));
+  return headers.every((value) => value === undefined) && Number(req.header('content-length') ?? 0) === 0;
 }
 
 function findBodyFault(method: string, contentType: string | undefined): string | undefined {

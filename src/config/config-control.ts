@@ -163,11 +163,12 @@ class FileControl<Parts extends LoadedParts> {
     }
     const backup = `${file}.${new Date().toISOString().replaceAll(/[:.]/gu, '-')}.bak`;
     await writeFile(backup, text, { mode: 0o600, flag: 'wx' });
-    await writeFile(file, after.text);
+    // The file keeps its own mode.
+    await writeFile(file, after.text, { mode: 0o600 });
     try {
       return { ...shown, diff, applied: true, backup, reload: this.#note(await tried.commit()) };
     } catch (error) {
-      await writeFile(file, text);
+      await writeFile(file, text, { mode: 0o600 });
       throw error;
     }
   }

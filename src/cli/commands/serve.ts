@@ -134,7 +134,7 @@ function reloadAtHangup(reload: () => void): void {
 /** Returns true when the terminal that controls this process can be opened. */
 function hasTerminal(): boolean {
   try {
-    closeSync(openSync('/dev/tty', 'r'));
+    closeSync(openSync('/dev/tty', 'r', 0o600));
     return true;
   } catch {
     return false;

@@ -253,7 +253,7 @@ class WorkerPool {
         ? loading.fault
         : JSON.stringify(loading.facts) === JSON.stringify(this.#facts)
           ? null
-          : `${this.#spec.path} has changed since the start: restart to use it`;
+          : `${this.#spec.path} has changed since the start: run spanscore reload to use it`;
     if (fault !== null && !this.#isStopping) {
       this.#declareUnavailable(worker, fault);
     } else if (isAlone) {

@@ -18,6 +18,9 @@ import type { SlotAdmission, WorkItem } from './queue.ts';
 /** Most revisions whose rules are remembered for the traces from before. */
 const MAX_CONTINUED = 100;
 
+/** Shortest life of a former revision, milliseconds: an insert from before it may become visible within this time. */
+const LEAST_LIFE_MS = 10_000;
+
 /** Time beyond the longest wait of a trace after which a former revision waits for no trace any more, milliseconds. */
 const RETIRE_MS = 60_000;
 
@@ -161,8 +164,9 @@ export class LiveRevisions {
   retire(isLeft: (beforeMs: number) => boolean): void {
     const { monotonicMs, readiness } = this.#current.scoring;
     for (let [oldest, next] = this.#revisions; oldest?.retiring && next !== undefined;) {
-      const isOld = monotonicMs() - oldest.retiring.sinceMs > readiness.maxWaitMs + RETIRE_MS;
-      if (oldest.running > 0 || (!isOld && isLeft(next.fromMs))) {
+      const lifeMs = monotonicMs() - oldest.retiring.sinceMs;
+      const isOld = lifeMs > readiness.maxWaitMs + RETIRE_MS;
+      if (oldest.running > 0 || lifeMs < LEAST_LIFE_MS || (!isOld && isLeft(next.fromMs))) {
         return;
       }
       this.#revisions.shift();

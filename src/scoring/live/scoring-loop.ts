@@ -109,13 +109,19 @@ export class ScoringLoop {
 
   /** Throws `ConfigError` for rules that cannot be run. */
   constructor(scoring: Scoring, options: ScoringLoopOptions) {
-    const { stores, readiness, monotonicMs } = scoring;
+    const { readiness, monotonicMs } = scoring;
     this.#timers = options.timers ?? systemTimers;
     this.#stopGraceMs = options.stopGraceMs ?? STOP_GRACE_MS;
     this.#ownership =
       options.ownership ?? createScorerOwnership(undefined, options.rules, { member: '', monotonicMs });
     this.#sweepRange = new SweepRange(readiness.reachMs);
-    this.#tail = new Tail(stores.spans, readiness);
+    this.#tail = new Tail(
+      {
+        nowMs: () => this.#scoring.stores.spans.nowMs(),
+        arrivals: (fromMs, untilMs) => this.#scoring.stores.spans.arrivals(fromMs, untilMs),
+      },
+      readiness,
+    );
     const nowMs = () => this.#clock?.nowMs() ?? 0;
     this.#pace = createBatchPace(monotonicMs, (traces) => this.#tail.batchReadyInMs(nowMs(), traces));
     this.#queue = new WorkQueue(nowMs);

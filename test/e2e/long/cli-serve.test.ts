@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { MEASURES, nameMeasure } from '../../../src/domain/behaviour/measures.ts';
 import { describe, expect, it } from 'vitest';
 import { type CliOptions, emptyFolder, jsonLines, runCli, startCli } from '../../support/processes/cli.ts';
+import { isProcessAlive } from '../../support/processes/engine-directory.ts';
+import { hasProgram } from '../../support/processes/installed-program.ts';
 
 const RECORDED = new URL('../../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
 const TRACE = '11f9d845dab14324be6966ea320d72ad';
@@ -21,11 +23,11 @@ interface Announced {
 }
 
 /** A running `serve` in a folder of its own. */
-async function startServing(options: CliOptions = {}) {
+async function startServing({ more = [], ...options }: CliOptions & { more?: readonly string[] } = {}) {
   const folder = emptyFolder();
   const addressFile = join(folder, '.spanscore/serve.json');
   writeFileSync(join(folder, 'spanscore.config.yaml'), CONFIG);
-  const running = startCli(['serve', '--json'], { cwd: folder, ...options });
+  const running = startCli(['serve', '--json', ...more], { cwd: folder, ...options });
   await expect
     .poll(() => existsSync(addressFile) && running.output.stdout.includes('\n'), { timeout: 120_000 })
     .toBe(true);
@@ -75,16 +77,62 @@ describe('serve', () => {
     expect(running.output.stderr).not.toContain('failed=');
   });
 
-  it.each([
-    ['130 at Ctrl-C', 'SIGINT', 130],
-    ['0 at the end of its terminal', 'SIGHUP', 0],
-  ] as const)('drains and ends with %s', async (_how, signal, expected) => {
+  it('drains and ends with 130 at Ctrl-C', async () => {
     const { folder, running } = await startServing();
 
-    running.child.kill(signal);
+    running.child.kill('SIGINT');
 
-    expect((await running.ended).code).toBe(expected);
+    expect((await running.ended).code).toBe(130);
     expect(existsSync(join(folder, '.spanscore/serve.json'))).toBe(false);
+  });
+
+  it('drains and ends when its terminal closes', async () => {
+    if (!hasProgram('script', 'the end of a terminal', 'apt-get install bsdutils')) {
+      return;
+    }
+    const { addressFile, running, announced } = await startServing({ terminal: true });
+
+    running.child.kill('SIGKILL');
+
+    await expect.poll(() => isProcessAlive(announced.pid), { timeout: 60_000 }).toBe(false);
+    expect(existsSync(addressFile)).toBe(false);
+  });
+
+  it('reloads by the command and at SIGHUP: the whole file, or nothing of it', async () => {
+    const { folder, running } = await startServing({ more: ['--watch'] });
+    const reload = async (rules: string) => {
+      writeFileSync(join(folder, 'spanscore.config.yaml'), CONFIG + rules);
+      const { code, stdout } = await runCli(['reload', '--json'], { cwd: folder });
+      return { code, ...(JSON.parse(stdout) as object) };
+    };
+    const rule = 'rules: [{ name: all, scorers: [keyword-coverage], sample: { rate: 1 } }]\n';
+
+    expect(await reload(rule)).toMatchObject({
+      code: 0,
+      outcome: expect.stringMatching('applied|unchanged'),
+      revision: 2,
+    });
+    expect(await reload(rule)).toMatchObject({ code: 0, outcome: 'unchanged', revision: 2 });
+    expect(await reload(rule.replace('1 }', '7 }'))).toMatchObject({
+      code: 78,
+      outcome: 'refused',
+      revision: 2,
+      issues: [{ line: 5, path: 'rules[0].sample.rate' }],
+    });
+    expect(await reload(`${rule}log: { level: debug }\n`)).toMatchObject({
+      code: 1,
+      outcome: 'refused',
+      needsRestart: ['log.level'],
+    });
+    writeFileSync(join(folder, 'spanscore.config.yaml'), CONFIG + rule.replace('1 }', '0.5 }'));
+    await expect.poll(() => running.output.stderr, { timeout: 60_000 }).toContain('revision=3');
+    running.child.kill('SIGHUP');
+    await expect
+      .poll(() => running.output.stderr, { timeout: 60_000 })
+      .toContain('outcome=unchanged revision=3');
+    running.child.kill('SIGTERM');
+    expect((await running.ended).code).toBe(0);
+    expect((await runCli(['reload'], { cwd: folder })).code).toBe(69);
   });
 
   it('drains and ends when the npx that started it is killed', async () => {

@@ -251,6 +251,16 @@ describe("a page in somebody's browser", () => {
     }
   });
 
+  it('needs the content type of a write also without a body, and a program does not', async () => {
+    await start([]);
+    const reload = async (headers: Record<string, string>) => {
+      const path = `http://127.0.0.1:${api.address.port}/api/v1/config/reload`;
+      return (await fetch(path, { method: 'POST', headers })).status;
+    };
+    expect(await reload({ origin: `http://127.0.0.1:${api.address.port}` })).toBe(403);
+    expect(await reload({})).toBe(404);
+  });
+
   it('cannot ask through a name that was rebound to this address', async () => {
     await start([]);
     expect(await askAs('evil.example')).toBe(403);

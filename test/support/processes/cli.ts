@@ -28,6 +28,8 @@ export interface CliOptions {
   readonly node?: readonly string[];
   /** True: npx starts it, and the child is npx. */
   readonly npx?: boolean;
+  /** True: a terminal of its own controls it. The child is the terminal. */
+  readonly terminal?: boolean;
 }
 
 /** A running command. */
@@ -49,7 +51,12 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
     ([name]) => !/^(SPANSCORE_|OTEL_|OPENAI_|NODE_(?!COMPILE_CACHE))/.test(name),
   );
   const line = [process.execPath, ...(options.node ?? []), MAIN, ...args];
-  const [program = '', ...words] = options.npx === true ? ['npx', '-c', line.join(' ')] : line;
+  const [program = '', ...words] =
+    options.terminal === true
+      ? ['script', '-qec', line.join(' '), '/dev/null']
+      : options.npx === true
+        ? ['npx', '-c', line.join(' ')]
+        : line;
   const child = spawn(program, words, {
     cwd: options.cwd ?? emptyFolder(),
     env: { ...Object.fromEntries(inherited), ...options.variables },

@@ -64,6 +64,28 @@ describe('ownership', () => {
     }
   });
 
+  it('shares a scorer that a living member takes up, after the others know, and leaves one that it gives up', async () => {
+    const { owner, live } = scene();
+    const added = joinPair('default', 'b');
+    const [a, b] = [owner('a', [CELL, added]), owner('b')];
+    await a.beat();
+    await b.beat();
+    await live(45_000, a, b);
+    const claim = claimOne(b);
+    expect(b.holdMs(true)).toBe(0);
+
+    b.setPairs([CELL, added]);
+    expect(b.holdMs(true)).toBeGreaterThan(0);
+    await live(6_000, a, b);
+    expect(keys.filter((key) => owns(a, key, 'b') === owns(b, key, 'b'))).toEqual([]);
+    expect(keys.some((key) => owns(b, key, 'b'))).toBe(true);
+    await expect(claim.check()).resolves.toBeUndefined();
+
+    b.setPairs([added]);
+    await live(6_000, a, b);
+    expect(keys.filter((key) => !owns(a, key) || owns(b, key))).toEqual([]);
+  });
+
   it('moves only the share of a new member', async () => {
     const { owner, live } = scene();
     const [a, b, c] = [owner('a'), owner('b'), owner('c')];

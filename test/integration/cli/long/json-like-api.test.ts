@@ -165,6 +165,7 @@ const OWN_SHAPE: readonly string[] = [
   'move',
   'open',
   'purge',
+  'reload',
   'restore',
   'serve',
   'sql',

@@ -194,7 +194,9 @@ describe('the process of a scorer', () => {
     await scores(scorer, { output: 'bad' }).catch(() => undefined);
 
     await expect(scores(scorer)).rejects.toMatchObject({ code: 'scorer_unavailable', retryable: true });
-    await expect(scores(scorer)).rejects.toThrow('has changed since the start: restart to use it');
+    await expect(scores(scorer)).rejects.toThrow(
+      'has changed since the start: run spanscore reload to use it',
+    );
   });
 
   it('ends with its host, also when that is killed while the scorer loops', async () => {

@@ -1,0 +1,193 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ConfigControl } from '../../../src/config/config-control.ts';
+import { loadConfig, type ConfigInput } from '../../../src/configuration.ts';
+import { PREBUILT_SCORERS } from '../../../src/components.ts';
+import { startServe, type Serve } from '../../../src/serve.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { anAgentTrace } from '../builders/agent-trace.ts';
+import { startJudgeServer, type JudgeServer } from '../fakes/judge-server.ts';
+import { verdictJudge } from '../fakes/verdict-judge.ts';
+import { queryRows } from '../store/clickhouse-query.ts';
+import { until } from '../until.ts';
+import { sendTraces } from './serve-process.ts';
+
+/** A `serve` in this process, whose configuration file can change. */
+export class ReloadWorld {
+  readonly folder = mkdtempSync(join(tmpdir(), 'spanscore-reload-'));
+  readonly file = join(this.folder, 'spanscore.config.json');
+  #serve: Serve | undefined;
+  #judge: JudgeServer | undefined;
+
+  get serve(): Serve {
+    if (this.#serve === undefined) {
+      throw new Error('the world has not started');
+    }
+    return this.#serve;
+  }
+
+  get judge(): JudgeServer {
+    if (this.#judge === undefined) {
+      throw new Error('the world has not started');
+    }
+    return this.#judge;
+  }
+
+  get control(): ConfigControl {
+    const { control } = this.serve;
+    if (control === undefined) {
+      throw new Error('serve has no control');
+    }
+    return control;
+  }
+
+  async start(config: ConfigInput): Promise<void> {
+    this.#judge = await startJudgeServer(async (request) => {
+      await sleep(100);
+      return verdictJudge(request);
+    });
+    this.write(config);
+    const load = async (text?: string) => {
+      const options = { path: this.file, text, variables: {}, scorers: PREBUILT_SCORERS };
+      return (await loadConfig(options)).config;
+    };
+    this.#serve = await startServe(await load(), { log: silentLog, source: { file: this.file, load } });
+  }
+
+  /** Writes the configuration, with the parts that no test changes. */
+  write(config: ConfigInput): void {
+    const any = { endpoint: '127.0.0.1:0' };
+    const whole: ConfigInput = {
+      store: { dataDir: 'data' },
+      receivers: { otlp: { http: any, grpc: any } },
+      api: any,
+      readiness: { decisionWait: '300ms', maxWait: '5s' },
+      ...config,
+      judges: {
+        default: 'local/judge',
+        reuse: false,
+        providers: { local: { baseURL: this.judge.baseUrl, concurrency: 4 } },
+        ...config.judges,
+      },
+    };
+    writeFileSync(this.file, JSON.stringify(whole, null, 2));
+  }
+
+  /** Sends a trace whose answer no other one has. Returns its id. */
+  async send(): Promise<string> {
+    const traceId = randomBytes(16).toString('hex');
+    const trace = anAgentTrace(traceId).answering(`It is 18 degrees at ${traceId}.`);
+    const { otlpHttp } = this.serve.addresses;
+    const status = await sendTraces(otlpHttp ?? '', trace.request());
+    if (status !== 200) {
+      throw new Error(`a trace was answered with ${status}`);
+    }
+    return traceId;
+  }
+
+  /** Reads the pairs of rule and scorer that each trace has a decision of, sorted, and joined by blanks. */
+  async readPairs(): Promise<Map<string, string>> {
+    const rows = await queryRows<{ id: string; pairs: string[] }>(
+      this.serve.addresses.clickhouse,
+      `SELECT TraceId AS id, arraySort(groupArray(concat(Rule, '/', Scorer))) AS pairs FROM decisions FINAL
+       WHERE Status = 'scored' GROUP BY TraceId`,
+    );
+    return new Map(rows.map(({ id, pairs }) => [id, pairs.join(' ')]));
+  }
+
+  /** Waits until each of these traces has all pairs of one of the sets. */
+  async untilDecided(traces: readonly string[], sets: readonly string[]): Promise<Map<string, string>> {
+    let pairs = new Map<string, string>();
+    const isDone = async () => {
+      pairs = await this.readPairs();
+      return traces.every((id) => sets.includes(pairs.get(id) ?? ''));
+    };
+    const odd = () =>
+      traces.flatMap((id) => (sets.includes(pairs.get(id) ?? '') ? [] : [[id, pairs.get(id)]]));
+    await until(isDone, 90_000, odd);
+    return pairs;
+  }
+
+  /** Counts the calls of the judge about a trace. */
+  countCalls(traceId: string): number {
+    return this.judge.requests.filter(({ prompt }) => prompt.includes(traceId)).length;
+  }
+
+  async stop(): Promise<void> {
+    await this.#serve?.stop();
+    await this.#judge?.close();
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+}
+
+/** Calls of one run of the judged scorer. */
+const CALLS = 3;
+
+/** Rules between which a run of reloads changes, and the pairs that each decides. */
+const REVISIONS: readonly { readonly rules: ConfigInput['rules']; readonly pairs: string }[] = [
+  {
+    rules: [{ name: 'production', scorers: ['keyword-coverage', 'hallucination'] }],
+    pairs: 'production/hallucination production/keyword-coverage',
+  },
+  {
+    rules: [
+      { name: 'production', scorers: ['keyword-coverage', 'completeness'] },
+      { name: 'second', scorers: ['hallucination'] },
+    ],
+    pairs: 'production/completeness production/keyword-coverage second/hallucination',
+  },
+];
+
+/** Sends traces while the rules change back and forth at random moments. Returns what was wrong with each trace. */
+export async function runReloads(
+  world: ReloadWorld,
+  { traces, reloads, seed }: { readonly traces: number; readonly reloads: number; readonly seed: number },
+): Promise<string[]> {
+  let state = seed;
+  const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
+  const sent: { readonly id: string; readonly allowed: readonly string[] }[] = [];
+  let now = 0;
+  let isChanging = false;
+  const end = new AbortController();
+  const all = REVISIONS.map(({ pairs }) => pairs);
+  await world.start({ rules: REVISIONS[0]?.rules });
+  const sending = (async () => {
+    while (sent.length < traces || !end.signal.aborted) {
+      const began = { now, isChanging };
+      const id = await world.send();
+      const isSure = !began.isChanging && !isChanging && began.now === now;
+      sent.push({ id, allowed: isSure ? [all[now] ?? ''] : all });
+      await sleep(random() * 40);
+    }
+  })();
+  for (let count = 0; count < reloads; count += 1) {
+    await sleep(random() * 600);
+    isChanging = true;
+    const next = 1 - now;
+    world.write({ rules: REVISIONS[next]?.rules });
+    const answer = await world.control.reload();
+    if (answer.outcome !== 'applied') {
+      throw new Error(`reload ${count}: ${JSON.stringify(answer)}`);
+    }
+    now = next;
+    isChanging = false;
+  }
+  end.abort();
+  await sending;
+  const pairs = await world.untilDecided(
+    sent.map(({ id }) => id),
+    all,
+  );
+  return sent.flatMap(({ id, allowed }) => {
+    const decided = pairs.get(id) ?? '';
+    const calls = world.countCalls(id);
+    const faults = [
+      ...(allowed.includes(decided) ? [] : [`${id} was decided by ${decided}`]),
+      ...(calls === CALLS ? [] : [`the judge was asked ${calls} times about ${id}`]),
+    ];
+    return faults;
+  });
+}
