@@ -6,11 +6,6 @@ export function toDateTime(ms: number): string {
   return new Date(held).toISOString().replace('T', ' ').replace('Z', '');
 }
 
-/** A 64-bit count of milliseconds as ClickHouse's JSON gives it (a string), or null. */
-export function fromMillis(text: string | null): number | null {
-  return text === null ? null : Number(text);
-}
-
 /** A 64-bit integer as ClickHouse's JSON gives it, or null. */
 export function fromInteger(text: string | number | null): number | null {
   return text === null ? null : Number(text);

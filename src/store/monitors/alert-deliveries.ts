@@ -25,10 +25,10 @@ const GOES_ON = `IncidentId NOT IN (SELECT IncidentId FROM alert_events WHERE St
 
 interface PendingRow {
   Event: string;
-  WrittenAtMs: string;
+  WrittenAtMs: number;
   /** '' where it belongs to no message. */
   MessageId: string;
-  PlannedAtMs: string;
+  PlannedAtMs: number;
   Round: number;
 }
 
@@ -57,11 +57,11 @@ async function readPending(
   );
   return rows.map((row) => ({
     event: JSON.parse(row.Event) as AlertEvent,
-    writtenAtMs: Number(row.WrittenAtMs),
+    writtenAtMs: row.WrittenAtMs,
     plan:
       row.MessageId === ''
         ? null
-        : { messageId: row.MessageId, plannedAtMs: Number(row.PlannedAtMs), round: row.Round },
+        : { messageId: row.MessageId, plannedAtMs: row.PlannedAtMs, round: row.Round },
   }));
 }
 

@@ -114,26 +114,19 @@ async function knownEvents(database: Database, ids: readonly string[]): Promise<
 }
 
 async function readAcknowledged(database: Database): Promise<Map<string, number>> {
-  const rows = await database.rows<{ id: string; atMs: string }>(
+  const rows = await database.rows<{ id: string; atMs: number }>(
     `SELECT toString(IncidentId) AS id, toUnixTimestamp64Milli(min(WrittenAt)) AS atMs
      FROM alert_replies WHERE Kind = 'ack' GROUP BY IncidentId`,
   );
-  return new Map(rows.map(({ id, atMs }) => [id, Number(atMs)]));
-}
-
-interface MuteRow {
-  readonly tenant: string;
-  readonly subject: string;
-  readonly untilMs: string;
-  readonly by: string;
-  readonly reason: string;
+  return new Map(rows.map(({ id, atMs }) => [id, atMs]));
 }
 
 const MUTE =
   'Tenant AS tenant, Subject AS subject, toUnixTimestamp64Milli(MutedUntil) AS untilMs, Author AS by, Reason AS reason';
 
-function fromMuteRow({ tenant, subject, untilMs, by, reason }: MuteRow): Mute {
-  return { tenant, subject, untilMs: Number(untilMs), by, reason };
+/** Leaves out the key of a page. */
+function toMute({ tenant, subject, untilMs, by, reason }: Required<Mute>): Mute {
+  return { tenant, subject, untilMs, by, reason };
 }
 
 /** A mute that is active keeps its beginning. */
@@ -151,14 +144,13 @@ function writeMute(
   );
 }
 
-async function readMutes(database: Database, sinceMs: number | undefined): Promise<Mute[]> {
-  const rows = await database.rows<MuteRow>(
+function readMutes(database: Database, sinceMs: number | undefined): Promise<Mute[]> {
+  return database.rows(
     `SELECT ${MUTE} FROM alert_mutes FINAL
      WHERE MutedUntil > ${sinceMs === undefined ? 'now64(3)' : 'fromUnixTimestamp64Milli({since:Int64})'}
      ORDER BY tenant, subject`,
     { since: Math.trunc(sinceMs ?? 0) },
   );
-  return rows.map(fromMuteRow);
 }
 
 function listMutes(database: Database, tenant: string | undefined, page: ListPage): Promise<Listed<Mute>> {
@@ -166,5 +158,5 @@ function listMutes(database: Database, tenant: string | undefined, page: ListPag
      FROM alert_mutes FINAL
      WHERE MutedUntil > now64(3) AND ${tenant === undefined ? '1' : 'Tenant IN {tenants:Array(String)}'}`;
   const params = { tenants: [ALL_TENANTS, tenant ?? ''] };
-  return readKeysetPage(database, { sql, params, order: 'newest', toItem: fromMuteRow }, page);
+  return readKeysetPage(database, { sql, params, order: 'newest', toItem: toMute }, page);
 }

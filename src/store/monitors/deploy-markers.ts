@@ -43,20 +43,13 @@ function listMarkers(
      GROUP BY ${names}
      HAVING atMs >= {sinceMs:Int64}`;
   const params = { tenant, version, sinceMs: Math.trunc(sinceMs) };
-  const toItem = ({ atMs, keyId: _keyId, ...marker }: MarkerRow): DeployMarker => ({
-    ...marker,
-    atMs: Number(atMs),
-  });
+  const toItem = ({ keyId: _keyId, ...marker }: DeployMarker & { readonly keyId: string }): DeployMarker =>
+    marker;
   return readKeysetPage(database, { sql, params, order: 'newest', toItem }, page);
 }
 
-interface MarkerRow extends Omit<DeployMarker, 'atMs'> {
-  readonly atMs: string;
-  readonly keyId: string;
-}
-
 interface HourRow extends SeriesRow {
-  readonly HourMs: string;
+  readonly HourMs: number;
   readonly IsAfter: number;
   readonly Steps: number[];
   readonly Counts: number[];
@@ -101,7 +94,7 @@ async function readVersionScores(
 
 function buildHour({ HourMs, Steps, Counts }: HourRow): IntervalScores {
   return {
-    startMs: Number(HourMs),
+    startMs: HourMs,
     scores: { values: Steps.map((step) => step / SCORE_STEPS), counts: Counts },
   };
 }

@@ -50,7 +50,7 @@ async function readLateScores(
   database: Database,
   { intervalMs, sinceMs, tenant }: RecentBuckets,
 ): Promise<LateScores[]> {
-  const rows = await database.rows<SeriesRow & { scores: number; lastBucketMs: string }>(
+  const rows = await database.rows<SeriesRow & { scores: number; lastBucketMs: number }>(
     `SELECT ${SERIES_COLUMNS}, toUInt32(sum(Late)) AS scores, toUnixTimestamp64Milli(max(Bucket)) AS lastBucketMs
      FROM monitor_buckets FINAL
      WHERE IntervalMs = {intervalMs:UInt32} AND Bucket >= fromUnixTimestamp64Milli({sinceMs:Int64})
@@ -61,7 +61,7 @@ async function readLateScores(
   return rows.map(({ scores, lastBucketMs, ...row }) => ({
     series: fromSeriesRow(row),
     scores,
-    lastBucketMs: Number(lastBucketMs),
+    lastBucketMs,
   }));
 }
 

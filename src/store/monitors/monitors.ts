@@ -13,7 +13,7 @@ import {
 import { segmentShares, type SegmentSums } from '../../monitors/statistics/segment-shares.ts';
 import type { AlertStore } from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
-import { fromMillis, toDateTime } from '../values.ts';
+import { toDateTime } from '../values.ts';
 import { markDoneUntil, readDoneUntil } from '../tables/progress.ts';
 import { DIRECTED, STANDING, STEP } from './folded-scores-sql.ts';
 import { closeBuckets, IS_OUTCOME, readBuckets } from './monitor-buckets.ts';
@@ -66,8 +66,8 @@ async function readMoment(
   sql: string,
   params: Record<string, unknown> = {},
 ): Promise<number | null> {
-  const [row] = await database.rows<{ atMs: string | null }>(sql, params);
-  return fromMillis(row?.atMs ?? null);
+  const [row] = await database.rows<{ atMs: number | null }>(sql, params);
+  return row?.atMs ?? null;
 }
 
 /** Maximum number of states in one insert. The state of a detector that learns has some kilobytes. */
@@ -76,13 +76,12 @@ const MAX_ROWS = 500;
 const NO_SERIES: SeriesFacets = { tenant: '', scorer: '', fingerprint: '', agent: '', environment: '' };
 
 /** Reads the first and the last beat of each process that could evaluate monitors. */
-async function readRuns(database: Database): Promise<ProcessRun[]> {
-  const rows = await database.rows<Record<keyof ProcessRun, string>>(
+function readRuns(database: Database): Promise<ProcessRun[]> {
+  return database.rows(
     `SELECT toUnixTimestamp64Milli(min(JoinedAt)) AS fromMs, toUnixTimestamp64Milli(max(BeatAt)) AS toMs
      FROM members WHERE Duty = {duty:String} GROUP BY Member ORDER BY fromMs`,
     { duty: MONITOR_DUTY },
   );
-  return rows.map(({ fromMs, toMs }) => ({ fromMs: Number(fromMs), toMs: Number(toMs) }));
 }
 
 const IS_CHECKPOINT = "RuleKey = {ruleKey:String} AND Kind = 'checkpoint'";
@@ -92,7 +91,7 @@ const IS_CHECKPOINT = "RuleKey = {ruleKey:String} AND Kind = 'checkpoint'";
  * exists.
  */
 async function readCheckpoint(database: Database, ruleKey: string): Promise<Checkpoint | null> {
-  const rows = await database.rows<SeriesRow & { State: string; BucketMs: string }>(
+  const rows = await database.rows<SeriesRow & { State: string; BucketMs: number }>(
     `SELECT ${SERIES_COLUMNS}, State, toUnixTimestamp64Milli(Bucket) AS BucketMs FROM monitor_states FINAL
      WHERE ${IS_CHECKPOINT} AND Checkpoint = (SELECT max(Checkpoint) FROM monitor_states WHERE ${IS_CHECKPOINT} AND Scorer = '')`,
     { ruleKey },
@@ -102,7 +101,7 @@ async function readCheckpoint(database: Database, ruleKey: string): Promise<Chec
     return null;
   }
   return {
-    bucketMs: Number(first.BucketMs),
+    bucketMs: first.BucketMs,
     states: rows
       .filter(({ Scorer }) => Scorer !== '')
       .map((row) => ({ series: fromSeriesRow(row), state: row.State })),

@@ -94,24 +94,23 @@ export function createPurgeStore(database: Database): PurgeStore {
 }
 
 async function readExtent(database: Database, jobId: string): Promise<PurgeExtent> {
-  const [row] = await database.rows<{ traces: string; sessions: string; tenants: string[] }>(
+  const [row] = await database.rows<PurgeExtent>(
     `SELECT countIf(Kind = 'trace') AS traces, countIf(Kind = 'session') AS sessions,
        arraySort(groupUniqArrayIf(Tenant, Kind IN ('trace', 'session', 'tenant'))) AS tenants
      FROM purge_items FINAL WHERE JobId = {jobId:String}`,
     { jobId },
   );
-  const [traces, sessions] = [Number(row?.traces ?? 0), Number(row?.sessions ?? 0)];
-  return { traces, sessions, tenants: row?.tenants ?? [] };
+  return row ?? { traces: 0, sessions: 0, tenants: [] };
 }
 
 async function countRows(database: Database, jobId: string): Promise<Record<string, number>> {
   const counts = (await readPurgeTables(database, jobId)).map(
     ({ name, condition }) => `SELECT '${name}' AS owner, count() AS n FROM ${name} WHERE ${condition}`,
   );
-  const rows = await database.rows<{ owner: string; n: string }>(
+  const rows = await database.rows<{ owner: string; n: number }>(
     `SELECT owner, sum(n) AS n FROM (${counts.join(' UNION ALL ')}) GROUP BY owner HAVING n > 0 ORDER BY owner`,
   );
-  return Object.fromEntries(rows.map(({ owner, n }) => [owner, Number(n)]));
+  return Object.fromEntries(rows.map(({ owner, n }) => [owner, n]));
 }
 
 async function removeRows(
@@ -215,12 +214,12 @@ async function changeRows(
   }
   const tables = changes.map(([table]) => table);
   for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(2 * waitMs, LOOK_EVERY_MS)) {
-    const [row] = await database.rows<{ open: string; fault: string }>(
+    const [row] = await database.rows<{ open: number; fault: string }>(
       `SELECT count() AS open, max(latest_fail_reason) AS fault FROM system.mutations
        WHERE database = {name:String} AND table IN {tables:Array(String)} AND NOT is_done`,
       { name, tables },
     );
-    if (row === undefined || Number(row.open) === 0 || signal?.aborted === true) {
+    if (row === undefined || row.open === 0 || signal?.aborted === true) {
       return;
     }
     if (row.fault !== '') {
@@ -318,9 +317,9 @@ async function countMentions(
   const params = { ...idParams(id), ...(tenant === undefined ? {} : { tenant }) };
   const stays = `${ofTenant(tenant)} AND (Tenant, TraceId) NOT IN (SELECT Tenant, Id ${itemsOf(jobId, 'trace')})`;
   const count = async (rows: string, more: QueryParams): Promise<number> => {
-    const sql = `SELECT toString(sum(${MENTIONS_OF_ID})) AS n FROM (${rows})`;
-    const [row] = await database.rows<{ n: string }>(sql, { ...params, ...more });
-    return Number(row?.n ?? 0);
+    const sql = `SELECT sum(${MENTIONS_OF_ID}) AS n FROM (${rows})`;
+    const [row] = await database.rows<{ n: number }>(sql, { ...params, ...more });
+    return row?.n ?? 0;
   };
   const reasons = `SELECT [Reason] AS texts FROM scores FINAL WHERE ${stays}
     AND toString(ScoreId) NOT IN (SELECT Id ${itemsOf(jobId, 'score')})`;

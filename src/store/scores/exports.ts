@@ -56,13 +56,11 @@ async function register(database: Database, exporter: string): Promise<void> {
 }
 
 interface ProgressRow {
-  readAtMs: string;
-  seenAtMs: string;
-  doneUntilMs: string;
-  replays: string;
+  readonly readAtMs: number;
+  readonly seenAtMs: number;
+  readonly doneUntilMs: number;
+  readonly replays: number;
 }
-
-type PendingRow = Record<keyof PendingExport, string>;
 
 /** Reads narrow columns only, because the read runs every second and mostly finds nothing. */
 async function readPending(database: Database, exporter: string, limit: number): Promise<ExportPage> {
@@ -78,30 +76,30 @@ async function readPending(database: Database, exporter: string, limit: number):
     return readPending(database, exporter, limit);
   }
   const { readAtMs, seenAtMs, doneUntilMs } = progress;
-  if (Number(doneUntilMs) > Number(readAtMs) + CLOCK_SKEW_MS) {
+  if (doneUntilMs > readAtMs + CLOCK_SKEW_MS) {
     await forgetProgress(database, 'export', exporter);
     return readPending(database, exporter, limit);
   }
-  const replays = Number(progress.replays) === 0 ? [] : await readReplays(database, exporter);
-  const since = Math.max(Number(seenAtMs), Number(doneUntilMs) - OVERLAP_MS);
+  const replays = progress.replays === 0 ? [] : await readReplays(database, exporter);
+  const since = Math.max(seenAtMs, doneUntilMs - OVERLAP_MS);
   const fresh = await readFresh(database, { exporter, since, limit });
   return {
     pending: [...replays, ...fresh],
     isWhole: fresh.length < limit,
-    readAtMs: Number(readAtMs),
-    doneUntilMs: Number(doneUntilMs),
+    readAtMs,
+    doneUntilMs,
   };
 }
 
 /** Deliveries are looked up by key for the scores in question: the table holds those of months. */
-async function readFresh(
+function readFresh(
   database: Database,
   params: { readonly exporter: string; readonly since: number; readonly limit: number },
 ): Promise<PendingExport[]> {
   const written = 'WrittenAt >= fromUnixTimestamp64Milli({since:Int64})';
-  const rows = await database.rows<PendingRow>(
-    `SELECT toString(ScoreId) AS scoreId, toString(Revision) AS revision, '0' AS round,
-       toString(toUnixTimestamp64Milli(min(WrittenAt))) AS writtenAtMs
+  return database.rows(
+    `SELECT toString(ScoreId) AS scoreId, Revision AS revision, 0 AS round,
+       toUnixTimestamp64Milli(min(WrittenAt)) AS writtenAtMs
      FROM scores
      WHERE ${written} AND IsDeleted = 0 AND (ScoreId, Revision) NOT IN (
        SELECT ScoreId, Revision FROM deliveries
@@ -111,20 +109,14 @@ async function readFresh(
      LIMIT {limit:UInt32}`,
     params,
   );
-  return rows.map(toPending);
 }
 
-async function readReplays(database: Database, exporter: string): Promise<PendingExport[]> {
-  const rows = await database.rows<PendingRow>(
-    `SELECT toString(ScoreId) AS scoreId, toString(Revision) AS revision, toString(Round) AS round, '0' AS writtenAtMs
+function readReplays(database: Database, exporter: string): Promise<PendingExport[]> {
+  return database.rows(
+    `SELECT toString(ScoreId) AS scoreId, Revision AS revision, Round AS round, 0 AS writtenAtMs
      FROM deliveries FINAL WHERE ${IS_REPLAY} ORDER BY WrittenAt, ScoreId`,
     { exporter },
   );
-  return rows.map(toPending);
-}
-
-function toPending({ scoreId, revision, round, writtenAtMs }: PendingRow): PendingExport {
-  return { scoreId, revision: Number(revision), round: Number(round), writtenAtMs: Number(writtenAtMs) };
 }
 
 /** Two owners that score an id before and after midnight write it under two days: the row with the newer evidence counts. */

@@ -107,11 +107,11 @@ async function hasFewScores(
   database: Database,
   { where, params, most }: { readonly where: string; readonly params: QueryParams; readonly most: number },
 ): Promise<boolean> {
-  const [counted] = await database.rows<{ scores: string }>(
+  const [counted] = await database.rows<{ scores: number }>(
     `SELECT count() AS scores FROM (SELECT 1 FROM scores WHERE ${where} LIMIT ${most + 1})`,
     params,
   );
-  return Number(counted?.scores) <= most;
+  return (counted?.scores ?? 0) <= most;
 }
 
 /** Builds a condition by which the index finds the rows of the export. Rows that FINAL would take away are looked for in vain. */

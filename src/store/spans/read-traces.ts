@@ -236,11 +236,11 @@ function byStart(a: Span, b: Span): number {
 }
 
 async function countSpans({ database, tables }: Reading, params: QueryParams): Promise<number> {
-  const [row] = await database.rows<{ spans: string }>(
+  const [row] = await database.rows<{ spans: number }>(
     `SELECT uniqExact(SpanId) AS spans FROM ${tables.spans} WHERE ${IN_KEYS} AND ScopeName != {own:String}`,
     params,
   );
-  return Number(row?.spans);
+  return row?.spans ?? 0;
 }
 
 /**
