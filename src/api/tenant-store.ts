@@ -16,6 +16,7 @@ import { createAgentReads } from './reads/agents.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
 import { compareDeploys } from './reads/compare.ts';
 import { createConfigurationReads, type ConfigurationSource, readRowNames } from './reads/configuration.ts';
+import { storeSampleTrace } from './writes/sample-trace.ts';
 import { createLabelReads, storeLabel, type GivenLabel } from './writes/labels.ts';
 import { narrowTenant, type ExplainTrace, createSessionReads, createTraceReads } from './reads/traces.ts';
 import { createScoreReads } from './reads/scores.ts';
@@ -237,6 +238,10 @@ function createWrites(
           scoreNow({ ...scoring, signal }, caller, request),
       },
       labels: { store: (label: GivenLabel, named?: string) => storeLabel(posting, narrow(named), label) },
+      traces: {
+        /** Stores a made trace. Returns its id. */
+        sample: async () => storeSampleTrace(store, { tenant: tenant ?? '', nowMs: await spans.nowMs() }),
+      },
       purges: { start: (request: PurgeRequest) => startPurge(config, store, caller, request) },
       previews: { preview: (asked: AskedPreview) => previewRule(scoring, caller, asked) },
       backfills: createBackfillWrites(scoring, caller),

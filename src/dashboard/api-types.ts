@@ -72,7 +72,7 @@ export interface Replies {
   '/labels/queue': z.output<typeof LabelQueue>;
   '/labels/agreement': z.output<typeof ScorerAgreement>;
   '/mutes': Page<typeof Mute>;
-  '/overview': z.output<typeof OverviewReply> & { readonly passing?: Rate | null };
+  '/overview': z.output<typeof OverviewReply>;
   '/rules': Page<typeof RuleItem>;
   '/scorers': Page<typeof ScorerItem>;
   '/scores': Page<typeof ScoreItem>;
@@ -109,6 +109,7 @@ export interface Writes {
   'POST /preview': Write<z.input<typeof NewPreview>, z.output<typeof Preview>>;
   'POST /session': Write<{ readonly token: string }>;
   'DELETE /session': Write<undefined>;
+  'POST /traces/sample': Write<undefined, { readonly traceId: string }>;
   'POST /score': Write<
     { readonly traceId: string; readonly scorers: readonly string[]; readonly write: boolean },
     { readonly scores: z.output<typeof ScoreItem>[]; readonly decisions: z.output<typeof DecisionItem>[] }

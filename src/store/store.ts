@@ -113,7 +113,7 @@ async function prepare(database: Database, options: StoreOptions): Promise<void>
 async function setUp(database: Database, options: StoreOptions): Promise<void> {
   const created = await createSchema(database);
   if (created > 0) {
-    options.log?.info('tables created', { created });
+    options.log?.debug('tables created', { created });
   }
   const definitions = await readDefinitions(database);
   await applyFactKeys(database, definitions);

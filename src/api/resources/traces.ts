@@ -14,7 +14,7 @@ import { Reading, Usage, createTextCutter, type TextCutter } from '../json/readi
 import { readWhole } from '../access/limits.ts';
 import type { StepSpan, TraceView } from '../reads/traces.ts';
 import { createList, describePage, refuseCursor, CURSOR_FIELDS } from '../lists/cursors.ts';
-import { hexId, TenantQuery, FILTER_FIELDS, TRACE_FIELDS } from '../lists/fields.ts';
+import { NoQuery, hexId, TenantQuery, FILTER_FIELDS, TRACE_FIELDS } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import { TRACE_FACETS, type ListedTrace } from '../../store/contracts/lists.ts';
@@ -189,6 +189,15 @@ const readTrace = describeRoute('get', '/traces/{traceId}', {
   replies: { 200: describeJson('The trace.', TraceDetail) },
 });
 
+const storeSample = describeRoute('post', '/traces/sample', {
+  scopes: ['ingest'],
+  tag: 'traces',
+  summary: 'Stores a made trace of an agent, so that the way to its scores is seen.',
+  description: 'A write without a body: it needs the header `content-type: application/json` all the same.',
+  request: { query: NoQuery },
+  replies: { 201: describeJson('The id.', z.object({ traceId: z.string() })) },
+});
+
 const readSpan = describeRoute('get', '/traces/{traceId}/spans/{spanId}', {
   tag: 'traces',
   summary: 'One span whole.',
@@ -216,6 +225,11 @@ export function createTraceRoutes() {
       const { facets, runs, buckets } = await traces.facets(filters);
       const overTime = buckets.map(({ startMs, ...counts }) => ({ at: isoTime(startMs), ...counts }));
       return c.json({ runs, ...facets, buckets: overTime }, 200);
+    })
+    .openapi(storeSample, async (c) => {
+      const subjects = [] as const;
+      const { traces } = await tenantStore(c.var).openWrites({ action: 'trace.sample', subjects });
+      return c.json({ traceId: await traces.sample() }, 201);
     })
     .openapi(readTrace, async (c) => {
       const { traces } = tenantStore(c.var);

@@ -16,6 +16,8 @@ import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
 import { readEnvironment } from '../../config/environment.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { dashboardUrl } from '../show/dashboard-address.ts';
+import { isDashboardBuilt } from '../../process/package.ts';
+import { openBrowser } from './open.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Store } from '../../store/store.ts';
@@ -59,7 +61,8 @@ async function demo(
 }
 
 /** Serves the made traces until a signal. The judge of the demonstration stays with them. */
-async function keepDemo({ out, cwd, log, signal }: CommandContext): Promise<ExitCode> {
+async function keepDemo(context: CommandContext): Promise<ExitCode> {
+  const { out, cwd, log, signal } = context;
   const dataDir = join(cwd, KEPT_FOLDER);
   const model = await startScriptedModel();
   try {
@@ -71,6 +74,9 @@ async function keepDemo({ out, cwd, log, signal }: CommandContext): Promise<Exit
         { event: 'ready', url, dataDir, traces: MADE_TRACES },
         () => `The dashboard (Ctrl-C ends it):\n  ${url}`,
       );
+      if (!out.json && isAttended() && isDashboardBuilt()) {
+        await openBrowser(url, context);
+      }
       await Promise.race([sleep(ATTENDED_MS, signal), serve.lost]);
       return signal.aborted && signal.reason !== 'SIGINT' ? EXIT.done : EXIT.interrupted;
     } finally {
@@ -122,10 +128,15 @@ async function showPage({ out, signal }: CommandContext, api: string | null): Pr
   if (out.json || api === null || signal.aborted) {
     return;
   }
-  const isAttended = (process.stdin.isTTY || process.stdout.isTTY) && readEnvironment('CI') === undefined;
-  const end = isAttended ? 'Ctrl-C ends the demo' : `the demo ends in ${UNATTENDED_MS / 1000} s`;
+  const isWatched = isAttended();
+  const end = isWatched ? 'Ctrl-C ends the demo' : `the demo ends in ${UNATTENDED_MS / 1000} s`;
   await out.text(`\nThese four runs in the dashboard (${end}):\n  ${dashboardUrl(api, undefined)}`);
-  await sleep(isAttended ? ATTENDED_MS : UNATTENDED_MS, signal);
+  await sleep(isWatched ? ATTENDED_MS : UNATTENDED_MS, signal);
+}
+
+/** Returns true on a terminal of a person. */
+function isAttended(): boolean {
+  return (process.stdin.isTTY || process.stdout.isTTY) && readEnvironment('CI') === undefined;
 }
 
 function demoConfig(folder: string, modelUrl: string, judge: string): ConfigInput {

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { isDashboardBuilt } from '../../process/package.ts';
 import { AppError, StoreUnavailableError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/nearest.ts';
 import type { Role, Serve } from '../../serve.ts';
@@ -58,9 +59,10 @@ async function serve(context: CommandContext, options: ServeCommandOptions): Pro
   }
   await context.out.document({ ready: true, pid: process.pid, ...publicAddresses(running) }, () =>
     [
-      ...showAddresses(running, config.api.publicUrl),
+      ...showAddresses(running),
       `configuration  ${loaded.file ?? 'none: default values apply'}`,
       ...config.rules.map((rule) => `rule           ${rule.name}: ${rule.scorers.join(', ')}`),
+      ...showPage(running, config.api.publicUrl),
     ].join('\n'),
   );
   for (const note of loaded.notes) {
@@ -96,7 +98,12 @@ function publicAddresses({ addresses, storeKind }: Serve) {
   };
 }
 
-function showAddresses({ addresses, storeKind }: Serve, publicUrl: string | undefined): string[] {
+/** Returns the address of the page alone: the last line, for people and for scripts. */
+function showPage({ addresses: { api } }: Serve, publicUrl: string | undefined): string[] {
+  return api === null ? [] : [dashboardUrl(api, publicUrl)];
+}
+
+function showAddresses({ addresses, storeKind }: Serve): string[] {
   return [
     ...(addresses.otlpHttp === null ? [] : [`OTLP/HTTP      ${addresses.otlpHttp}`]),
     ...(addresses.otlpGrpc === null ? [] : [`OTLP/gRPC      ${addresses.otlpGrpc}`]),
@@ -104,7 +111,7 @@ function showAddresses({ addresses, storeKind }: Serve, publicUrl: string | unde
       ? []
       : [
           `API            ${addresses.api}`,
-          `dashboard      ${showDashboard(dashboardUrl(addresses.api, publicUrl))}`,
+          ...(isDashboardBuilt() ? [] : [`dashboard      ${showDashboard(addresses.api)}`]),
         ]),
     `store          ${storeKind} ${addresses.clickhouse.url}, database ${addresses.clickhouse.database}`,
   ];

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { ConfigInput } from '../../configuration.ts';
 import { AppError, InvalidInputError } from '../../domain/errors.ts';
@@ -61,9 +61,10 @@ export async function startKeptDemo(demo: KeptDemo): Promise<Serve> {
 async function fill(demo: KeptDemo, { begun, done }: { readonly begun: string; readonly done: string }) {
   const sinceMs = Date.now();
   const traces = makeTraces(sinceMs);
+  await mkdir(demo.dataDir, { recursive: true, mode: 0o700 });
+  await writeFile(begun, '');
   const filling = await start(demo, false);
   try {
-    await writeFile(begun, '');
     demo.talk(`sending ${formatCount(traces.length, 'trace')} of three agents over OTLP`);
     await send(traces, filling.addresses.otlpHttp ?? '');
     await withStore(filling, async (store) => {

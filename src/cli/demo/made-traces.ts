@@ -64,7 +64,7 @@ const SUPPORT: MadeAgent['lookups'] = [
       question: draw.one('words', [
         `Where is my order ${order}?`,
         `When does order ${order} arrive?`,
-        `Has ${order} left your store yet?`,
+        `Has order ${order} left your store yet?`,
       ]),
       tool: 'lookup_order',
       args: { order },

@@ -39,7 +39,19 @@ async function open(path: string, replies: CannedReplies = FULL, options: VisitO
 
 /** Each page, its title, what it has with data, and what it says without. */
 const PAGES = [
-  { path: '/', title: 'Overview', has: ['table', 'Scorers'], without: 'No scores in this time.' },
+  {
+    path: '/',
+    title: 'Home',
+    has: ['table', 'Agents and qualities'],
+    without: 'Waiting for the first span',
+  },
+  { path: '/agents', title: 'Agents', has: ['table', 'Agents'], without: 'No agent has run in this time.' },
+  {
+    path: '/agents/weather-agent',
+    title: 'weather-agent',
+    has: ['table', 'Qualities by version'],
+    without: undefined,
+  },
   {
     path: '/welcome',
     title: 'Welcome',
