@@ -8,7 +8,7 @@ import { AgentsTable, listQualities } from '../parts/quality.tsx';
 import { RateByAgent } from '../parts/rate-by-agent.tsx';
 import { Text } from '../parts/text.tsx';
 import { WorstChange } from '../parts/worst-change.tsx';
-import { useResource } from '../resource.ts';
+import { useResource, type Resource } from '../resource.ts';
 import { frame, framed } from '../router.ts';
 import { formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
 import { TIME_RANGES } from '../view-models/frame.ts';
@@ -43,9 +43,9 @@ function Filled() {
   return (
     <Page title="Home" isTitleHidden>
       <Loaded of={alerts} what="the open incidents">
-        {() => (
+        {(data) => (
           <WorstChange
-            open={listOpen(alerts.kind === 'ready' ? alerts.data.items : [])}
+            open={listOpen(data.items)}
             agents={items}
             isCounted={agents.kind === 'ready'}
             onMute={alerts.reload}
@@ -53,20 +53,7 @@ function Filled() {
         )}
       </Loaded>
       <Figures />
-      <section class="card" aria-labelledby="qualities">
-        <h2 id="qualities">
-          Agents and qualities{' '}
-          <span class="quiet">· pass rate of the {rangeName()} against the 14 days before</span>
-        </h2>
-        <Loaded
-          of={agents}
-          what="the agents"
-          isEmpty={(data) => data.items.length === 0}
-          empty={<p>No agent has run in this time. Choose a longer range.</p>}
-        >
-          {(data) => <AgentsTable caption="Agents and qualities" agents={data.items} />}
-        </Loaded>
-      </section>
+      <AgentsCard agents={agents} />
       <div class="split">
         {scorer === undefined ? <div /> : <RateByAgent scorer={scorer} subject={worstAgent} />}
         <WorstAnswers
@@ -76,6 +63,25 @@ function Filled() {
         />
       </div>
     </Page>
+  );
+}
+
+function AgentsCard({ agents }: { readonly agents: Resource<Replies['/agents']> }) {
+  return (
+    <section class="card" aria-labelledby="qualities">
+      <h2 id="qualities">
+        Agents and qualities{' '}
+        <span class="quiet">· pass rate of the {rangeName()} against the 14 days before</span>
+      </h2>
+      <Loaded
+        of={agents}
+        what="the agents"
+        isEmpty={(data) => data.items.length === 0}
+        empty={<p>No agent has run in this time. Choose a longer range.</p>}
+      >
+        {(data) => <AgentsTable caption="Agents and qualities" agents={data.items} />}
+      </Loaded>
+    </section>
   );
 }
 

@@ -96,8 +96,11 @@ function MuteForm({ onMute }: { readonly onMute: (time: string, reason: string) 
       class="menu"
       onSubmit={(event) => {
         event.preventDefault();
-        const fields = new FormData(event.currentTarget);
-        void onMute(String(fields.get('for')).trim(), String(fields.get('reason')).trim());
+        const read = (name: string): string => {
+          const value = new FormData(event.currentTarget).get(name);
+          return typeof value === 'string' ? value.trim() : '';
+        };
+        void onMute(read('for'), read('reason'));
       }}
     >
       <label>

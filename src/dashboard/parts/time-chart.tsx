@@ -102,23 +102,30 @@ export function TimeChart(props: TimeChartProps) {
           <path class="version" d={`M${LEFT} ${y(baseline)}H${right}`} />
         )}
         {listTimeTicks(from, to, right - LEFT).map(({ at, text }) => (
-          <text key={at} x={x(at)} y={height - 4} text-anchor="middle">
+          <text
+            key={at}
+            x={Math.min(x(at), width)}
+            y={height - 4}
+            text-anchor={x(at) > width - 24 ? 'end' : 'middle'}
+          >
             {text}
           </text>
         ))}
         {lines.map((line, index) => (
           <Line key={line.name} line={line} index={index} x={x} y={y} />
         ))}
-        {marks
-          .filter(({ at }) => at >= from && at <= to)
-          .map(({ at, text }, index) => (
-            <g key={`${at} ${text}`}>
-              <path class="version" d={`M${x(at)} ${TOP}V${height - BOTTOM}`} />
-              <text x={x(at) + 4} y={TOP + 10 + (index % 3) * LINE_HEIGHT}>
-                {visibleText(text)}
-              </text>
-            </g>
-          ))}
+        {chooseMarks(marks, from, to).map(({ at, text }, index) => (
+          <g key={`${at} ${text}`}>
+            <path class="version" d={`M${x(at)} ${TOP}V${height - BOTTOM}`} />
+            <text
+              x={x(at) + (x(at) > right - NAMES ? -4 : 4)}
+              y={TOP + 10 + (index % 4) * LINE_HEIGHT}
+              text-anchor={x(at) > right - NAMES ? 'end' : 'start'}
+            >
+              {visibleText(text)}
+            </text>
+          </g>
+        ))}
         {right < width - 8 && <Names lines={lines} x={right + 8} y={y} />}
         {pointer !== undefined && <path class="crosshair" d={`M${x(pointer)} ${TOP}V${height - BOTTOM}`} />}
         {pointer !== undefined && dragFrom !== undefined && (
@@ -136,6 +143,12 @@ export function TimeChart(props: TimeChartProps) {
       )}
     </div>
   );
+}
+
+/** Chooses the marks of a range: the first one of each text. */
+function chooseMarks(marks: NonNullable<TimeChartProps['marks']>, from: number, to: number) {
+  const inOrder = marks.filter(({ at }) => at >= from && at <= to).toSorted((a, b) => a.at - b.at);
+  return inOrder.filter(({ text }, index) => inOrder.findIndex((each) => each.text === text) === index);
 }
 
 function useWidth() {
