@@ -37,7 +37,7 @@ export function Traces() {
   const traces = useResource(JSON.stringify([filters, cursor]), (signal) =>
     read('/traces', { query: { ...filters, cursor }, signal }),
   );
-  const { order, ...counted } = filters;
+  const { order: _, ...counted } = filters;
   const facets = useResource(`facets ${JSON.stringify(counted)}`, (signal) =>
     read('/traces/facets', { query: counted, signal }),
   );

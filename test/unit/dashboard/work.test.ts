@@ -137,7 +137,7 @@ describe('an alert', () => {
   });
 
   it('names its main segment, and none when none stands out', () => {
-    const { segments } = INCIDENT_DETAIL.cause!;
+    const { segments } = INCIDENT_DETAIL.cause;
     expect(describeCause(segments)).toBe('98 % within agent version 1.5.0 (new)');
     expect(describeCause(segments.slice(1))).toBe('');
   });
