@@ -72,7 +72,7 @@ interface ChangeProps {
 }
 
 function Change({ event, agents, onMute }: ChangeProps) {
-  const { incidentId, alert, series, changeBegan, startsAt } = event;
+  const { incidentId, alert, changeBegan, startsAt } = event;
   const detail = useResource(`incident ${incidentId}`, (signal) =>
     read('/alerts/{id}', { params: { id: incidentId }, signal }),
   );
