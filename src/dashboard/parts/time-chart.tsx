@@ -171,11 +171,11 @@ function Ground({ chart, plane: { x, y, ticks, width, height, right } }: LayerPr
 }
 
 /** Versions over the lines, each by its name. */
-function Marks({ chart: { marks = [], from, to }, plane: { x, height, right } }: LayerProps) {
+function Marks({ chart: { marks = [], from, to }, plane: { x, height, width } }: LayerProps) {
   return (
     <>
       {chooseMarks(marks, from, to).map(({ at, text }, index) => {
-        const isLate = x(at) > right - NAMES;
+        const isLate = x(at) > width / 2;
         return (
           <g key={`${at} ${text}`}>
             <path class="version" d={`M${x(at)} ${TOP}V${height - BOTTOM}`} />

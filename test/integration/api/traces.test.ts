@@ -311,6 +311,27 @@ describe('the list of traces', () => {
     expect(idsOf(seen)).toEqual([newer.traceId, waiting, older.traceId]);
     expect(seen[1]).toMatchObject({ state: 'waiting', agent: null, scores: [] });
   });
+
+  test('in the order of arrival has traces without an agent too, with what their spans say', async () => {
+    const [older, newer] = [newTraceId(), newTraceId()];
+    await store(api.store, agentRunSpans(older, Date.now() - 60_000));
+    const plain = { attributes: new Map(), scopeName: 'http', serviceName: 'proxy' };
+    await store(api.store, [buildSpan({ ...plain, traceId: newer })]);
+    const { body } = await api.ask('traces?order=arrived&limit=2');
+    expect(body).toMatchObject({
+      items: [
+        { traceId: newer, state: 'not_scored', agentSeen: false, services: ['proxy'], spanCount: 1 },
+        { traceId: older, state: 'waiting', agentSeen: true, services: ['weather'] },
+      ],
+      next: null,
+    });
+    const refused = await api.ask('traces?order=arrived&agent=weather-agent');
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringMatching(/^agent: order=arrived takes/u) as string },
+    });
+    expect((await api.ask('traces?order=arrived&service=proxy&service=shop')).status).toBe(400);
+  });
 });
 
 describe('one trace', () => {
