@@ -105,20 +105,21 @@ function SetUp() {
         setOpen(false);
       }
     };
+    const closeByKey = ({ key }: KeyboardEvent): void => {
+      if (key === 'Escape' && box.current?.querySelector('[aria-expanded="true"]') !== null) {
+        setOpen(false);
+        box.current?.querySelector('button')?.focus();
+      }
+    };
     document.addEventListener('pointerdown', closeOutside);
-    return () => document.removeEventListener('pointerdown', closeOutside);
+    document.addEventListener('keydown', closeByKey);
+    return () => {
+      document.removeEventListener('pointerdown', closeOutside);
+      document.removeEventListener('keydown', closeByKey);
+    };
   }, []);
   return (
-    <div
-      ref={box}
-      class="set-up"
-      onKeyDown={({ key }) => {
-        if (key === 'Escape' && isOpen) {
-          setOpen(false);
-          box.current?.querySelector('button')?.focus();
-        }
-      }}
-    >
+    <div ref={box} class="set-up">
       <button
         type="button"
         class={SET_UP.some((entry) => isCurrent(entry.path)) ? 'plain current' : 'plain'}

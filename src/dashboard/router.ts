@@ -23,8 +23,8 @@ export const query = computed(() => new URLSearchParams(address.value.search));
 export const frame = computed(() => readFrame(address.value.path, query.value));
 
 /** Writes an address with the filters of the bar, unless it names them. */
-export function framed(path: string, parameters: Query = {}): string {
-  return keepFrame(fillPath(path, {}, parameters), query.value);
+export function framed(page: string, parameters: Query = {}): string {
+  return keepFrame(fillPath(page, {}, parameters), query.value);
 }
 
 /** Goes to another address of the dashboard: the way back is a step of the browser's history. */

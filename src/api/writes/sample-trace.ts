@@ -28,9 +28,26 @@ export async function storeSampleTrace(
   return traceId;
 }
 
-function buildSpans(traceId: string, startMs: number): Span[] {
-  const [root, call] = [randomBytes(8).toString('hex'), 'call_1'];
-  const span = (
+const CALL = 'call_1';
+
+const asked = [{ role: 'user', parts: [{ type: 'text', content: QUESTION }] }];
+const called = [
+  {
+    role: 'assistant',
+    parts: [{ type: 'tool_call', id: CALL, name: 'get_weather', arguments: { city: 'Lisbon' } }],
+  },
+  { role: 'tool', parts: [{ type: 'tool_call_response', id: CALL, response: RESULT }] },
+];
+const answered = [{ role: 'assistant', parts: [{ type: 'text', content: ANSWER }], finish_reason: 'stop' }];
+const model = {
+  'gen_ai.operation.name': 'chat',
+  'gen_ai.request.model': 'sample',
+  'gen_ai.response.model': 'sample',
+};
+
+/** Creates the function that builds a span below the root of a trace. */
+function createSpanBuilder(traceId: string, root: string, startMs: number) {
+  return (
     name: string,
     [from, to]: readonly [number, number],
     attributes: Readonly<Record<string, unknown>>,
@@ -64,20 +81,11 @@ function buildSpans(traceId: string, startMs: number): Span[] {
     links: [],
     droppedAttributesCount: 0,
   });
-  const asked = [{ role: 'user', parts: [{ type: 'text', content: QUESTION }] }];
-  const called = [
-    {
-      role: 'assistant',
-      parts: [{ type: 'tool_call', id: call, name: 'get_weather', arguments: { city: 'Lisbon' } }],
-    },
-    { role: 'tool', parts: [{ type: 'tool_call_response', id: call, response: RESULT }] },
-  ];
-  const answered = [{ role: 'assistant', parts: [{ type: 'text', content: ANSWER }], finish_reason: 'stop' }];
-  const model = {
-    'gen_ai.operation.name': 'chat',
-    'gen_ai.request.model': 'sample',
-    'gen_ai.response.model': 'sample',
-  };
+}
+
+function buildSpans(traceId: string, startMs: number): Span[] {
+  const root = randomBytes(8).toString('hex');
+  const span = createSpanBuilder(traceId, root, startMs);
   return [
     span(
       'invoke_agent sample-agent',
@@ -98,7 +106,7 @@ function buildSpans(traceId: string, startMs: number): Span[] {
     span('execute_tool get_weather', [TIMES.tool, TIMES.answer], {
       'gen_ai.operation.name': 'execute_tool',
       'gen_ai.tool.name': 'get_weather',
-      'gen_ai.tool.call.id': call,
+      'gen_ai.tool.call.id': CALL,
       'gen_ai.tool.call.arguments': { city: 'Lisbon' },
       'gen_ai.tool.call.result': RESULT,
     }),

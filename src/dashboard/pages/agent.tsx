@@ -9,7 +9,13 @@ import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { frame, framed, place } from '../router.ts';
-import { formatDuration, formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
+import {
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  formatScore,
+  formatUsd,
+} from '../view-models/format.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatInterval } from '../view-models/rates.ts';
 import { visibleText } from '../view-models/visible-text.ts';
@@ -72,6 +78,7 @@ function Detail({ agent }: { readonly agent: AgentDetail }) {
           <Users agent={agent} />
         </section>
       </div>
+      <Measures agent={agent} />
       {worst !== undefined && <RateByAgent scorer={worst.scorer} subject={agent.agent} />}
       <div class="split">
         <section class="card" aria-label="Tools">
@@ -119,7 +126,7 @@ function Versions({ agent: { agent, versions, qualities } }: { readonly agent: A
       <Table
         caption="Qualities by version"
         columns={columns}
-        rows={qualities}
+        rows={qualities.filter(({ isDeclared }) => isDeclared)}
         keyOf={({ scorer }) => scorer}
         kind="agents"
       />
@@ -138,6 +145,36 @@ function Versions({ agent: { agent, versions, qualities } }: { readonly agent: A
     </>
   );
 }
+
+/** Measures that do not say what passes: their medians. */
+function Measures({ agent: { agent, qualities } }: { readonly agent: AgentDetail }) {
+  const measures = qualities.filter(({ isDeclared }) => !isDeclared);
+  return measures.length === 0 ? null : (
+    <details class="card">
+      <summary>Other measures ({measures.length})</summary>
+      <Table
+        caption="Other measures"
+        isCaptionHidden
+        columns={MEASURE_COLUMNS(agent)}
+        rows={measures}
+        keyOf={({ scorer }) => scorer}
+      />
+    </details>
+  );
+}
+
+const MEASURE_COLUMNS = (agent: string): Column<Quality>[] => [
+  {
+    name: 'Measure',
+    cell: ({ scorer }) => (
+      <a href={framed(fillPath('/scores/:scorer', { scorer }), { agent })} data-row-link>
+        <Text of={scorer} />
+      </a>
+    ),
+  },
+  { name: 'Median', cell: ({ median }) => formatScore(median), isNumber: true },
+  { name: 'Before', cell: ({ medianBefore }) => formatScore(medianBefore), isNumber: true },
+];
 
 type Tool = AgentDetail['tools'][number];
 

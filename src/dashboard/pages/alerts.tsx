@@ -130,8 +130,8 @@ function OpenIncidents({ incidents, onMuted }: ListProps) {
 }
 
 function IncidentCard({ event, onMuted }: { readonly event: AlertEvent; readonly onMuted: () => void }) {
-  const { incidentId, alert, series, startsAt, segments, mute } = event;
-  const cause = describeCause(segments);
+  const { incidentId, alert, series, startsAt, mute } = event;
+  const cause = describeCause(event);
   return (
     <li class={mute === null ? 'card incident-card' : 'card incident-card muted'}>
       <div>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Funnel, Replies } from '../api-types.ts';
+import type { AgentItem, Funnel, Replies } from '../api-types.ts';
 import { read } from '../client.ts';
 import { AnswerItem } from '../parts/answer.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -8,10 +8,11 @@ import { AgentsTable, listQualities } from '../parts/quality.tsx';
 import { RateByAgent } from '../parts/rate-by-agent.tsx';
 import { Text } from '../parts/text.tsx';
 import { WorstChange } from '../parts/worst-change.tsx';
-import { useResource } from '../resource.ts';
+import { useResource, type Resource } from '../resource.ts';
 import { frame, framed } from '../router.ts';
 import { formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
 import { TIME_RANGES } from '../view-models/frame.ts';
+import type { AlertEvent } from '../view-models/incidents.ts';
 import { formatInterval } from '../view-models/rates.ts';
 import { agentOf, listOpen, listWorse } from '../view-models/worst-change.ts';
 import { Welcome } from './welcome.tsx';
@@ -35,17 +36,15 @@ function Filled() {
   const alerts = useResource('open alerts', (signal) =>
     read('/alerts', { query: { limit: EVENTS }, signal }),
   );
-  const open = alerts.kind === 'ready' ? listOpen(alerts.data.items) : undefined;
   const items = agents.kind === 'ready' ? agents.data.items : [];
-  const worse = listWorse(items)[0];
-  const worstAgent = open?.worst === undefined ? worse?.agent : open.worst.series.agent || undefined;
-  const scorer = open?.worst?.series.scorer ?? worse?.quality.scorer ?? listQualities(items)[0];
+  const worst = alerts.kind === 'ready' ? listOpen(alerts.data.items).worst : undefined;
+  const subject = chooseSubject(worst, items);
   return (
     <Page title="Home" isTitleHidden>
       <Loaded of={alerts} what="the open incidents">
-        {() => (
+        {(data) => (
           <WorstChange
-            open={listOpen(alerts.kind === 'ready' ? alerts.data.items : [])}
+            open={listOpen(data.items)}
             agents={items}
             isCounted={agents.kind === 'ready'}
             onMute={alerts.reload}
@@ -53,29 +52,55 @@ function Filled() {
         )}
       </Loaded>
       <Figures />
-      <section class="card" aria-labelledby="qualities">
-        <h2 id="qualities">
-          Agents and qualities{' '}
-          <span class="quiet">· pass rate of the {rangeName()} against the 14 days before</span>
-        </h2>
-        <Loaded
-          of={agents}
-          what="the agents"
-          isEmpty={(data) => data.items.length === 0}
-          empty={<p>No agent has run in this time. Choose a longer range.</p>}
-        >
-          {(data) => <AgentsTable caption="Agents and qualities" agents={data.items} />}
-        </Loaded>
-      </section>
+      <AgentsCard agents={agents} />
       <div class="split">
-        {scorer === undefined ? <div /> : <RateByAgent scorer={scorer} subject={worstAgent} />}
-        <WorstAnswers
-          agent={worstAgent}
-          scorer={open?.worst?.series.scorer}
-          name={open?.worst === undefined ? worse?.agent : agentOf(open.worst)}
-        />
+        {subject.scorer === undefined ? (
+          <div />
+        ) : (
+          <RateByAgent scorer={subject.scorer} subject={subject.agent} />
+        )}
+        <WorstAnswers agent={subject.agent} scorer={worst?.series.scorer} name={subject.name} />
       </div>
     </Page>
+  );
+}
+
+interface Subject {
+  readonly agent: string | undefined;
+  /** Name of the agent in words. */
+  readonly name: string | undefined;
+  readonly scorer: string | undefined;
+}
+
+/** Chooses what the chart and the worst answers are about: the worst open change, else the quality that got worse the most. */
+function chooseSubject(worst: AlertEvent | undefined, agents: readonly AgentItem[]): Subject {
+  if (worst !== undefined) {
+    return { agent: worst.series.agent || undefined, name: agentOf(worst), scorer: worst.series.scorer };
+  }
+  const [worse] = listWorse(agents);
+  return {
+    agent: worse?.agent,
+    name: worse?.agent,
+    scorer: worse?.quality.scorer ?? listQualities(agents)[0],
+  };
+}
+
+function AgentsCard({ agents }: { readonly agents: Resource<Replies['/agents']> }) {
+  return (
+    <section class="card" aria-labelledby="qualities">
+      <h2 id="qualities">
+        Agents and qualities{' '}
+        <span class="quiet">· pass rate of the {rangeName()} against the 14 days before</span>
+      </h2>
+      <Loaded
+        of={agents}
+        what="the agents"
+        isEmpty={(data) => data.items.length === 0}
+        empty={<p>No agent has run in this time. Choose a longer range.</p>}
+      >
+        {(data) => <AgentsTable caption="Agents and qualities" agents={data.items} />}
+      </Loaded>
+    </section>
   );
 }
 

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks';
-import type { Incident as Reply } from '../api-types.ts';
+import type { Incident as Reply, Versions } from '../api-types.ts';
 import { read, write } from '../client.ts';
 import { useOrders, type Order } from '../orders.ts';
 import { Loaded } from '../parts/loaded.tsx';
@@ -20,11 +20,12 @@ import {
   describeChange,
   describeSeriesFacets,
   findRunbook,
+  listSegments,
   nameSegment,
   type Mute,
 } from '../view-models/incidents.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
-import { chooseVersions } from '../view-models/versions.ts';
+import { chooseVersions, sortQualities } from '../view-models/versions.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 
 /** One incident: what changed, since when, by what, who was told, and what people wrote. */
@@ -201,7 +202,7 @@ const DAY_MS = 86_400_000;
 const DAYS_BEFORE = 8;
 
 function Change({ incident }: { readonly incident: Reply }) {
-  const { series, changeBegan, startsAt, endsAt, cause, segments, versions } = incident;
+  const { series, changeBegan, startsAt, endsAt, cause, versions } = incident;
   const { scorer, agent, environment, model, agentVersion, serviceVersion, service, target } = series;
   const began = changeBegan ?? startsAt;
   const asked = {
@@ -229,13 +230,34 @@ function Change({ incident }: { readonly incident: Reply }) {
       <div>
         <section class="card" aria-labelledby="changed">
           <h2 id="changed">What changed</h2>
-          <Segments sentence={cause?.sentence ?? ''} segments={cause?.segments ?? segments} />
+          <Segments sentence={cause.sentence ?? ''} segments={listSegments(cause.segments, series)} />
         </section>
         <div class="card">
-          {versions ? <VersionTable versions={versions} /> : <LoadedVersions incident={incident} />}
+          {versions ? (
+            <ShortVersions versions={versions} agent={series.agent} />
+          ) : (
+            <LoadedVersions incident={incident} />
+          )}
         </div>
       </div>
     </div>
+  );
+}
+
+/** Qualities that the page compares; all of them are one click away. */
+const MOST_QUALITIES = 5;
+
+function ShortVersions({ versions, agent = '' }: { readonly versions: Versions; readonly agent?: string }) {
+  const { left, right, items } = versions;
+  return (
+    <>
+      <VersionTable versions={{ ...versions, items: sortQualities(items).slice(0, MOST_QUALITIES) }} />
+      {items.length > MOST_QUALITIES && (
+        <a href={framed('/compare', { agent, left: left.version, right: right.version })}>
+          All {items.length} qualities
+        </a>
+      )}
+    </>
   );
 }
 
@@ -262,7 +284,7 @@ function LoadedVersions({ incident: { series, agentVersion } }: { readonly incid
       isEmpty={(data) => data === null}
       empty={<p>The agent has one version only.</p>}
     >
-      {(data) => data !== null && <VersionTable versions={data} />}
+      {(data) => data !== null && <ShortVersions versions={data} agent={series.agent} />}
     </Loaded>
   );
 }
@@ -287,27 +309,24 @@ function Segments({
           <Text of={sentence} />
         </p>
       )}
-      {segments
-        .toSorted((a, b) => b.share - a.share)
-        .slice(0, MOST_SEGMENTS)
-        .map((segment) => (
-          <div key={nameSegment(segment)} class="segment">
-            <span>
-              <Text of={nameSegment(segment)} />
-              {segment.isNew && <small> new</small>}
-            </span>
-            <svg class="segment-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-              <rect width={100 * Math.min(Math.max(segment.share, 0), 1)} height="6" />
-            </svg>
-            <span>
-              <b>{formatPercent(Math.max(segment.share, 0))}</b>{' '}
-              <small>
-                mean {formatScore(segment.mean)} of {formatNumber(segment.count)}
-                {segment.before !== null && `, ${formatScore(segment.before)} before`}
-              </small>
-            </span>
-          </div>
-        ))}
+      {segments.slice(0, MOST_SEGMENTS).map((segment) => (
+        <div key={nameSegment(segment)} class="segment">
+          <span>
+            <Text of={nameSegment(segment)} />
+            {segment.isNew && <small> new</small>}
+          </span>
+          <svg class="segment-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+            <rect width={100 * Math.min(Math.max(segment.share, 0), 1)} height="6" />
+          </svg>
+          <span>
+            <b>{formatPercent(Math.max(segment.share, 0))}</b>{' '}
+            <small>
+              mean {formatScore(segment.mean)} of {formatNumber(segment.count)}
+              {segment.before !== null && `, ${formatScore(segment.before)} before`}
+            </small>
+          </span>
+        </div>
+      ))}
     </>
   );
 }

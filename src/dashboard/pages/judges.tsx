@@ -17,6 +17,7 @@ import {
   forecastBudget,
   listUnpriced,
   priceLines,
+  readCostRange,
   type CostChart,
   type CostDay,
   type CostFacet,
@@ -94,7 +95,9 @@ function CostByDay() {
   );
   return (
     <Loaded of={costs} what="the costs">
-      {({ items }) => <CostFigure chart={buildCostChart(items, by)} by={by} />}
+      {({ items }) => (
+        <CostFigure chart={buildCostChart(items, by, readCostRange(frame.value, nowMs.peek()))} by={by} />
+      )}
     </Loaded>
   );
 }
@@ -116,7 +119,7 @@ function CostFigure({ chart, by }: { readonly chart: CostChart; readonly by: Cos
       conclusion={
         total === 0
           ? 'Nothing was spent in this time.'
-          : `${formatUsd(total)} in ${formatNumber(days.length)} ${days.length === 1 ? 'day' : 'days'}.`
+          : `${formatUsd(total)} in ${formatNumber(days.length)} days.`
       }
       controls={
         <Choice

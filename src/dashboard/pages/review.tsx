@@ -37,7 +37,7 @@ type Stored = Writes['POST /labels']['reply'];
 /** Answers of a batch. */
 const BATCH = 10;
 
-/** Scorers whose open answers are counted for the choice. */
+/** Scorers whose open answers are counted for the choice: those that ask a judge or are a user's own, else all. */
 const MOST_COUNTED = 20;
 
 /** Range of the queue where the address names none. */
@@ -45,7 +45,8 @@ const DEFAULT_RANGE = '7d';
 
 interface ScorerToReview {
   readonly scorer: string;
-  readonly left: number;
+  /** Answers without a label; undefined where they were not counted. */
+  readonly left: number | undefined;
   readonly item: Item<'/scorers'> | undefined;
 }
 
@@ -106,14 +107,18 @@ async function readChoices(
     throw error;
   });
   const rows = known.items.flatMap((item) => item.rows.map((scorer) => ({ scorer, item })));
-  const counted = await Promise.all(
-    rows.slice(0, MOST_COUNTED).map(async ({ scorer, item }): Promise<ScorerToReview> => {
-      const { left } = await read('/labels/queue', { query: { scorer, reviewer, since, limit: 1 }, signal });
-      return { scorer, left, item };
+  const judged = rows.filter(({ item }) => item.kind !== 'code');
+  const toCount = (judged.length > 0 ? judged : rows).slice(0, MOST_COUNTED).map(({ scorer }) => scorer);
+  const all = await Promise.all(
+    rows.map(async ({ scorer, item }): Promise<ScorerToReview> => {
+      const queue = toCount.includes(scorer)
+        ? await read('/labels/queue', { query: { scorer, reviewer, since, limit: 1 }, signal })
+        : undefined;
+      return { scorer, left: queue?.left, item };
     }),
   );
-  const isKnown = asked === undefined || counted.some(({ scorer }) => scorer === asked);
-  return isKnown ? counted : [...counted, { scorer: asked, left: 0, item: undefined }];
+  const isKnown = asked === undefined || all.some(({ scorer }) => scorer === asked);
+  return isKnown ? all : [...all, { scorer: asked, left: undefined, item: undefined }];
 }
 
 function ScorerChoice({
@@ -127,9 +132,10 @@ function ScorerChoice({
     <Choice
       label="Scorer"
       value={scorer}
-      choices={choices.map(
-        (each) => [each.scorer, `${each.scorer}, ${formatNumber(each.left)} to label`] as const,
-      )}
+      choices={choices.map(({ scorer: name, left }) => [
+        name,
+        left === undefined ? name : `${name}, ${formatNumber(left)} to label`,
+      ])}
       onChoice={(chosen) => adjustQuery({ scorer: chosen })}
     />
   );

@@ -8,14 +8,13 @@ import { Findings } from '../parts/findings.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { RunMessages } from '../parts/messages.tsx';
 import { Page } from '../parts/page.tsx';
-import { Score } from '../parts/score.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { adjustQuery, framed, place, query } from '../router.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatDuration, formatNumber, formatUsd, UNKNOWN } from '../view-models/format.ts';
 import { tracePath } from '../view-models/paths/row-paths.ts';
-import { STATES } from '../view-models/trace-list.ts';
+import { describeNotScored, listChips, STATES } from '../view-models/trace-list.ts';
 import { cutForReading, visibleText } from '../view-models/visible-text.ts';
 
 type SessionDetail = Replies['/sessions/{sessionId}'];
@@ -143,33 +142,35 @@ function Bubble({ who, text }: { readonly who: 'user' | 'agent'; readonly text: 
   );
 }
 
-/** Scores of a turn, or the reason why there is none. */
-function TurnScores({ turn: { scores, notScored, state } }: { readonly turn: Turn }) {
-  if (scores.length > 0) {
+/** Chips of a turn before the reader asks for all. */
+const CHIPS = 4;
+
+/** Scores of a turn, the bad ones first, or the reason why there is none. */
+function TurnScores({ turn }: { readonly turn: Turn }) {
+  const [isWhole, setWhole] = useState(false);
+  const chips = listChips(turn);
+  if (chips.length === 0) {
+    const { sign, words } = STATES[turn.state];
+    const reasons = describeNotScored(turn);
     return (
-      <>
-        {scores.map((score) => (
-          <span key={score.scoreId} class="chip">
-            <a href={fillPath('/scores/:scorer', { scorer: score.scorer })}>
-              <Text of={score.scorer} />
-            </a>{' '}
-            <Score {...score} />
-          </span>
-        ))}
-      </>
+      <span class="note">
+        {sign} <Text of={reasons === '' ? words : reasons} />
+      </span>
     );
   }
-  const reasons = [...new Set(notScored.map(({ scorer, reason }) => `${scorer}: ${reason}`))];
   return (
-    <span class="note">
-      {STATES[state].sign} {STATES[state].words}
-      {reasons.length > 0 && (
-        <>
-          {' '}
-          (<Text of={reasons.join('; ')} />)
-        </>
+    <>
+      {(isWhole ? chips : chips.slice(0, CHIPS)).map(({ key, scorer, text, isBad }) => (
+        <a key={key} class={isBad ? 'chip bad' : 'chip'} href={fillPath('/scores/:scorer', { scorer })}>
+          <span aria-hidden="true">{isBad ? '✗' : '✓'}</span> <Text of={scorer} /> <b>{text}</b>
+        </a>
+      ))}
+      {!isWhole && chips.length > CHIPS && (
+        <button type="button" class="plain" onClick={() => setWhole(true)}>
+          {chips.length - CHIPS} more
+        </button>
       )}
-    </span>
+    </>
   );
 }
 

@@ -163,9 +163,9 @@ function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
   );
   const row = listed.kind === 'ready' ? listed.data.items.find((each) => each.tenant === tenant) : undefined;
   const run = reading?.runs[0];
-  const others = joinedWith.map((traceId) => (
-    <a key={traceId} href={tracePath({ tenant, traceId })}>
-      <code>{traceId.slice(0, 8)}</code>{' '}
+  const others = joinedWith.map((other) => (
+    <a key={other} href={tracePath({ tenant, traceId: other })}>
+      <code>{other.slice(0, 8)}</code>{' '}
     </a>
   ));
   return (
@@ -200,7 +200,7 @@ function listRunFacts(run: AgentRun, tenant: string): (readonly [name: string, v
     ...(user === false ? [] : [['User', user] as const]),
     ...(session === false ? [] : [['Session', session] as const]),
     ['Service', text([service, serviceVersion, environment].filter(Boolean).join(' · '))],
-    ['Started', <Time at={startedAt} />],
+    ['Started', <Time key="started" at={startedAt} />],
     ['Time', formatDuration(Date.parse(endedAt) - Date.parse(startedAt))],
     ['Models', text(run.models.join(', '))],
     ['Tokens', usage.totalTokens === null ? 'not known' : formatNumber(usage.totalTokens)],

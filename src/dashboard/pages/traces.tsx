@@ -37,7 +37,7 @@ export function Traces() {
   const traces = useResource(JSON.stringify([filters, cursor]), (signal) =>
     read('/traces', { query: { ...filters, cursor }, signal }),
   );
-  const { order, ...counted } = filters;
+  const { order: _, ...counted } = filters;
   const facets = useResource(`facets ${JSON.stringify(counted)}`, (signal) =>
     read('/traces/facets', { query: counted, signal }),
   );
@@ -193,8 +193,9 @@ function Chips({ row }: { readonly row: TraceRow }) {
   return (
     <>
       {chips.slice(0, CHIPS).map(({ key, scorer, text, isBad }) => (
-        <span key={key} class={isBad ? 'score-line bad' : 'score-line good'}>
-          <span aria-hidden="true">{isBad ? '✗' : '✓'}</span> <Text of={scorer} /> <b>{text}</b>
+        <span key={key} class={`score-line ${isBad === undefined ? 'quiet' : isBad ? 'bad' : 'good'}`}>
+          <span aria-hidden="true">{isBad === undefined ? '·' : isBad ? '✗' : '✓'}</span> <b>{text}</b>{' '}
+          <Text of={scorer} />
         </span>
       ))}
       {chips.length > CHIPS && <small class="quiet more">+{chips.length - CHIPS}</small>}
@@ -233,21 +234,29 @@ function FilterPanel({ facets }: { readonly facets: Facets | undefined }) {
         const counts = facets?.[facet] ?? [];
         const lost = chosen.filter((value) => counts.every((each) => each.value !== value));
         const values = [...lost.map((value) => ({ value, count: 0 })), ...counts];
+        const shown = Math.max(VALUES, chosen.length);
+        const box = ({ value, count }: (typeof counts)[number]) => (
+          <label key={value}>
+            <input
+              type="checkbox"
+              checked={chosen.includes(value)}
+              onChange={() => adjustQuery(toggleValue(search, { parameter, value }))}
+            />{' '}
+            <Text of={facet === 'notScored' ? value.replaceAll('_', ' ') : value} />{' '}
+            <span class="quiet">{count}</span>
+          </label>
+        );
         return (
           <fieldset key={parameter}>
             <legend>{name}</legend>
             {values.length === 0 && <span class="quiet">none</span>}
-            {values.slice(0, Math.max(VALUES, chosen.length)).map(({ value, count }) => (
-              <label key={value}>
-                <input
-                  type="checkbox"
-                  checked={chosen.includes(value)}
-                  onChange={() => adjustQuery(toggleValue(search, { parameter, value }))}
-                />{' '}
-                <Text of={facet === 'notScored' ? value.replaceAll('_', ' ') : value} />{' '}
-                <span class="quiet">{count}</span>
-              </label>
-            ))}
+            {values.slice(0, shown).map(box)}
+            {values.length > shown && (
+              <details>
+                <summary class="small">{values.length - shown} more</summary>
+                {values.slice(shown).map(box)}
+              </details>
+            )}
           </fieldset>
         );
       })}

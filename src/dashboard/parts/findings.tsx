@@ -76,6 +76,7 @@ function Answer({ reading, bad, chosen, onSelect }: AnswerProps) {
     return (
       <mark
         key={key}
+        role="button"
         tabIndex={0}
         data-row-link
         class={claims.some(({ id }) => id === chosen?.id) ? 'chosen' : undefined}

@@ -43,17 +43,7 @@ export function Mute({ subject, name, onDone }: MuteProps) {
     return null;
   }
   return (
-    <span
-      ref={box}
-      class="mute"
-      onKeyDown={(event) => {
-        if (event.key === 'Escape' && state !== 'closed') {
-          close();
-        } else if (state === 'menu') {
-          moveInMenu(event);
-        }
-      }}
-    >
+    <span ref={box} class="mute">
       <button
         type="button"
         aria-haspopup="menu"
@@ -63,20 +53,38 @@ export function Mute({ subject, name, onDone }: MuteProps) {
         Mute<span class="unseen"> {visibleText(name)}</span> <span aria-hidden="true">▾</span>
       </button>
       {state === 'menu' && (
-        <div role="menu" class="menu" aria-label="Mute for">
-          {TIMES.map(([time, text]) => (
-            <button key={time} type="button" role="menuitem" onClick={() => void mute(time)}>
-              {text}
-            </button>
-          ))}
-          <button type="button" role="menuitem" onClick={() => setState('form')}>
-            Other …
-          </button>
-        </div>
+        <MuteMenu onMute={(time) => void mute(time)} onOther={() => setState('form')} onClose={close} />
       )}
       {state === 'form' && <MuteForm onMute={mute} />}
       <span role="status">{visibleText(outcome)}</span>
     </span>
+  );
+}
+
+interface MuteMenuProps {
+  readonly onMute: (time: string) => void;
+  readonly onOther: () => void;
+  readonly onClose: () => void;
+}
+
+function MuteMenu({ onMute, onOther, onClose }: MuteMenuProps) {
+  return (
+    <div
+      role="menu"
+      class="menu"
+      aria-label="Mute for"
+      tabIndex={-1}
+      onKeyDown={(event) => (event.key === 'Escape' ? onClose() : moveInMenu(event))}
+    >
+      {TIMES.map(([time, text]) => (
+        <button key={time} type="button" role="menuitem" onClick={() => onMute(time)}>
+          {text}
+        </button>
+      ))}
+      <button type="button" role="menuitem" onClick={onOther}>
+        Other …
+      </button>
+    </div>
   );
 }
 
@@ -96,8 +104,11 @@ function MuteForm({ onMute }: { readonly onMute: (time: string, reason: string) 
       class="menu"
       onSubmit={(event) => {
         event.preventDefault();
-        const fields = new FormData(event.currentTarget);
-        void onMute(String(fields.get('for')).trim(), String(fields.get('reason')).trim());
+        const read = (name: string): string => {
+          const value = new FormData(event.currentTarget).get(name);
+          return typeof value === 'string' ? value.trim() : '';
+        };
+        void onMute(read('for'), read('reason'));
       }}
     >
       <label>

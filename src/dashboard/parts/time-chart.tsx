@@ -40,18 +40,40 @@ const LINE_HEIGHT = 14;
 /** Least distance of a drag, pixels: a shorter one is a click. */
 const LEAST_DRAG = 6;
 
-/** Lines over time with the interval of their subject, versions and incidents. A drag chooses a range. */
-export function TimeChart(props: TimeChartProps) {
-  const { lines, from, to, height, format, label, marks = [], spans = [], baseline, onRange, onPick } = props;
-  const { box, width } = useWidth();
-  const [pointer, setPointer] = useState<number | undefined>();
-  const [dragFrom, setDragFrom] = useState<number | undefined>();
+/** Places of a drawing, pixels. */
+interface Plane {
+  readonly width: number;
+  readonly height: number;
+  /** Right end of the lines. */
+  readonly right: number;
+  readonly x: (at: number) => number;
+  readonly y: (value: number) => number;
+  readonly ticks: readonly number[];
+}
+
+function buildPlane(props: TimeChartProps, width: number): Plane {
+  const { lines, from, to, height } = props;
   const right = width - (lines.length > 1 && width > 420 ? NAMES : 8);
   const ticks = listTicks(props);
   const [least = 0, greatest = 1] = [ticks[0], ticks.at(-1)];
-  const x = (at: number) => LEFT + ((at - from) / Math.max(to - from, 1)) * (right - LEFT);
-  const y = (value: number) =>
-    TOP + (1 - (value - least) / (greatest - least || 1)) * (height - TOP - BOTTOM);
+  return {
+    width,
+    height,
+    right,
+    ticks,
+    x: (at) => LEFT + ((at - from) / Math.max(to - from, 1)) * (right - LEFT),
+    y: (value) => TOP + (1 - (value - least) / (greatest - least || 1)) * (height - TOP - BOTTOM),
+  };
+}
+
+/** Lines over time with the interval of their subject, versions and incidents. A drag chooses a range. */
+export function TimeChart(props: TimeChartProps) {
+  const { lines, from, to, height, format, label, onRange, onPick } = props;
+  const { box, width } = useWidth();
+  const [pointer, setPointer] = useState<number | undefined>();
+  const [dragFrom, setDragFrom] = useState<number | undefined>();
+  const plane = buildPlane(props, width);
+  const { x, right } = plane;
   const timeOf = (event: PointerEvent & { readonly currentTarget: SVGSVGElement }) => {
     const at = event.clientX - event.currentTarget.getBoundingClientRect().left;
     return Math.min(Math.max(from + ((at - LEFT) / (right - LEFT)) * (to - from), from), to);
@@ -80,50 +102,12 @@ export function TimeChart(props: TimeChartProps) {
         onPointerDown={(event) => setDragFrom(timeOf(event))}
         onPointerUp={(event) => drop(timeOf(event))}
       >
-        {spans.map((span) => (
-          <rect
-            key={span.from}
-            class="incident-area"
-            x={x(Math.max(span.from, from))}
-            y={TOP}
-            width={Math.max(x(span.to ?? to) - x(Math.max(span.from, from)), 1)}
-            height={height - TOP - BOTTOM}
-          />
-        ))}
-        {ticks.map((value) => (
-          <g key={value}>
-            <path class="grid" d={`M${LEFT} ${y(value)}H${right}`} />
-            <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">
-              {format(value)}
-            </text>
-          </g>
-        ))}
-        {baseline !== undefined && baseline >= least && baseline <= greatest && (
-          <path class="version" d={`M${LEFT} ${y(baseline)}H${right}`} />
-        )}
-        {listTimeTicks(from, to, right - LEFT).map(({ at, text }) => (
-          <text key={at} x={x(at)} y={height - 4} text-anchor="middle">
-            {text}
-          </text>
-        ))}
+        <Ground chart={props} plane={plane} />
         {lines.map((line, index) => (
-          <Line key={line.name} line={line} index={index} x={x} y={y} />
+          <Line key={line.name} line={line} index={index} x={x} y={plane.y} />
         ))}
-        {marks
-          .filter(({ at }) => at >= from && at <= to)
-          .map(({ at, text }, index) => (
-            <g key={`${at} ${text}`}>
-              <path class="version" d={`M${x(at)} ${TOP}V${height - BOTTOM}`} />
-              <text
-                x={x(at) + (x(at) > width / 2 ? -4 : 4)}
-                y={TOP + 10 + (index % 3) * LINE_HEIGHT}
-                text-anchor={x(at) > width / 2 ? 'end' : 'start'}
-              >
-                {visibleText(text)}
-              </text>
-            </g>
-          ))}
-        {right < width - 8 && <Names lines={lines} x={right + 8} y={y} />}
+        <Marks chart={props} plane={plane} />
+        {right < width - 8 && <Names lines={lines} x={right + 8} y={plane.y} />}
         {pointer !== undefined && <path class="crosshair" d={`M${x(pointer)} ${TOP}V${height - BOTTOM}`} />}
         {pointer !== undefined && dragFrom !== undefined && (
           <rect
@@ -140,6 +124,79 @@ export function TimeChart(props: TimeChartProps) {
       )}
     </div>
   );
+}
+
+interface LayerProps {
+  readonly chart: TimeChartProps;
+  readonly plane: Plane;
+}
+
+/** Incidents, axes and the usual value, behind the lines. */
+function Ground({ chart, plane: { x, y, ticks, width, height, right } }: LayerProps) {
+  const { spans = [], from, to, format, baseline } = chart;
+  const isShown = baseline !== undefined && baseline >= (ticks[0] ?? 0) && baseline <= (ticks.at(-1) ?? 1);
+  return (
+    <>
+      {spans.map((span) => (
+        <rect
+          key={span.from}
+          class="incident-area"
+          x={x(Math.max(span.from, from))}
+          y={TOP}
+          width={Math.max(x(span.to ?? to) - x(Math.max(span.from, from)), 1)}
+          height={height - TOP - BOTTOM}
+        />
+      ))}
+      {ticks.map((value) => (
+        <g key={value}>
+          <path class="grid" d={`M${LEFT} ${y(value)}H${right}`} />
+          <text x={LEFT - 6} y={y(value) + 4} text-anchor="end">
+            {format(value)}
+          </text>
+        </g>
+      ))}
+      {isShown && <path class="version" d={`M${LEFT} ${y(baseline)}H${right}`} />}
+      {listTimeTicks(from, to, right - LEFT).map(({ at, text }) => (
+        <text
+          key={at}
+          x={Math.min(x(at), width)}
+          y={height - 4}
+          text-anchor={x(at) > width - 24 ? 'end' : 'middle'}
+        >
+          {text}
+        </text>
+      ))}
+    </>
+  );
+}
+
+/** Versions over the lines, each by its name. */
+function Marks({ chart: { marks = [], from, to }, plane: { x, height, width } }: LayerProps) {
+  return (
+    <>
+      {chooseMarks(marks, from, to).map(({ at, text }, index) => {
+        const isLate = x(at) > width / 2;
+        return (
+          <g key={`${at} ${text}`}>
+            <path class="version" d={`M${x(at)} ${TOP}V${height - BOTTOM}`} />
+            <text
+              x={x(at) + (isLate ? -4 : 4)}
+              y={TOP + 10 + (index % 4) * LINE_HEIGHT}
+              text-anchor={isLate ? 'end' : 'start'}
+            >
+              {visibleText(text)}
+            </text>
+          </g>
+        );
+      })}
+    </>
+  );
+}
+
+/** Chooses the marks of a range: the first one of each text. */
+function chooseMarks(marks: NonNullable<TimeChartProps['marks']>, from: number, to: number) {
+  const inOrder = marks.filter(({ at }) => at >= from && at <= to).toSorted((a, b) => a.at - b.at);
+  return inOrder.filter(({ text }, index) => inOrder.findIndex((each) => each.text === text) === index);
 }
 
 function useWidth() {

@@ -4,6 +4,7 @@ import { useResource } from '../resource.ts';
 import { adjustQuery } from '../router.ts';
 import type { TimePoint } from '../view-models/charts/time-axis.ts';
 import { formatNumber, formatPercent } from '../view-models/format.ts';
+import { listQualities } from './quality.tsx';
 import { TimeChart } from './time-chart.tsx';
 
 const HEIGHT = 56;
@@ -29,7 +30,12 @@ interface TraceStripProps {
 
 /** Three small charts of the listed traces: a drag in one sets the range of the page. */
 export function TraceStrip({ filters, facets }: TraceStripProps) {
-  const scorer = filters['scorer']?.[0] ?? facets?.scorer[0]?.value;
+  const { since, until, agent, environment } = filters;
+  const agents = useResource(`agents ${JSON.stringify([since, until, agent, environment])}`, (signal) =>
+    read('/agents', { query: { since, until, agent, environment }, signal }),
+  );
+  const declared = agents.kind === 'ready' ? listQualities(agents.data.items)[0] : undefined;
+  const scorer = filters['scorer']?.[0] ?? declared;
   const chosen = Object.fromEntries(Object.entries(filters).filter(([name]) => SCORE_FILTERS.includes(name)));
   const series = useResource(`strip ${scorer ?? ''} ${JSON.stringify(chosen)}`, async (signal) =>
     scorer === undefined ? undefined : read('/series', { query: { ...chosen, scorer }, signal }),

@@ -1,4 +1,4 @@
-import type { AgentItem } from '../api-types.ts';
+import type { AgentItem, Incident } from '../api-types.ts';
 import { read } from '../client.ts';
 import { useResource } from '../resource.ts';
 import { framed } from '../router.ts';
@@ -72,7 +72,7 @@ interface ChangeProps {
 }
 
 function Change({ event, agents, onMute }: ChangeProps) {
-  const { incidentId, alert, series, changeBegan, startsAt } = event;
+  const { incidentId, alert, changeBegan, startsAt } = event;
   const detail = useResource(`incident ${incidentId}`, (signal) =>
     read('/alerts/{id}', { params: { id: incidentId }, signal }),
   );
@@ -80,11 +80,6 @@ function Change({ event, agents, onMute }: ChangeProps) {
   const { mute } = event;
   const began = changeBegan ?? startsAt;
   const version = versionOf(event);
-  const versions = versionsOf(
-    incident,
-    agents.find(({ agent }) => agent === series.agent),
-  );
-  const agent = series.agent === '' ? {} : { agent: series.agent };
   return (
     <div class="row between">
       <div class="sentence">
@@ -117,29 +112,48 @@ function Change({ event, agents, onMute }: ChangeProps) {
           )}
         </p>
       </div>
-      <div class="row">
-        <a
-          class="button primary"
-          href={framed('/traces', {
-            ...agent,
-            scorer: series.scorer,
-            order: 'worst',
-            since: began ?? undefined,
-          })}
-        >
-          Examples
-        </a>
-        <a class="button" href={framed('/compare', { ...agent, ...versions })}>
-          Compare
-          {versions !== undefined && (
-            <>
-              {' '}
-              <Text of={versions.left} /> with <Text of={versions.right} />
-            </>
-          )}
-        </a>
-        <Mute subject={incidentId} name={alert} onDone={onMute} />
-      </div>
+      <Steps event={event} incident={incident} agents={agents} onMute={onMute} />
+    </div>
+  );
+}
+
+interface StepsProps extends ChangeProps {
+  /** Detail of the incident, once it is loaded. */
+  readonly incident: Incident | undefined;
+}
+
+/** Steps that a person takes next: examples, versions side by side, a mute. */
+function Steps({ event, incident, agents, onMute }: StepsProps) {
+  const { incidentId, alert, series, changeBegan, startsAt } = event;
+  const began = changeBegan ?? startsAt;
+  const versions = versionsOf(
+    incident,
+    agents.find(({ agent }) => agent === series.agent),
+  );
+  const agent = series.agent === '' ? {} : { agent: series.agent };
+  return (
+    <div class="row">
+      <a
+        class="button primary"
+        href={framed('/traces', {
+          ...agent,
+          scorer: series.scorer,
+          order: 'worst',
+          since: began ?? undefined,
+        })}
+      >
+        Examples
+      </a>
+      <a class="button" href={framed('/compare', { ...agent, ...versions })}>
+        Compare
+        {versions !== undefined && (
+          <>
+            {' '}
+            <Text of={versions.left} /> with <Text of={versions.right} />
+          </>
+        )}
+      </a>
+      <Mute subject={incidentId} name={alert} onDone={onMute} />
     </div>
   );
 }

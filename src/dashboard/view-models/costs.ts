@@ -28,8 +28,33 @@ const MOST_KEYS = 5;
 
 const OTHERS = 'others';
 
-/** Builds the stacked costs: of agents' models for agents, of judges for rules and scorers. */
-export function buildCostChart(items: readonly Line[], by: CostFacet): CostChart {
+/** Range of a chart of costs, Unix milliseconds. */
+interface CostRange {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+const DAY_MS = 86_400_000;
+
+const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS };
+
+/** Reads the range of the bar: `7d` before now, or times. */
+export function readCostRange(
+  { since, until }: Readonly<Record<string, readonly string[]>>,
+  nowMs: number,
+): CostRange {
+  const toMs = until?.[0] === undefined ? nowMs : Date.parse(until[0]);
+  const from = since?.[0] ?? '';
+  const [, count, unit = ''] = /^(\d+)([mhd])$/u.exec(from) ?? [];
+  return { fromMs: count === undefined ? Date.parse(from) : toMs - Number(count) * (UNITS[unit] ?? 0), toMs };
+}
+
+/** Builds the stacked costs of every day of the range: of agents' models for agents, of judges for rules and scorers. */
+export function buildCostChart(
+  items: readonly Line[],
+  by: CostFacet,
+  { fromMs, toMs }: CostRange,
+): CostChart {
   const usdOf = (line: Line): number => (by === 'agent' ? line.agentUsd : line.judgeUsd) ?? 0;
   const sums = new Map<string, number>();
   for (const line of items) {
@@ -37,9 +62,14 @@ export function buildCostChart(items: readonly Line[], by: CostFacet): CostChart
   }
   const ordered = [...sums].toSorted(([, a], [, b]) => b - a).map(([key]) => key);
   const keys = ordered.length > MOST_KEYS + 1 ? [...ordered.slice(0, MOST_KEYS), OTHERS] : ordered;
-  const days = [...Map.groupBy(items, ({ bucket }) => bucket)]
-    .toSorted(([a], [b]) => a.localeCompare(b))
-    .map(([bucket, lines]) => buildDay(bucket, lines, keys, usdOf));
+  const lines = Map.groupBy(items, ({ bucket }) => bucket);
+  const first = Math.floor(fromMs / DAY_MS);
+  const whole = Array.from({ length: Math.max(Math.ceil(toMs / DAY_MS) - first, 0) }, (_, day) =>
+    new Date((first + day) * DAY_MS).toISOString(),
+  );
+  const days = [...new Set([...whole, ...lines.keys()])]
+    .toSorted()
+    .map((bucket) => buildDay(bucket, lines.get(bucket) ?? [], keys, usdOf));
   return {
     keys,
     days,

@@ -38,9 +38,19 @@ export function describeChange({ before, limit, after, count, lateScores }: Aler
 /** Part of a change from which a segment is named as its cause. */
 const CAUSE_SHARE = 0.3;
 
+/** Lists the segments of a change, new ones first; an incident of one agent is not explained by this agent or its service. */
+export function listSegments(
+  segments: readonly Segment[],
+  { agent }: Pick<AlertEvent['series'], 'agent'>,
+): Segment[] {
+  return segments
+    .filter(({ dimension }) => agent === '' || (dimension !== 'agent' && dimension !== 'service'))
+    .toSorted((a, b) => Number(b.isNew) - Number(a.isNew) || b.share - a.share);
+}
+
 /** Writes the main segment of a change: `98 % within agent version 1.5.0 (new)`; '' when none stands out. */
-export function describeCause(segments: readonly Segment[]): string {
-  const [main] = segments.toSorted((a, b) => b.share - a.share);
+export function describeCause({ segments, series }: Pick<AlertEvent, 'segments' | 'series'>): string {
+  const [main] = listSegments(segments, series);
   return main === undefined || main.share < CAUSE_SHARE
     ? ''
     : `${formatPercent(Math.min(main.share, 1))} within ${nameSegment(main)}${main.isNew ? ' (new)' : ''}`;

@@ -115,9 +115,10 @@ export function readProgress(
 
 /** Scorer to review first: the one with the most answers to label. */
 export function chooseScorer(
-  counts: readonly { readonly scorer: string; readonly left: number }[],
+  counts: readonly { readonly scorer: string; readonly left: number | undefined }[],
 ): string | undefined {
-  return counts.toSorted((a, b) => b.left - a.left || a.scorer.localeCompare(b.scorer))[0]?.scorer;
+  return counts.toSorted((a, b) => (b.left ?? -1) - (a.left ?? -1) || a.scorer.localeCompare(b.scorer))[0]
+    ?.scorer;
 }
 
 /** Parts of a run that a reviewer compares. */

@@ -1,3 +1,4 @@
+import { MEASURES, nameMeasure } from '../../domain/behaviour/measures.ts';
 import type { Item } from '../api-types.ts';
 import { formatScore } from './format.ts';
 import type { Query } from './paths/fill-path.ts';
@@ -90,11 +91,14 @@ export interface ScoreChip {
   readonly key: string;
   readonly scorer: string;
   readonly text: string;
-  readonly isBad: boolean;
+  /** Undefined for a measure: only its scorer's past says what is good. */
+  readonly isBad: boolean | undefined;
 }
 
 /** Directed score below which a chip is bad where no finding says so. */
 const HALF = 0.5;
+
+const MEASURED: ReadonlySet<string> = new Set(MEASURES.map(nameMeasure));
 
 /** Lists the scores of a row as chips, the bad ones first. */
 export function listChips({ scores, finding }: TraceRow): ScoreChip[] {
@@ -104,10 +108,15 @@ export function listChips({ scores, finding }: TraceRow): ScoreChip[] {
       scorer,
       text: formatScore(score),
       isBad:
-        finding?.scorer === scorer ||
-        (higherIsBetter !== null && (higherIsBetter ? score < HALF : score > HALF)),
+        higherIsBetter === null || MEASURED.has(scorer)
+          ? undefined
+          : finding?.scorer === scorer || (higherIsBetter ? score < HALF : score > HALF),
     }))
-    .toSorted((a, b) => Number(b.isBad) - Number(a.isBad) || a.scorer.localeCompare(b.scorer));
+    .toSorted((a, b) => rank(a) - rank(b) || a.scorer.localeCompare(b.scorer));
+}
+
+function rank({ isBad }: ScoreChip): number {
+  return isBad === undefined ? 2 : isBad ? 0 : 1;
 }
 
 /** Writes a code of a reason for people: `no_content: the spans have none` becomes `no content`. */

@@ -1,5 +1,6 @@
 import type { Rate, Versions } from '../api-types.ts';
-import { formatDuration, formatNumber, formatPercent, UNKNOWN } from './format.ts';
+import { formatDuration, formatNumber, UNKNOWN } from './format.ts';
+import { formatInterval } from './rates.ts';
 
 /** Line of two versions side by side, as texts. */
 export interface VersionLine {
@@ -16,11 +17,11 @@ export interface VersionLine {
 export function listVersionLines({ left, right, items }: Versions): VersionLine[] {
   const measured = { isScorer: false, verdict: 'not_shown', evidenceLog10: null } as const;
   return [
-    ...items.map((item) => ({
+    ...sortQualities(items).map((item) => ({
       name: item.scorer,
       isScorer: true,
-      left: formatRate(item.left),
-      right: formatRate(item.right),
+      left: formatRate(item.left, left.runs),
+      right: formatRate(item.right, right.runs),
       verdict: item.verdict,
       evidenceLog10: item.evidenceLog10,
     })),
@@ -38,13 +39,19 @@ function formatTokens(tokens: number | null): string {
   return tokens === null ? UNKNOWN : formatNumber(tokens);
 }
 
-/** Writes a rate with its 95 % interval and its number of runs: `84 % [79, 88] (356)`. */
-export function formatRate(rate: Rate | null): string {
-  if (rate === null) {
-    return UNKNOWN;
-  }
-  const { value, low, high, n } = rate;
-  return `${formatPercent(value)} [${Math.round(100 * low)}, ${Math.round(100 * high)}] (${formatNumber(n)})`;
+type Quality = Versions['items'][number];
+
+/** Sorts qualities: what changed comes first, the surest first. */
+export function sortQualities(items: readonly Quality[]): Quality[] {
+  const isShown = ({ verdict }: Quality) => Number(verdict !== 'not_shown');
+  return items.toSorted((a, b) => isShown(b) - isShown(a) || (b.evidenceLog10 ?? 0) - (a.evidenceLog10 ?? 0));
+}
+
+/** Writes a rate with its 95 % interval, and with its number of runs where that is not the one of the version. */
+function formatRate(rate: Rate | null, runs: number): string {
+  return rate === null || rate.n === runs
+    ? formatInterval(rate)
+    : `${formatInterval(rate)} (${formatNumber(rate.n)})`;
 }
 
 /** Evidence from which it is written as a power of ten. */

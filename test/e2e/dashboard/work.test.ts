@@ -274,7 +274,9 @@ describe.runIf(hasChromium())('the pages of work', () => {
         await answerWith(each, {
           ...FULL,
           '/alerts': {
-            items: [{ ...alert, detector: 'rate', before: null, limit: 0.25, after: 0.987 }],
+            items: [
+              { ...alert, detector: 'rate', before: null, limit: 0.25, after: 0.987, muted: true, mute },
+            ],
             next: null,
           },
           '/mutes': { items: [mute], next: null },

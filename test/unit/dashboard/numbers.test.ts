@@ -227,6 +227,8 @@ describe('the list of traces', () => {
       ['tone', false],
     ]);
     expect(listChips({ ...row, finding: null }).some(({ isBad }) => isBad)).toBe(false);
+    const measured = { ...score, scorer: 'behaviour-duration', score: 1.8 };
+    expect(listChips({ ...row, scores: [measured] })[0]?.isBad).toBeUndefined();
   });
 
   it('says in words why scorers gave no score, once for each reason', () => {

@@ -5,6 +5,7 @@ import {
   forecastBudget,
   listUnpriced,
   priceLines,
+  readCostRange,
 } from '../../../src/dashboard/view-models/costs.ts';
 import { writeCsv } from '../../../src/dashboard/view-models/csv.ts';
 import { buildFunnel, describeFunnel } from '../../../src/dashboard/view-models/funnel.ts';
@@ -50,13 +51,14 @@ describe('the funnel of the coverage', () => {
 
 describe('costs by day', () => {
   const { items } = FULL['/costs']!;
+  const RANGE = readCostRange({ since: ['3d'] }, Date.parse('2026-11-23T00:00:00.000Z'));
 
-  it('are stacked by key, of judges for rules and of agents for agents', () => {
-    const chart = buildCostChart(items, 'rule');
+  it('are stacked by key for every day of the range, of judges for rules and of agents for agents', () => {
+    const chart = buildCostChart(items, 'rule', RANGE);
     expect(chart.keys).toEqual(['production', 'local-8b']);
-    expect(chart.days.map(({ total }) => Number(total.toFixed(2)))).toEqual([1.12, 2.12]);
-    expect(chart.days[1]?.parts[1]?.from).toBe(1.92);
-    expect(buildCostChart(items, 'agent').total).toBeCloseTo(0.32);
+    expect(chart.days.map(({ total }) => Number(total.toFixed(2)))).toEqual([0, 1.12, 2.12]);
+    expect(chart.days[2]?.parts[1]?.from).toBe(1.92);
+    expect(buildCostChart(items, 'agent', RANGE).total).toBeCloseTo(0.32);
   });
 
   it('join small keys, and lose nothing', () => {
@@ -65,7 +67,7 @@ describe('costs by day', () => {
       key: `rule-${index}`,
       judgeUsd: index,
     }));
-    const chart = buildCostChart(many, 'rule');
+    const chart = buildCostChart(many, 'rule', RANGE);
     expect(chart.keys.at(-1)).toBe('others');
     expect(chart.total).toBe(36);
   });
@@ -95,8 +97,8 @@ describe('costs by day', () => {
 describe('two versions of an agent', () => {
   it('have a line for each quality, then tokens and time', () => {
     expect(listVersionLines(VERSIONS).map(({ name, right }) => [name, right])).toEqual([
-      ['hallucination', '68 % [64, 71] (356)'],
-      ['tone', '91 % [87, 94] (356)'],
+      ['hallucination', '68 % [64, 71]'],
+      ['tone', '91 % [87, 94]'],
       ['Tokens a run', '870'],
       ['Time, median', '2.9 s'],
     ]);
@@ -136,9 +138,12 @@ describe('an alert', () => {
   });
 
   it('names its main segment, and none when none stands out', () => {
-    const { segments } = INCIDENT_DETAIL.cause!;
-    expect(describeCause(segments)).toBe('98 % within agent version 1.5.0 (new)');
-    expect(describeCause(segments.slice(1))).toBe('');
+    const { segments } = INCIDENT_DETAIL.cause;
+    const { series } = alert;
+    expect(describeCause({ segments, series })).toBe('98 % within agent version 1.5.0 (new)');
+    expect(describeCause({ segments: segments.slice(1), series })).toBe('');
+    const own = { ...segments[0]!, dimension: 'agent' as const, value: series.agent };
+    expect(describeCause({ segments: [own], series })).toBe('');
   });
 
   it.each([

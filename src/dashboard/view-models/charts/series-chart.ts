@@ -90,18 +90,25 @@ function listBuckets({ items, since, until, bucket }: SeriesReply): string[] {
 /** Characters of a version at its line in a chart. */
 const MARK_CHARS = 24;
 
-/** Lists the versions that came in the range. */
-export function listMarks({ markers }: SeriesReply): { readonly at: number; readonly text: string }[] {
-  return markers.flatMap(({ at, service, agent, version, agentVersion }) =>
+/** Versions of one bucket that are named; more are counted. */
+const MOST_NAMED = 2;
+
+/** Lists the versions that came in the range, those of one bucket together. */
+export function listMarks(reply: SeriesReply): { readonly at: number; readonly text: string }[] {
+  const length = bucketMs(reply);
+  const named = reply.markers.flatMap(({ at, service, agent, version, agentVersion }) =>
     at === null
       ? []
-      : [
-          {
-            at: Date.parse(at),
-            text: `${agent || service} ${agentVersion === '' ? version : agentVersion}`.slice(0, MARK_CHARS),
-          },
-        ],
+      : [{ at: Date.parse(at), text: `${agent || service} ${agentVersion === '' ? version : agentVersion}` }],
   );
+  const buckets = Map.groupBy(named, ({ at }) => Math.floor(at / length));
+  return [...buckets.values()].flatMap((marks) => {
+    const texts = [...new Set(marks.map(({ text }) => text.slice(0, MARK_CHARS)))];
+    const at = marks[0]?.at ?? 0;
+    return texts.length > MOST_NAMED
+      ? [{ at, text: `${texts.length} versions` }]
+      : texts.map((text) => ({ at, text }));
+  });
 }
 
 /** Lists the times of incidents; `to` is null for an open one. */

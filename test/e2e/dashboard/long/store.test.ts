@@ -116,8 +116,8 @@ describe.runIf(hasChromium())('the dashboard on a store', () => {
     await page.getByText('It is 18 degrees in Paris.').first().waitFor();
     await page.getByRole('tab', { name: 'Decisions' }).click();
     await page
-      .getByRole('table', { name: 'Why was this scored, or not?' })
-      .getByText('✓ scored')
+      .getByRole('list', { name: 'Decisions' })
+      .getByText(/scored it/u)
       .first()
       .waitFor();
     await page.getByRole('tab', { name: 'Raw' }).click();
@@ -135,19 +135,21 @@ describe.runIf(hasChromium())('the dashboard on a store', () => {
     await page.getByRole('link', { name: 'Next page' }).click();
     await page.getByRole('link', { name: 'First page' }).waitFor();
     expect(new URL(page.url()).searchParams.get('service')).toBe('shop');
-    await page.getByLabel('Least score').fill('0.9');
-    await page.keyboard.press('Enter');
+
+    await page.goto(new URL('/traces?service=shop&min=0.9', api.address).href);
     await expect.poll(() => table.getByRole('row').count()).toBe(2);
     expect(await table.getByRole('link').first().textContent()).toContain(WORST.slice(0, 8));
-    await page.getByLabel('Service', { exact: true }).fill('no-such-service');
+    const active = page.getByRole('list', { name: 'Active filters' });
+    await active.getByRole('button', { name: 'Remove Least score: 0.9' }).click();
+    await expect.poll(() => table.getByRole('row').count()).toBe(51);
+    await page.getByRole('searchbox', { name: 'Search' }).fill('nobody asked this');
     await page.keyboard.press('Enter');
     await page.getByText('No traces match.').waitFor();
-    await page.getByRole('button', { name: 'Clear' }).click();
-    await expect.poll(() => table.getByRole('row').count()).toBe(51);
+    expect(new URL(page.url()).searchParams.get('q')).toBe('nobody asked this');
     await end();
   });
 
-  it('says that newer traces have come, and shows them when asked', async () => {
+  it('renews itself: a newer trace comes without a hand', async () => {
     const { page, end } = await visit(browser, new URL('/traces', api.address).href);
     const table = page.getByRole('table', { name: 'Traces' });
     await table.waitFor();
@@ -155,10 +157,21 @@ describe.runIf(hasChromium())('the dashboard on a store', () => {
 
     await api.store.runs.write([buildRunRecord({ traceId, startedAt: Date.now() })]);
 
-    await page.getByText('New traces have come.').waitFor();
-    await page.getByRole('button', { name: 'Refresh' }).click();
     await table.getByText(traceId.slice(0, 8)).waitFor();
+    await page.getByRole('status', { name: 'Freshness' }).getByText(/ ago$/u).waitFor();
     await end();
+  });
+
+  it('says that the server is gone, keeps what it shows, and goes on when it is back', async () => {
+    const { page, end } = await visit(browser, new URL('/traces', api.address).href);
+    await page.getByRole('table', { name: 'Traces' }).waitFor();
+    await page.route('**/api/v1/**', (route) => route.abort());
+    const gone = page.getByRole('alert').getByText('no answer from the server');
+    await gone.waitFor({ timeout: 45_000 });
+    await page.getByRole('table', { name: 'Traces' }).waitFor();
+    await page.unroute('**/api/v1/**');
+    await gone.waitFor({ state: 'detached' });
+    await end({ expectedErrors: /ERR_FAILED/u });
   });
 
   for (const [path, role, name] of PAGES) {
