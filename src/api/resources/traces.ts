@@ -209,7 +209,6 @@ const readTrace = describeRoute('get', '/traces/{traceId}', {
 });
 
 const storeSample = describeRoute('post', '/traces/sample', {
-  scopes: ['ingest'],
   tag: 'traces',
   summary: 'Stores a made trace of an agent, so that the way to its scores is seen.',
   description: 'A write without a body: it needs the header `content-type: application/json` all the same.',

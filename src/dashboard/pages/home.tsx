@@ -141,7 +141,11 @@ function Figures() {
         name="Scored of eligible"
         value={funnel.kind === 'ready' ? formatPercent(funnel.data.scored, funnel.data.eligible) : undefined}
       >
-        {funnel.kind === 'ready' && <a href={framed('/coverage')}>{describeLoss(funnel.data)}</a>}
+        {funnel.kind === 'ready' && (
+          <a href={framed('/coverage')}>
+            <Text of={describeLoss(funnel.data)} />
+          </a>
+        )}
       </Figure>
     </ul>
   );

@@ -71,7 +71,7 @@ function Sample() {
       setOutcome({ fault: error instanceof ProblemError ? error.problem.detail : String(error) });
     }
   };
-  return mayUse('ingest') ? (
+  return mayUse('admin') ? (
     <p class="row">
       <button type="button" class="primary" onClick={() => void send()}>
         Send a sample trace

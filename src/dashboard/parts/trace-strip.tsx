@@ -5,6 +5,7 @@ import { adjustQuery } from '../router.ts';
 import type { TimePoint } from '../view-models/charts/time-axis.ts';
 import { formatNumber, formatPercent } from '../view-models/format.ts';
 import { listQualities } from './quality.tsx';
+import { Text } from './text.tsx';
 import { TimeChart } from './time-chart.tsx';
 
 const HEIGHT = 56;
@@ -110,7 +111,10 @@ function Small({ name, note, points, range, format, top }: SmallProps) {
   return (
     <figure class="card" aria-label={name}>
       <figcaption>
-        {name} <span class="quiet small">{note}</span>
+        {name}{' '}
+        <span class="quiet small">
+          <Text of={note} />
+        </span>
       </figcaption>
       <TimeChart
         label={describe(points, format)}
