@@ -14,7 +14,7 @@ import type { Caller } from './access/request-access.ts';
 import type { FunnelRequest } from './reads/coverage.ts';
 import { createAgentReads } from './reads/agents.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
-import { compareDeploys } from './reads/compare.ts';
+import { compareChanged, compareDeploys } from './reads/compare.ts';
 import { createConfigurationReads, type ConfigurationSource, readRowNames } from './reads/configuration.ts';
 import { createLabelReads, storeLabel, type GivenLabel } from './writes/labels.ts';
 import { narrowTenant, type ExplainTrace, createSessionReads, createTraceReads } from './reads/traces.ts';
@@ -90,7 +90,7 @@ const NO_SCORING: ScoringOnDemand = {
 export async function createTenantStores(parts: TenantStoreParts) {
   const { config, reads: store = parts.store, runRules, explain = async () => [], judgeState } = parts;
   const { readStatus = async () => ({}), stopping = new AbortController().signal } = parts;
-  const { alerts, markers, spans } = store;
+  const { markers, spans } = store;
   const rules = keyedRules(await configuredMonitors(config));
   const standings = createStandings(rules, store.monitorView);
   const findPassLine = createPassLineFinder(config, runRules);
@@ -119,31 +119,9 @@ export async function createTenantStores(parts: TenantStoreParts) {
         /** The states that fire first. */
         listFiring: (filter: SinceFilter, limit: number) => standings.read({ ...filter, tenant }, limit),
       },
-      alerts: {
-        /** Newest first. */
-        list: (filter: SinceFilter, page: ListPage) => alerts.list({ ...filter, tenant }, page),
-        /** Lists the beginnings of incidents that have not ended, newest first. */
-        listOpen: (page: ListPage) => alerts.listOpen(tenant, page),
-        /** Reads an incident with its notes and messages. Throws a `NotFoundError` for an unknown id. */
-        read: async (id: string) => {
-          const events = await readIncident(alerts, id, tenant);
-          const event = events[1] ?? events[0];
-          const [notes, messages] = await Promise.all([
-            alerts.notes(event.incidentId),
-            alerts.messages(event.incidentId),
-          ]);
-          return { event, notes, messages };
-        },
-        /** Reads the active mutes of the tenant and of all tenants. */
-        mutes: async () => {
-          const active = await alerts.mutes();
-          return active.filter((mute) => tenant === undefined || [ALL_TENANTS, tenant].includes(mute.tenant));
-        },
-        /** Lists the same mutes, the latest begun first. */
-        listMutes: (page: ListPage) => alerts.listMutes(tenant, page),
-        /** Reads the times of acknowledgements by incident, Unix milliseconds. */
-        acknowledged: () => alerts.acknowledged(),
-      },
+      alerts: createAlertReads(store, tenant, (of) =>
+        createAgentReads({ config, store, tenant: of, findPass }),
+      ),
       /** Deploy markers. */
       markers: {
         /** Newest first. */
@@ -174,6 +152,40 @@ export async function createTenantStores(parts: TenantStoreParts) {
         return writesOf(caller);
       },
     };
+  };
+}
+
+/** Creates the reads of alerts. `agentsOf` creates those of the agents of one tenant. */
+function createAlertReads(
+  { alerts, spans }: Store,
+  tenant: string | undefined,
+  agentsOf: (tenant: string) => ReturnType<typeof createAgentReads>,
+) {
+  return {
+    /** Newest first. */
+    list: (filter: SinceFilter, page: ListPage) => alerts.list({ ...filter, tenant }, page),
+    /** Lists the beginnings of incidents that have not ended, newest first. */
+    listOpen: (page: ListPage) => alerts.listOpen(tenant, page),
+    /** Reads an incident with its notes, its messages, and the versions that changed. Throws a `NotFoundError` for an unknown id. */
+    read: async (id: string) => {
+      const events = await readIncident(alerts, id, tenant);
+      const event = events[1] ?? events[0];
+      const [notes, messages, versions] = await Promise.all([
+        alerts.notes(event.incidentId),
+        alerts.messages(event.incidentId),
+        compareChanged(agentsOf(event.series.tenant), event, await spans.nowMs()),
+      ]);
+      return { event, notes, messages, versions };
+    },
+    /** Reads the active mutes of the tenant and of all tenants. */
+    mutes: async () => {
+      const active = await alerts.mutes();
+      return active.filter((mute) => tenant === undefined || [ALL_TENANTS, tenant].includes(mute.tenant));
+    },
+    /** Lists the same mutes, the latest begun first. */
+    listMutes: (page: ListPage) => alerts.listMutes(tenant, page),
+    /** Reads the times of acknowledgements by incident, Unix milliseconds. */
+    acknowledged: () => alerts.acknowledged(),
   };
 }
 
