@@ -18,7 +18,13 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 
 const runAt = (minute: number, more: Partial<RunRecord> = {}) =>
-  buildRunRecord({ startedAt: START_MS + minute * 60_000, evidenceUntil: Date.now(), ...more });
+  buildRunRecord({
+    startedAt: START_MS + minute * 60_000,
+    evidenceUntil: Date.now(),
+    question: 'Do I need an umbrella?',
+    answer: 'The sky is sunny.',
+    ...more,
+  });
 
 const buildKeyOf = ({ traceId, startedAt }: RunRecord) => ({
   traceId,
