@@ -14,7 +14,7 @@ import type { Caller } from './access/request-access.ts';
 import type { FunnelRequest } from './reads/coverage.ts';
 import { createAgentReads } from './reads/agents.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
-import { compareDeploys } from './reads/compare.ts';
+import { compareChanged, compareDeploys } from './reads/compare.ts';
 import { createConfigurationReads, type ConfigurationSource, readRowNames } from './reads/configuration.ts';
 import { storeSampleTrace } from './writes/sample-trace.ts';
 import { createLabelReads, storeLabel, type GivenLabel } from './writes/labels.ts';
@@ -112,7 +112,9 @@ export async function createTenantStores(parts: TenantStoreParts) {
       traces: createTraceReads(store, scope),
       sessions: createSessionReads(store, scope),
       configuration: createConfigurationReads({ config, store, runRules, judgeState }, tenant),
-      ...createMonitorReads(store, standings, tenant),
+      ...createMonitorReads(store, standings, tenant, (of) =>
+        createAgentReads({ config, store, tenant: of, findPass }),
+      ),
       /** Numbers of agents. */
       agents: createAgentReads({ config, store, tenant, findPass }),
       aggregates: createAggregateReads({
@@ -140,11 +142,12 @@ export async function createTenantStores(parts: TenantStoreParts) {
   };
 }
 
-/** Creates the reads of monitors, alerts and deploys for one tenant, or for all. */
+/** Creates the reads of monitors, alerts and deploys for one tenant, or for all. `agentsOf` creates the reads of a tenant's agents. */
 function createMonitorReads(
-  { alerts, markers }: Pick<Store, 'alerts' | 'markers'>,
+  { alerts, markers, spans }: Pick<Store, 'alerts' | 'markers' | 'spans'>,
   standings: ReturnType<typeof createStandings>,
   tenant: string | undefined,
+  agentsOf: (tenant: string) => ReturnType<typeof createAgentReads>,
 ) {
   return {
     /** States of the configured monitors. */
@@ -160,15 +163,16 @@ function createMonitorReads(
       list: (filter: SinceFilter, page: ListPage) => alerts.list({ ...filter, tenant }, page),
       /** Lists the beginnings of incidents that have not ended, newest first. */
       listOpen: (page: ListPage) => alerts.listOpen(tenant, page),
-      /** Reads an incident with its notes and messages. Throws a `NotFoundError` for an unknown id. */
+      /** Reads an incident with its notes, its messages, and the versions that changed. Throws a `NotFoundError` for an unknown id. */
       read: async (id: string) => {
         const events = await readIncident(alerts, id, tenant);
         const event = events[1] ?? events[0];
-        const [notes, messages] = await Promise.all([
+        const [notes, messages, versions] = await Promise.all([
           alerts.notes(event.incidentId),
           alerts.messages(event.incidentId),
+          compareChanged(agentsOf(event.series.tenant), event, await spans.nowMs()),
         ]);
-        return { event, notes, messages };
+        return { event, notes, messages, versions };
       },
       /** Reads the active mutes of the tenant and of all tenants. */
       mutes: async () => {

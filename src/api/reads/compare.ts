@@ -1,3 +1,5 @@
+import type { AlertEvent } from '../../monitors/alert-event.ts';
+import type { createAgentReads } from './agents.ts';
 import type { Deploy, DeployMarker } from '../../domain/deploy-marker.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import { compareVersions, type VersionComparison } from '../../monitors/version-compare.ts';
@@ -9,6 +11,8 @@ import type { AggregateFilter, ComparedScores, SummaryQuery } from '../../store/
 import type { AggregateReads } from '../../store/sums/read-sums.ts';
 import type { FindPassLine } from '../../labels/read-agreement.ts';
 import type { Store } from '../../store/store.ts';
+
+type AgentReads = ReturnType<typeof createAgentReads>;
 
 /** Deploy of one service, and its effect on each series of the service. */
 export interface ComparedDeploy {
@@ -50,6 +54,33 @@ function buildDeploy(version: string, markers: readonly DeployMarker[]): Deploy 
   const ofAll = markers.some(({ agent, serviceVersion }) => agent === '' || serviceVersion === version);
   const agents = ofAll ? [] : [...new Set(markers.map(({ agent }) => agent))];
   return { tenant: earliest.tenant, service: earliest.service, version, agents, atMs: earliest.atMs };
+}
+
+/**
+ * Compares the version in most of the scores of an incident with the version before it, from all runs of both. Null without two versions of
+ * one agent, and once their runs have expired.
+ */
+export async function compareChanged(
+  agents: Pick<AgentReads, 'compareVersions'>,
+  { series, segments, agentVersion, serviceVersion }: AlertEvent,
+  nowMs: number,
+) {
+  const dimension = agentVersion === '' ? 'service_version' : 'agent_version';
+  const right = agentVersion || serviceVersion;
+  const earlier = segments.find(
+    (segment) =>
+      segment.dimension === dimension && ![right, ''].includes(segment.value) && segment.before !== null,
+  );
+  if (earlier === undefined || right === '' || series.agent === '') {
+    return null;
+  }
+  const asked = { left: earlier.value, right, fromMs: 0, toMs: nowMs, environment: undefined };
+  return agents.compareVersions(series.agent, asked).catch((error: unknown) => {
+    if (error instanceof NotFoundError) {
+      return null;
+    }
+    throw error;
+  });
 }
 
 /** Most scores of a side that are compared: the newest ones. */

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { VersionsReply } from './agents.ts';
 import { createList, describePage, refuseCursor, describeList, CURSOR_FIELDS } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore, describeBody } from '../router.ts';
@@ -113,6 +114,9 @@ export const AlertDetail = Alert.extend({
       segments: Alert.shape.segments,
     })
     .describe('Reason of the change, by the parts of the traffic.'),
+  versions: orNull(VersionsReply).describe(
+    'The version in most of the scores beside the one before it; null without two versions of one agent.',
+  ),
   messages: z
     .array(
       z.object({ channel: z.string(), at: Time.nullable(), state: z.enum(['sent', 'waiting', 'failed']) }),
@@ -431,10 +435,11 @@ export function muteJson({ tenant, subject, untilMs, by, reason = '' }: StoredMu
 }
 
 /** Formats an incident with its notes and messages as JSON. */
-function alertDetailJson({ event, notes, messages }: FoundIncident, replies: AlertReplies) {
+function alertDetailJson({ event, notes, messages, versions }: FoundIncident, replies: AlertReplies) {
   return {
     ...alertJson(event, replies),
     cause: { sentence: findMainSegment(event) ?? null, segments: event.segments },
+    versions,
     messages: messages.map(({ channel, atMs, state }) => ({
       channel,
       at: isoTime(atMs),

@@ -53,6 +53,15 @@ export const OF_RUNS: Known = {
 /** Conditions on runs, of which `q` asks for texts alone. */
 export const OF_TEXTS: Known = { ...OF_TOOLS, q: HOLDS_TEXT };
 
+/** Conditions on all runs of a range: texts and ids are looked for apart, or the index of the texts would not serve. */
+export const OF_RANGE: Known = {
+  ...OF_TOOLS,
+  q: `(Tenant, TraceId) IN (
+    SELECT Tenant, TraceId FROM run_starts WHERE ${HOLDS_TEXT}
+    UNION ALL
+    SELECT Tenant, TraceId FROM run_starts WHERE {q:String} IN (UserId, SessionId) OR TraceId = lower({q:String}))`,
+};
+
 /** Conditions on decisions. */
 export const OF_DECISIONS: Known = {
   rule: 'Rule IN {rule:Array(String)}',

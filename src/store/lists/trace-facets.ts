@@ -8,7 +8,7 @@ import {
   type TraceFacets,
 } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
-import { buildConditions, buildDecided, OF_RUNS, ofTimes, type Conditions } from './list-conditions.ts';
+import { buildConditions, buildDecided, OF_RANGE, ofTimes, type Conditions } from './list-conditions.ts';
 import { buildScored } from './trace-list.ts';
 
 /** Newest traces in which scorers and reasons are counted. */
@@ -59,7 +59,7 @@ async function countBuckets(
 
 function joinConditions(filters: ListFilters): Conditions {
   const parts = [
-    buildConditions(filters, OF_RUNS, ofTimes('StartedAt')),
+    buildConditions(filters, OF_RANGE, ofTimes('StartedAt')),
     buildScored(filters),
     buildDecided(filters, '1'),
   ];

@@ -7,6 +7,7 @@ import type { AlertDelivery } from '../../../src/domain/delivery.ts';
 import { anAlert, resolvedEvent } from '../../support/builders/an-alert.ts';
 import type { Scope } from '../../../src/config/access.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
+import { buildRunRecord } from '../../support/store/run-rows.ts';
 import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { HOUR_MS } from '../../support/monitors/hourly-monitors.ts';
 import { monitorWorld, type MonitorWorld, WORLD_START_MS } from '../../support/monitors/monitor-world.ts';
@@ -146,6 +147,7 @@ describe('the API of monitors', () => {
       series: { ...anAlert().series, tenant: 'c' },
       before: 0.8,
       meanBefore: 0.95,
+      agentVersion: '1.5.0',
       segments: [
         {
           dimension: 'agent_version',
@@ -157,11 +159,26 @@ describe('the API of monitors', () => {
           share: 0.9,
           mixShare: 0,
         },
+        {
+          dimension: 'agent_version',
+          value: '1.4.0',
+          count: 3,
+          mean: 0.6,
+          before: 0.9,
+          isNew: false,
+          share: 0.1,
+          mixShare: 0,
+        },
       ],
     });
     const rare = anAlert({ alert: 'Rare', detector: 'rate', series: event.series, before: 0.8 });
     const ended = resolvedEvent(rare);
     await world.store.alerts.write([event, rare, ended]);
+    await world.store.runs.write(
+      ['1.4.0', '1.5.0', '1.5.0'].map((agentVersion) =>
+        buildRunRecord({ tenant: 'c', agent: 'support-agent', agentVersion }),
+      ),
+    );
     const fate = (receiver: string, state: AlertDelivery['state']) => ({
       receiver,
       state,
@@ -201,8 +218,9 @@ describe('the API of monitors', () => {
           mute: { subject: event.incidentId, by: 'admin of c', reason: 'a known outage' },
           cause: {
             sentence: 'agent version 1.5.0: 90 % of the change (mean 0.6, 60 scores)',
-            segments: [{ value: '1.5.0', share: 0.9 }],
+            segments: [{ value: '1.5.0', share: 0.9 }, { value: '1.4.0' }],
           },
+          versions: { left: { version: '1.4.0', runs: 1 }, right: { version: '1.5.0', runs: 2 } },
           messages: [
             { channel: 'slack', at: '2026-01-01T00:00:00.000Z', state: 'waiting' },
             { channel: 'hook', state: 'sent' },

@@ -18,7 +18,13 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 
 const runAt = (minute: number, more: Partial<RunRecord> = {}) =>
-  buildRunRecord({ startedAt: START_MS + minute * 60_000, evidenceUntil: Date.now(), ...more });
+  buildRunRecord({
+    startedAt: START_MS + minute * 60_000,
+    evidenceUntil: Date.now(),
+    question: 'Do I need an umbrella?',
+    answer: 'The sky is sunny.',
+    ...more,
+  });
 
 const buildKeyOf = ({ traceId, startedAt }: RunRecord) => ({
   traceId,
@@ -204,22 +210,6 @@ describe('the list of traces', () => {
     }
   });
 
-  test('takes a made trace, which is read as a run with a tool call and an answer', async () => {
-    const sent = await fetch(`${api.address}/traces/sample`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: '{}',
-    });
-    expect(sent.status).toBe(201);
-    const { traceId } = (await sent.json()) as { traceId: string };
-    const { body } = await api.ask(`traces/${traceId}`);
-    expect(body).toMatchObject({
-      reading: { runs: [{ agent: 'sample-agent', service: 'sample', scorable: true }], notUnderstood: [] },
-    });
-    const spans = body['spans'] as { name: string }[];
-    expect(spans.map(({ name }) => name)).toContain('execute_tool get_weather');
-  });
-
   test('has the worst first, by the scores that are asked for, with counts of the same traces by facet', async () => {
     const serviceName = 'worst';
     const runs = [0.9, 0.1, 0.5].map((score, at) => ({
@@ -361,6 +351,22 @@ describe('one trace', () => {
     expect(steps.map(({ spanId }) => spanId).toSorted()).toEqual(
       spans.map(({ spanId }) => spanId).toSorted(),
     );
+  });
+
+  test('takes a made trace, which is read as a run with a tool call and an answer', async () => {
+    const sent = await fetch(`${api.address}/traces/sample`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    });
+    expect(sent.status).toBe(201);
+    const { traceId } = (await sent.json()) as { traceId: string };
+    const { body } = await api.ask(`traces/${traceId}`);
+    expect(body).toMatchObject({
+      reading: { runs: [{ agent: 'sample-agent', service: 'sample', scorable: true }], notUnderstood: [] },
+    });
+    const spans = body['spans'] as { name: string }[];
+    expect(spans.map(({ name }) => name)).toContain('execute_tool get_weather');
   });
 
   test('cuts big texts, and gives them whole with the span', async () => {
