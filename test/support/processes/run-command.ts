@@ -5,7 +5,7 @@ import type { CliResult } from './cli.ts';
 /** Runs a command line in this process, which is much faster than in a new process. */
 export async function runCommand(
   argv: readonly string[],
-  options: { readonly cwd: string; readonly signal?: AbortSignal },
+  options: { readonly cwd: string; readonly stdin?: string; readonly signal?: AbortSignal },
 ): Promise<CliResult> {
   const output = { stdout: '', stderr: '' };
   const buildSink = (name: keyof typeof output) => ({
@@ -19,7 +19,7 @@ export async function runCommand(
   const code = await run({
     argv,
     cwd: options.cwd,
-    stdin: Readable.from([]),
+    stdin: Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]),
     stdout: buildSink('stdout'),
     stderr: buildSink('stderr'),
     signal: options.signal ?? new AbortController().signal,
