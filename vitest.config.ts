@@ -25,7 +25,13 @@ const NEEDS_SECONDS = [
 const SHARED_MODULES = { isolate: false };
 
 /** Limits end what hangs; they are no measure of speed: a busy machine takes ten times as long as an idle one. */
-const SLOW = { expect: patiently, testTimeout: 300_000, hookTimeout: 300_000 };
+const SLOW = {
+  ...SHARED_MODULES,
+  expect: patiently,
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  globalSetup: 'test/support/store/engine-folders.ts',
+};
 
 /** The tests of one folder but for the long ones. */
 function folder(name: string, settings: object) {
