@@ -49,7 +49,7 @@ const LONGEST = [
   'long/two-scorers',
   'long/fleet-kills',
   'long/simulation',
-  'long/catch-up-fleet',
+  'long/catch-up',
   'long/restart-orders',
   'long/store-outages',
   'quickstarts.test',
@@ -57,7 +57,7 @@ const LONGEST = [
 ];
 
 /** Projects with long files begin first. */
-const PROJECTS = ['long', 'peers', 'e2e', 'integration', 'contract', 'parity', 'unit'];
+const PROJECTS = ['long', 'peers', 'tarball', 'e2e', 'integration', 'contract', 'parity', 'unit'];
 
 /**
  * Without results of an earlier run, as in a fresh clone, the order is that of the sizes of the files. A worker goes on to the next
