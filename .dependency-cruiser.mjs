@@ -37,6 +37,7 @@ const ROOMS = {
     'src/domain',
     'src/delivery/http',
     'src/config/environment.ts',
+    'src/config/judge-packages.ts',
     'src/config/addresses/private-addresses.ts',
   ],
   'src/scorers/evals': ['src/domain', 'src/judge'],

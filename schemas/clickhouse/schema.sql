@@ -221,26 +221,20 @@ SELECT
     Tenant
 FROM trace_arrivals;
 
--- Time until which tables of others, which have no arrival time, have been searched for new rows.
-CREATE TABLE IF NOT EXISTS polled_tables
+-- How far work is, by the store's clock: what was there before `DoneUntil` is done. Kind and name: 'aggregate' and a sum (written rows that
+-- are in it), 'export' and an exporter (scores that are delivered, or dead letters), 'monitor' and the milliseconds of an interval (the
+-- latest bucket that is closed, folded and told of), 'source' and a table of another program, which has no arrival times (spans that were
+-- searched). `SeenAt` is the first moment: scores written before it are not sent to the exporter. A row 'signal' and a signal of a
+-- convention has it alone: live scoring leaves out traces that came before the signal was known.
+CREATE TABLE IF NOT EXISTS progress
 (
-    `Source` String,
-    -- What ended before, and was there by then, is in `trace_arrivals`.
-    `PolledUntil` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1))
-)
-ENGINE = ReplacingMergeTree(PolledUntil)
-ORDER BY Source;
-
--- Time since when each signal of a convention is known here. Live scoring leaves out traces that came before; the first moment
--- stays.
-CREATE TABLE IF NOT EXISTS agent_signals
-(
-    `Signal` String,
-    `KnownFrom` SimpleAggregateFunction(min, DateTime64(3, 'UTC'))
+    `Kind` LowCardinality(String),
+    `Name` String,
+    `SeenAt` SimpleAggregateFunction(min, DateTime64(3, 'UTC')) DEFAULT now64(3),
+    `DoneUntil` SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
 )
 ENGINE = AggregatingMergeTree
-ORDER BY Signal
-SETTINGS non_replicated_deduplication_window = 1000;
+ORDER BY (Kind, Name);
 
 -- Running processes, one row a beat, stamped by the store's own clock. Duty: '' for a process that scores; else work that one process at
 -- a time does, for example the delivery of one exporter: the member that joined first has it. A row of the duty 'probe' shows that the store
@@ -253,7 +247,7 @@ CREATE TABLE IF NOT EXISTS members
     `JoinedAt` DateTime64(3, 'UTC') DEFAULT now64(3),
     `Leaving` UInt8,
     -- Scorers of the rules of a process that scores.
-    `Cells` Array(String),
+    `Pairs` Array(String),
     `BeatAt` DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = ReplacingMergeTree(BeatAt)
@@ -478,8 +472,12 @@ CREATE TABLE IF NOT EXISTS runs
     `ErrorType` LowCardinality(String),
     `ToolCalls` Nullable(UInt32),
     `ToolErrors` Nullable(UInt32),
+    `Tools` Array(LowCardinality(String)),
     `Turns` Nullable(UInt32),
     `NotScorable` LowCardinality(String),
+    -- Beginnings of the question and of the answer, for lists. They quote spans, so they go when the spans go.
+    `Question` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),
+    `Answer` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),
     `ReadFrom` LowCardinality(String),
     `Completeness` LowCardinality(String),
     `EvidenceUntil` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
@@ -498,7 +496,7 @@ SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
 
 -- Runs by start, so that a page of a list reads a page. A row is a candidate: `runs` has the current row, which may have another
 -- start. Only the first run of a trace is listed. Rows that stand together by their start were written at about the same time, so
--- the index finds the runs of the last hours.
+-- the index finds the runs of the last hours. The index of texts leaves out parts without the three letters of a search.
 CREATE TABLE IF NOT EXISTS run_starts
 (
     `StartedAt` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
@@ -509,12 +507,19 @@ CREATE TABLE IF NOT EXISTS run_starts
     `ServiceName` LowCardinality(String),
     `ServiceVersion` LowCardinality(String),
     `Agent` LowCardinality(String),
+    `AgentVersion` LowCardinality(String),
     `Environment` LowCardinality(String),
     `Models` Array(LowCardinality(String)),
+    `ToolErrors` Nullable(UInt32),
+    `Tools` Array(LowCardinality(String)),
+    `EvidenceUntil` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    `Question` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),
+    `Answer` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),
     `WrittenAt` DateTime64(3, 'UTC'),
     `Version` UInt64,
     `IsDeleted` UInt8,
-    INDEX by_written_at WrittenAt TYPE minmax GRANULARITY 1
+    INDEX by_written_at WrittenAt TYPE minmax GRANULARITY 1,
+    INDEX by_text lowerUTF8(concat(Question, '\n', Answer)) TYPE ngrambf_v1(3, 32768, 2, 0) GRANULARITY 1
 )
 ENGINE = ReplacingMergeTree(Version, IsDeleted)
 ORDER BY (StartedAt, TraceId, Tenant)
@@ -523,8 +528,8 @@ SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 10000;
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS run_starts_of_runs TO run_starts AS
 SELECT
-    StartedAt, TraceId, Tenant, SessionId, UserId, ServiceName, ServiceVersion, Agent, Environment, Models, WrittenAt, Version,
-    IsDeleted
+    StartedAt, TraceId, Tenant, SessionId, UserId, ServiceName, ServiceVersion, Agent, AgentVersion, Environment, Models, ToolErrors,
+    Tools, EvidenceUntil, Question, Answer, WrittenAt, Version, IsDeleted
 FROM runs
 WHERE Target = 'trace' AND TargetId = TraceId;
 
@@ -777,59 +782,37 @@ ENGINE = MergeTree
 ORDER BY WrittenAt
 TTL toDateTime(WrittenAt) + toIntervalDay(30);
 
--- Time of the store's clock up to which written scores are in the aggregates.
-CREATE TABLE IF NOT EXISTS aggregate_progress
+-- What became of each score at each exporter, of each alert's event in each channel, and the dead letters of exporters that are sent
+-- again, which a receiver counts each second: the kind is the first column of the key. A row of a later round wins, and within a round
+-- the last word.
+CREATE TABLE IF NOT EXISTS deliveries
 (
-    `Name` String,
-    `DoneUntil` DateTime64(3, 'UTC'),
-    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
-)
-ENGINE = ReplacingMergeTree(WrittenAt)
-ORDER BY Name;
-
--- What was delivered where.
-CREATE TABLE IF NOT EXISTS exports
-(
-    `Exporter` LowCardinality(String),
+    -- alert, replay, score
+    `Kind` LowCardinality(String),
+    -- Exporter or channel.
+    `Receiver` LowCardinality(String),
     `ScoreId` UUID,
     `Revision` UInt32,
-    `ExportedAt` DateTime64(3, 'UTC') DEFAULT now64(3),
-    -- delivered, dead
-    `Outcome` LowCardinality(String) DEFAULT 'delivered'
-)
-ENGINE = ReplacingMergeTree
-PARTITION BY toYYYYMM(ExportedAt)
-ORDER BY (Exporter, ScoreId, Revision)
-TTL toDateTime(ExportedAt) + toIntervalDay(400)
-SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
-
--- How far an exporter is: every score written from `SeenAt` until `DoneUntil` is delivered or a dead letter. Scores written before
--- `SeenAt` are not sent.
-CREATE TABLE IF NOT EXISTS export_progress
-(
-    `Exporter` LowCardinality(String),
-    `SeenAt` SimpleAggregateFunction(min, DateTime64(3, 'UTC')),
-    `DoneUntil` SimpleAggregateFunction(max, DateTime64(3, 'UTC'))
-)
-ENGINE = AggregatingMergeTree
-ORDER BY Exporter
-SETTINGS non_replicated_deduplication_window = 1000;
-
--- Dead letters that are to be sent again. A row of a later round wins; a deleted row is finished.
-CREATE TABLE IF NOT EXISTS export_replays
-(
-    `Exporter` LowCardinality(String),
-    `ScoreId` UUID,
-    `Revision` UInt32,
+    `EventId` UUID,
+    `IncidentId` UUID,
+    -- Tenant of an alert; '' for a score, which its id finds.
+    `Tenant` LowCardinality(String),
+    -- The id of the message that an event goes out with.
+    `MessageId` UUID,
+    -- planned, delivered, dead, muted, withdrawn
+    `State` LowCardinality(String),
+    `Reason` String CODEC(ZSTD(1)),
+    `PlannedAt` DateTime64(3, 'UTC'),
     `Round` UInt32,
     `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
     `Version` UInt64,
     `IsDeleted` UInt8
 )
 ENGINE = ReplacingMergeTree(Version, IsDeleted)
-ORDER BY (Exporter, ScoreId, Revision)
+PARTITION BY toYYYYMM(WrittenAt)
+ORDER BY (Kind, Receiver, ScoreId, Revision, EventId)
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
-SETTINGS non_replicated_deduplication_window = 1000;
+SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
 
 -- What a series received in one closed bucket of time. Directed scores (0 worst, 1 best) in thousandths; what was not folded is
 -- counted by the reason. A bucket is stored for each split that a rule asks for.
@@ -864,52 +847,30 @@ ORDER BY (IntervalMs, Bucket, Tenant, Scorer, Fingerprint, Agent, Environment, S
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
 
--- The latest bucket of each interval that is closed, folded, and told of.
-CREATE TABLE IF NOT EXISTS monitor_progress
-(
-    `IntervalMs` UInt32,
-    `Bucket` DateTime64(3, 'UTC')
-)
-ENGINE = ReplacingMergeTree(Bucket)
-ORDER BY IntervalMs;
-
--- States of detectors after a bucket. The row without a scorer is written last: then all of that rule are there.
-CREATE TABLE IF NOT EXISTS monitor_checkpoints
+-- States of rules on their series. 'status': where a rule stands, for people; the newest one holds. 'checkpoint': the detector after a
+-- bucket; the row without a scorer is written last, then all of that rule are there.
+CREATE TABLE IF NOT EXISTS monitor_states
 (
     `RuleKey` String,
-    `Bucket` DateTime64(3, 'UTC'),
+    `Kind` LowCardinality(String),
+    -- Bucket of a checkpoint; 1970 for a status.
+    `Checkpoint` DateTime64(3, 'UTC'),
     `Tenant` LowCardinality(String),
     `Scorer` LowCardinality(String),
     `Fingerprint` LowCardinality(String),
     `Agent` LowCardinality(String),
     `Environment` LowCardinality(String),
+    `Split` Array(String),
+    `Bucket` DateTime64(3, 'UTC'),
     `State` String CODEC(ZSTD(1)),
-    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
-    `Split` Array(String)
-)
-ENGINE = ReplacingMergeTree
-PARTITION BY toDate(WrittenAt)
-ORDER BY (RuleKey, Bucket, Tenant, Scorer, Fingerprint, Agent, Environment, Split)
-TTL toDateTime(WrittenAt) + toIntervalDay(3)
-SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
-
--- Where each rule stands on each series, for people.
-CREATE TABLE IF NOT EXISTS monitor_status
-(
-    `RuleKey` String,
-    `Tenant` LowCardinality(String),
-    `Scorer` LowCardinality(String),
-    `Fingerprint` LowCardinality(String),
-    `Agent` LowCardinality(String),
-    `Environment` LowCardinality(String),
-    `Bucket` DateTime64(3, 'UTC'),
-    `Status` String CODEC(ZSTD(1)),
-    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
-    `Split` Array(String)
+    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = ReplacingMergeTree(Bucket)
-ORDER BY (RuleKey, Tenant, Scorer, Fingerprint, Agent, Environment, Split)
-TTL toDateTime(WrittenAt) + toIntervalDay(400);
+PARTITION BY (Kind, if(Kind = 'checkpoint', toDate(WrittenAt), toDate(0)))
+ORDER BY (RuleKey, Kind, Checkpoint, Tenant, Scorer, Fingerprint, Agent, Environment, Split)
+TTL toDateTime(WrittenAt) + toIntervalDay(400),
+    toDateTime(WrittenAt) + toIntervalDay(3) DELETE WHERE Kind = 'checkpoint'
+SETTINGS non_replicated_deduplication_window = 1000;
 
 -- When which version of an agent or of its service was first seen in a live score, or was announced.
 CREATE TABLE IF NOT EXISTS deploy_markers
@@ -952,11 +913,16 @@ ORDER BY EventId
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS non_replicated_deduplication_window = 1000;
 
--- "This is the new normal."
-CREATE TABLE IF NOT EXISTS alert_acks
+-- What people answer to an incident: "this is the new normal" (ack), or a note.
+CREATE TABLE IF NOT EXISTS alert_replies
 (
     `IncidentId` UUID,
-    `AckedAt` DateTime64(3, 'UTC') DEFAULT now64(3),
+    `Tenant` LowCardinality(String),
+    -- ack, note
+    `Kind` LowCardinality(String),
+    -- Name of the token; '' without tokens.
+    `Author` LowCardinality(String),
+    `Text` String CODEC(ZSTD(1)),
     `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
 )
 ENGINE = MergeTree
@@ -971,40 +937,24 @@ CREATE TABLE IF NOT EXISTS alert_mutes
     `MutedUntil` DateTime64(3, 'UTC'),
     `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
     -- Start of the mute: a longer mute keeps it, so that the list of mutes has an order that a change does not move.
-    `MutedAt` DateTime64(3, 'UTC') DEFAULT WrittenAt
+    `MutedAt` DateTime64(3, 'UTC') DEFAULT WrittenAt,
+    -- Name of the token; '' without tokens.
+    `Author` LowCardinality(String),
+    `Reason` String CODEC(ZSTD(1))
 )
 ENGINE = ReplacingMergeTree(WrittenAt)
 ORDER BY (Tenant, Subject)
 TTL toDateTime(WrittenAt) + toIntervalDay(400);
 
--- What became of each event in each channel. A row of a later round wins, and within a round the last word.
-CREATE TABLE IF NOT EXISTS alert_deliveries
-(
-    `Channel` LowCardinality(String),
-    `EventId` UUID,
-    `IncidentId` UUID,
-    `Tenant` LowCardinality(String),
-    -- The id of the message that it goes out with.
-    `MessageId` UUID,
-    -- planned, delivered, dead, muted
-    `State` LowCardinality(String),
-    `Reason` String CODEC(ZSTD(1)),
-    `PlannedAt` DateTime64(3, 'UTC'),
-    `Round` UInt32,
-    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
-    `Version` UInt64
-)
-ENGINE = ReplacingMergeTree(Version)
-ORDER BY (Channel, EventId)
-TTL toDateTime(WrittenAt) + toIntervalDay(400)
-SETTINGS non_replicated_deduplication_window = 1000;
-
--- Work of minutes or hours: repairs, erasures, histories. One current row for each job. Only the process that has the lease (the
--- duty `job <id>`) writes a row, after the first one. `Version` rises with each lease and each write of it, so a row of a former
--- holder never wins. Spec, Checkpoint and Report are JSON.
+-- Work of minutes or hours: repairs, erasures, histories. One current row for each job, without a word. Only the process that has the
+-- lease (the duty `job <id>`) writes it, after the first one. `Version` rises with each lease and each write of it, so a row of a former
+-- holder never wins. Spec, Checkpoint and Report are JSON. The last words of processes without the lease have rows of their own, the
+-- time of the word as their version: 'order' (in Status: pause, resume or cancel of people) and 'left' (in Error: the reason of a process
+-- that cannot run the job).
 CREATE TABLE IF NOT EXISTS jobs
 (
     `Id` String,
+    `Word` LowCardinality(String),
     `Kind` LowCardinality(String),
     `Tenant` LowCardinality(String),
     `Spec` String CODEC(ZSTD(1)),
@@ -1019,23 +969,10 @@ CREATE TABLE IF NOT EXISTS jobs
     `StartedAt` Nullable(DateTime64(3, 'UTC')),
     `FinishedAt` Nullable(DateTime64(3, 'UTC')),
     `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
-    `Version` UInt64
+    `Version` UInt64 DEFAULT toUnixTimestamp64Milli(now64(3))
 )
 ENGINE = ReplacingMergeTree(Version)
-ORDER BY Id
-TTL toDateTime(WrittenAt) + toIntervalDay(400);
-
--- Words on a job by processes without its lease: pause, resume and cancel of people, and `left` with the reason of a process that
--- cannot run it. Without a window of deduplication, because a job may be paused twice.
-CREATE TABLE IF NOT EXISTS job_events
-(
-    `JobId` String,
-    `Event` LowCardinality(String),
-    `Detail` String CODEC(ZSTD(1)),
-    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
-)
-ENGINE = MergeTree
-ORDER BY (JobId, WrittenAt)
+ORDER BY (Id, Word)
 TTL toDateTime(WrittenAt) + toIntervalDay(400);
 
 -- Erasure. Hash: HMAC-SHA256 of kind, tenant and id, in hex, with the key that KeyId names. A trace with a tombstone is never stored

@@ -1,5 +1,11 @@
 import { buildRuleHistory, type RuleHistory, type PreparedRule } from '../scoring/select/rule.ts';
-import type { AggregateStore, CoverageQuery, CoverageReading } from '../store/contracts/sums.ts';
+import type {
+  AggregateStore,
+  CoverageQuery,
+  CoverageReading,
+  FunnelQuery,
+  FunnelReading,
+} from '../store/contracts/sums.ts';
 import type { Store } from '../store/store.ts';
 
 /** Times are Unix milliseconds, by the store's clock. */
@@ -24,31 +30,32 @@ export async function countCoverage(
     countByHistory(stores, { tenant, sinceMs, byService }, { history, rules }),
     rules === undefined
       ? undefined
-      : stores.coverage.waiting({ sinceMs, nowMs, tenant, cells: history.coverage(rules) }),
+      : stores.coverage.waiting({ sinceMs, nowMs, tenant, pairs: history.coverage(rules) }),
   ]);
   return { decided: decided.rows, sinceMs: decided.sinceMs, waiting };
 }
 
-/** Counts the decisions of a tenant, or of all. The rules are those of `countCoverage`. */
-export async function countDecided(
-  stores: Store,
-  query: Omit<CoverageQuery, 'cells'>,
-  rules?: readonly PreparedRule[],
-): Promise<CoverageReading> {
-  const history = buildRuleHistory(await stores.ruleVersions.list());
-  return countByHistory(stores, query, { history, rules });
+/** Counts the decisions on the runs that began in a range, and what waits for one. The rules are those of `countCoverage`. */
+export async function countFunnel(
+  { funnel, ruleVersions }: Store,
+  query: Omit<FunnelQuery, 'pairs' | 'live'>,
+  rules: readonly PreparedRule[] = [],
+): Promise<FunnelReading> {
+  const history = buildRuleHistory(await ruleVersions.list());
+  const live = history.coverage(rules);
+  return funnel.count({ ...query, live, pairs: [...live, ...history.formerCoverage(rules)] });
 }
 
 function countByHistory(
   { coverage }: Store,
-  query: Omit<CoverageQuery, 'cells'>,
+  query: Omit<CoverageQuery, 'pairs'>,
   {
     history,
     rules = [],
   }: { readonly history: RuleHistory; readonly rules?: readonly PreparedRule[] | undefined },
 ): Promise<CoverageReading> {
-  const cells = [...history.coverage(rules), ...history.formerCoverage(rules)];
-  return coverage.decided({ ...query, cells });
+  const pairs = [...history.coverage(rules), ...history.formerCoverage(rules)];
+  return coverage.decided({ ...query, pairs });
 }
 
 /** Creates the computation of the numbers of decisions by the hour, with the stored versions of the rules. */

@@ -15,6 +15,7 @@ import { guardBrowsers, type BrowserGuardOptions } from './browser-guard.ts';
 import { createDashboard, type DashboardFiles } from './dashboard/dashboard.ts';
 import { buildDocsPage, buildOpenApi } from './openapi.ts';
 import { createProbes, type ProbeOptions } from './probes.ts';
+import { createAgentRoutes } from './resources/agents.ts';
 import { createCompareRoutes } from './resources/aggregates/compare.ts';
 import { createCoverageRoutes } from './resources/aggregates/coverage.ts';
 import { createDistributionRoutes } from './resources/aggregates/distribution.ts';
@@ -22,6 +23,7 @@ import { createOverviewRoutes } from './resources/aggregates/overview.ts';
 import { createSeriesRoutes } from './resources/aggregates/series.ts';
 import { createAlertRoutes, createMonitorRoutes, createMuteRoutes } from './resources/alerts.ts';
 import { createBackfillRoutes, createJobRoutes } from './resources/backfills.ts';
+import { createConfigRoutes } from './resources/config.ts';
 import { createConfiguredRoutes } from './resources/configured.ts';
 import { createLabelRoutes } from './resources/labels.ts';
 import { createMarkerRoutes } from './resources/markers.ts';
@@ -70,6 +72,7 @@ export function createApiRoutes() {
     .route('/', createTraceRoutes())
     .route('/', createSessionRoutes())
     .route('/', createConfiguredRoutes())
+    .route('/', createConfigRoutes())
     .route('/', createPreviewRoutes())
     .route('/', createMonitorRoutes())
     .route('/', createAlertRoutes())
@@ -82,6 +85,7 @@ export function createApiRoutes() {
     .route('/', createJobRoutes())
     .route('/', createBackfillRoutes())
     .route('/', createStatusRoutes())
+    .route('/', createAgentRoutes())
     .route('/', createCoverageRoutes())
     .route('/', createSeriesRoutes())
     .route('/', createDistributionRoutes())

@@ -1,3 +1,4 @@
+import type { ConfigControl } from '../config/config-control.ts';
 import { readServerTls } from '../config/tls-files.ts';
 import { parseEndpoint, type Config } from '../configuration.ts';
 import { MIB } from '../domain/byte-sizes.ts';
@@ -113,6 +114,7 @@ export interface ApiStoreDeps extends Partial<ScorerParts> {
   /** The same store without purged traces. */
   readonly store: Store;
   readonly purged: WatchedTraces;
+  readonly control?: ConfigControl | undefined;
   /** Parts of the process that it stops. */
   readonly started: StartedPart[];
   readonly log: Log;
@@ -125,7 +127,7 @@ export interface ApiStoreDeps extends Partial<ScorerParts> {
 export async function openTenantStores(
   config: Config,
   readStatus: ReadStatus,
-  { opened, store, purged, kit, reads, started, log }: ApiStoreDeps,
+  { opened, store, purged, kit, reads, control, started, log }: ApiStoreDeps,
 ): Promise<(caller: Caller) => TenantStore> {
   const onDemand = createScoringOnDemand({ config, store, purged, kit, log });
   const stopping = new AbortController();
@@ -141,6 +143,7 @@ export async function openTenantStores(
     purged,
     onDemand,
     stopping: stopping.signal,
+    control,
     readStatus,
   });
 }

@@ -1,3 +1,4 @@
+import type { ConfigControl, ConfigState } from '../config/config-control.ts';
 import { type Config, withoutSecrets } from '../configuration.ts';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';
 import { packageVersion } from '../process/package.ts';
@@ -62,11 +63,14 @@ export interface ServeStatus extends Partial<StoreStatus>, Partial<ScorerStatus>
   }[];
   /** Without secrets. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Absent in a process that cannot reload. */
+  readonly configuration?: ConfigState;
 }
 
 /** Parts of a running process that its status is about. */
 interface StatusSource {
   readonly config: Config;
+  readonly control?: ConfigControl | undefined;
   readonly roles: readonly string[];
   readonly otlp: OtlpAddresses;
   /** Kind of the store for people. */
@@ -80,7 +84,7 @@ interface StatusSource {
 export type ReadStatus = ReturnType<typeof createServeStatus>;
 
 /** Creates the status of a process. */
-export function createServeStatus({ config, roles, otlp, kind, checks, scorer }: StatusSource) {
+export function createServeStatus({ config, control, roles, otlp, kind, checks, scorer }: StatusSource) {
   const readiness = createReadiness(() => checks, silentLog);
   return async (store: Store, tenant: string | undefined): Promise<ServeStatus> => {
     const [{ spansPerSecond, scoresPerSecond }, ofStore, { checks: parts }] = await Promise.all([
@@ -105,7 +109,13 @@ export function createServeStatus({ config, roles, otlp, kind, checks, scorer }:
       components,
     };
     return tenant === undefined
-      ? { ...common, ...scorer?.(), ...ofStore, config: withoutSecrets(config) }
+      ? {
+          ...common,
+          ...scorer?.(),
+          ...ofStore,
+          config: withoutSecrets(config),
+          ...(control === undefined ? {} : { configuration: control.state() }),
+        }
       : {
           ...common,
           jobs: ofStore.jobs.filter((job) => job.tenant === tenant),

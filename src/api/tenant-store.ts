@@ -1,8 +1,9 @@
-import { countCoverage, countDecided, type CoverageRequest } from '../aggregates/count-coverage.ts';
+import { countCoverage, countFunnel, type CoverageRequest } from '../aggregates/count-coverage.ts';
+import type { ConfigControl } from '../config/config-control.ts';
 import type { Config } from '../configuration.ts';
 import { loadPurgeKey } from '../purge/configured-purge.ts';
 import { configuredMonitors, createStandings, keyedRules } from '../monitors/live/configured-monitors.ts';
-import { createPassLineFinder } from '../scoring/setup/scorer-names.ts';
+import { createPassLineFinder, createPassLines } from '../scoring/setup/scorer-names.ts';
 import type { DeployMarker } from '../domain/deploy-marker.ts';
 import { NotFoundError } from '../domain/errors.ts';
 import { ALL_TENANTS } from '../monitors/mute.ts';
@@ -10,14 +11,21 @@ import type { ListFilters, ListPage } from '../store/contracts/lists.ts';
 import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller } from './access/request-access.ts';
-import { coverageLines } from './reads/coverage.ts';
+import type { FunnelRequest } from './reads/coverage.ts';
+import { createAgentReads } from './reads/agents.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
 import { compareDeploys } from './reads/compare.ts';
 import { createConfigurationReads, type ConfigurationSource, readRowNames } from './reads/configuration.ts';
 import { createLabelReads, storeLabel, type GivenLabel } from './writes/labels.ts';
 import { narrowTenant, type ExplainTrace, createSessionReads, createTraceReads } from './reads/traces.ts';
 import { createScoreReads } from './reads/scores.ts';
-import { acknowledgeIncident, muteSubject, unmuteSubject } from './writes/alert-replies.ts';
+import {
+  acknowledgeIncident,
+  addNote,
+  muteSubject,
+  readIncident,
+  unmuteSubject,
+} from './writes/alert-replies.ts';
 import { createWriteRecorder, type AuditedWrite } from './writes/audit.ts';
 import {
   createBackfillReads,
@@ -55,6 +63,8 @@ export interface TenantStoreParts extends ProcessReads {
   readonly onDemand?: ScoringOnDemand;
   /** Aborted when the process stops: then events end. Default: never. */
   readonly stopping?: AbortSignal;
+  /** Control of the configuration of the process. Absent: it cannot change. */
+  readonly control?: ConfigControl | undefined;
   /** Reads the status for a tenant, or for all. Default: nothing. */
   readonly readStatus?: (store: Store, tenant: string | undefined) => Promise<object>;
 }
@@ -84,6 +94,7 @@ export async function createTenantStores(parts: TenantStoreParts) {
   const rules = keyedRules(await configuredMonitors(config));
   const standings = createStandings(rules, store.monitorView);
   const findPassLine = createPassLineFinder(config, runRules);
+  const findPass = createPassLines(config, runRules);
   const recordWrite = createWriteRecorder(parts.store.audit, loadPurgeKey(config.store));
   const writesOf = createWrites(parts, { rules, findPassLine });
   return (caller: Caller) => {
@@ -92,6 +103,8 @@ export async function createTenantStores(parts: TenantStoreParts) {
     return {
       /** Statements over the rows of all tenants; undefined for a caller of one tenant. */
       sql: tenant === undefined ? store.sql : undefined,
+      /** Control of the configuration; undefined in a process that cannot reload. */
+      control: parts.control,
       /** Clock of the store, Unix milliseconds. */
       nowMs: () => spans.nowMs(),
       status: () => readStatus(store, tenant),
@@ -109,6 +122,18 @@ export async function createTenantStores(parts: TenantStoreParts) {
       alerts: {
         /** Newest first. */
         list: (filter: SinceFilter, page: ListPage) => alerts.list({ ...filter, tenant }, page),
+        /** Lists the beginnings of incidents that have not ended, newest first. */
+        listOpen: (page: ListPage) => alerts.listOpen(tenant, page),
+        /** Reads an incident with its notes and messages. Throws a `NotFoundError` for an unknown id. */
+        read: async (id: string) => {
+          const events = await readIncident(alerts, id, tenant);
+          const event = events[1] ?? events[0];
+          const [notes, messages] = await Promise.all([
+            alerts.notes(event.incidentId),
+            alerts.messages(event.incidentId),
+          ]);
+          return { event, notes, messages };
+        },
         /** Reads the active mutes of the tenant and of all tenants. */
         mutes: async () => {
           const active = await alerts.mutes();
@@ -125,15 +150,20 @@ export async function createTenantStores(parts: TenantStoreParts) {
         list: (filter: SinceFilter, page: ListPage) => markers.list({ ...filter, tenant }, page),
         compare: (version: string) => compareDeploys(markers, { version, tenant }),
       },
+      /** Numbers of agents. */
+      agents: createAgentReads({ config, store, tenant, findPass }),
       aggregates: createAggregateReads({
         config,
         store,
         tenant,
         findPassLine,
         readStatuses: (limit) => standings.read({ tenant }, limit),
-        countEligible: (sinceMs) => countEligible(store, { sinceMs, tenant }, runRules),
+        findPass,
+        countFunnel: (request) => countFunnel(store, { ...request, tenant }, runRules),
       }),
       labels: createLabelReads(config, store, { ...caller, findPassLine }),
+      /** Decisions on the runs that began in a range. */
+      funnel: (request: FunnelRequest) => countFunnel(store, { ...request, tenant }, runRules),
       coverage: (request: CoverageRequest) => countCoverage(store, { ...request, tenant }, runRules),
       backfills: createBackfillReads(store.jobs, caller, stopping),
       /** Throws a `NotFoundError` for an unknown id, and for a job of another tenant. */
@@ -158,17 +188,6 @@ function createRowNaming(config: Config, store: Store, tenant: string | undefine
   };
 }
 
-/** Counts the eligible and the scored targets of each scorer. */
-async function countEligible(
-  store: Store,
-  query: { readonly sinceMs: number; readonly tenant: string | undefined },
-  runRules: ProcessReads['runRules'],
-) {
-  const { rows } = await countDecided(store, query, runRules);
-  const lines = coverageLines(rows, undefined, { by: 'scorer', sinceMs: query.sinceMs });
-  return new Map(lines.map(({ scorer = '', eligible, scored }) => [scorer, { eligible, scored }]));
-}
-
 function createWrites(
   { config, store, purged = NOTHING_PURGED, onDemand = NO_SCORING }: TenantStoreParts,
   {
@@ -191,11 +210,12 @@ function createWrites(
     });
     return {
       alerts: {
-        acknowledge: (incidentId: string) => acknowledgeIncident(alerts, incidentId, tenant),
-        mute: async (subject: string, untilMs: number) =>
+        acknowledge: (incidentId: string) => acknowledgeIncident(alerts, incidentId, caller),
+        addNote: (note: { readonly id: string; readonly text: string }) => addNote(alerts, note, caller),
+        mute: async (subject: string, untilMs: number, reason: string) =>
           muteSubject(
             alerts,
-            { subject, untilMs, tenant },
+            { subject, untilMs, tenant, by: caller.name, reason },
             { rules, monitorView, nowMs: await spans.nowMs() },
           ),
         /** Ends a mute, of the named tenant where several have muted the subject. */

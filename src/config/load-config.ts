@@ -22,6 +22,8 @@ const FILE_KEYS = new Set(['ca', 'cert', 'key', 'clientCa']);
 export interface LoadConfigOptions<Loaded = Config> {
   /** Path of the file; default: SPANSCORE_CONFIG, else the file in `cwd`, else none. */
   readonly path?: string | undefined;
+  /** Content of the file, to check it before it is written. Default: what the file holds. */
+  readonly text?: string | undefined;
   /** Values by dotted path; they override everything. */
   readonly flags?: Readonly<Record<string, string | undefined>>;
   readonly cwd?: string;
@@ -91,7 +93,7 @@ interface ConfigFormat {
 async function loadConfig(format: ConfigFormat, options: LoadConfigOptions = {}): Promise<LoadedConfig> {
   const { cwd = process.cwd(), variables = environment(), flags, scorers } = options;
   const { components } = format;
-  const file = await openFile(cwd, options.path ?? variables['SPANSCORE_CONFIG']);
+  const file = await openFile(cwd, options.path ?? variables['SPANSCORE_CONFIG'], options.text);
   const layers = stackLayers(file, { variables, flags, settable: settablePaths(format.jsonSchema()) });
   const parse = parseLayers(layers, format);
   const judge = defaultJudge(parse.parsed, variables);
@@ -117,9 +119,13 @@ async function loadConfig(format: ConfigFormat, options: LoadConfigOptions = {})
   };
 }
 
-async function openFile(cwd: string, named: string | undefined): Promise<ConfigFile | undefined> {
+async function openFile(
+  cwd: string,
+  named: string | undefined,
+  text?: string,
+): Promise<ConfigFile | undefined> {
   const path = named ? resolve(cwd, named) : findConfigFile(cwd);
-  return path === undefined ? undefined : readConfigFile(path);
+  return path === undefined ? undefined : readConfigFile(path, text);
 }
 
 /** Parses the layers, with texts of variables and flags as the types that the schema wants. */
@@ -215,9 +221,13 @@ function finish(
     return undefined;
   }
   const { $schema: _, rules = [defaultRule(scorers, judge)], ...rest } = parsed;
-  const { store, monitors } = parsed;
+  const { store, monitors, judges } = parsed;
   return {
     ...rest,
+    judges: {
+      ...judges,
+      packagesFrom: resolve(findFolder(['judges']), judges.packagesFrom ?? '.'),
+    },
     store: { ...store, dataDir: resolve(findFolder(['store', 'dataDir']), store.dataDir) },
     scorers: withAbsoluteModules(parsed.scorers, (name) => findFolder(['scorers', name, 'module'])),
     monitors: monitors.map((entry, index) =>

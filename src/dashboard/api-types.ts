@@ -1,4 +1,11 @@
 import type { z } from 'zod';
+import type {
+  AgentItem as AgentSchema,
+  AgentDetail as AgentDetailSchema,
+  CostsReply,
+  VersionsReply,
+} from '../api/resources/agents.ts';
+import type { Rate as RateSchema } from '../api/resources/aggregates/query.ts';
 import type { Alert, Monitor, Mute } from '../api/resources/alerts.ts';
 import type { CompareReply } from '../api/resources/aggregates/compare.ts';
 import type { Coverage } from '../api/resources/aggregates/coverage.ts';
@@ -11,9 +18,9 @@ import type { Backfill, NewBackfill } from '../api/resources/backfills.ts';
 import type { JudgePage, RuleItem, ScorerItem } from '../api/resources/configured.ts';
 import type { ScorerAgreement, LabelQueue, NewLabel, StoredLabel } from '../api/resources/labels.ts';
 import type { NewPreview, Preview } from '../api/resources/previews.ts';
-import type { ScoreDetail, ScoreItem } from '../api/json/rows.ts';
-import type { SessionDetail } from '../api/resources/sessions.ts';
-import type { SpanItem, TraceDetail, TraceItem } from '../api/resources/traces.ts';
+import type { DecisionItem, ScoreDetail, ScoreItem } from '../api/json/rows.ts';
+import type { SessionDetail, SessionItem } from '../api/resources/sessions.ts';
+import type { SpanItem, TraceCounts, TraceDetail, TraceItem } from '../api/resources/traces.ts';
 
 /** Page of a list. */
 interface Page<Schema extends z.ZodType> {
@@ -21,29 +28,115 @@ interface Page<Schema extends z.ZodType> {
   readonly next: string | null;
 }
 
+/** Share of runs with its 95 % interval. */
+export type Rate = Omit<z.output<typeof RateSchema>, 'effectiveN'>;
+
+export type AgentItem = z.output<typeof AgentSchema>;
+
+/** Pass rate of a scorer on the runs of an agent, against the 14 days before. */
+export type AgentQuality = AgentItem['qualities'][number];
+
+export type AgentDetail = z.output<typeof AgentDetailSchema>;
+
+/** Two versions of an agent, quality by quality. */
+export type Versions = z.output<typeof VersionsReply>;
+
+/** Money of agents and judges by a facet and a bucket of time. */
+export type Costs = z.output<typeof CostsReply>;
+
+/** Incident with its cause, what was sent about it, and what people wrote. */
+export type Incident = z.output<typeof Alert> & {
+  readonly cause: { readonly sentence: string | null; readonly segments: z.output<typeof Alert>['segments'] };
+  readonly versions?: Versions | null;
+  readonly messages: readonly {
+    readonly channel: string;
+    readonly at: string | null;
+    readonly state: 'sent' | 'waiting' | 'failed';
+  }[];
+  readonly notes: readonly {
+    readonly at: string | null;
+    readonly by: string | null;
+    readonly text: string;
+  }[];
+};
+
+/** Outcome of a change of the configuration. */
+export interface Reload {
+  readonly outcome: 'applied' | 'unchanged' | 'refused';
+  readonly revision: number;
+  readonly at: string;
+  readonly changed: readonly string[];
+  readonly issues: readonly { readonly path: string; readonly message: string }[];
+  readonly needsRestart: readonly string[];
+}
+
+export interface Applied {
+  readonly diff: string;
+  readonly applied: boolean;
+  /** Why the file was not written; null when it was. */
+  readonly reason: string | null;
+  readonly file: string;
+  readonly backup: string | null;
+  readonly reload: Reload | null;
+}
+
+/** Counts of traces by filter, and over time. */
+export type Facets = z.output<typeof TraceCounts>;
+
+export interface Funnel {
+  readonly runs: number;
+  readonly arrived: number;
+  readonly eligible: number;
+  readonly sampled: number;
+  readonly scored: number;
+  readonly losses: readonly {
+    readonly after: 'arrived' | 'eligible' | 'sampled';
+    readonly reason: string;
+    readonly count: number;
+    readonly runs: number;
+    readonly traces: string;
+    readonly mend: string | null;
+  }[];
+}
+
 /** Replies of the routes that the dashboard reads, by their path. The schemas are those with which the server checks itself. */
 export interface Replies {
+  '/agents': { readonly items: readonly AgentItem[]; readonly next: string | null };
+  '/agents/{agent}': AgentDetail;
+  '/agents/{agent}/versions': Versions;
   '/alerts': Page<typeof Alert>;
+  '/alerts/{id}': Incident;
   '/backfills': Page<typeof Backfill>;
   '/backfills/{id}': z.output<typeof Backfill>;
   '/compare': z.output<typeof CompareReply>;
   '/coverage': Page<typeof Coverage>;
+  '/costs': Costs;
+  '/coverage/funnel': Funnel;
   '/distribution': z.output<typeof DistributionReply>;
   '/judges': z.output<typeof JudgePage>;
   '/monitors': Page<typeof Monitor>;
   '/labels/queue': z.output<typeof LabelQueue>;
   '/labels/agreement': z.output<typeof ScorerAgreement>;
   '/mutes': Page<typeof Mute>;
-  '/overview': z.output<typeof OverviewReply>;
+  '/overview': z.output<typeof OverviewReply> & { readonly passing?: Rate | null };
   '/rules': Page<typeof RuleItem>;
   '/scorers': Page<typeof ScorerItem>;
   '/scores': Page<typeof ScoreItem>;
   '/scores/{scoreId}': z.output<typeof ScoreDetail>;
   '/series': z.output<typeof SeriesReply>;
   '/session': z.output<typeof SignIn>;
+  '/sessions': Page<typeof SessionItem>;
   '/sessions/{sessionId}': z.output<typeof SessionDetail>;
-  '/status': z.output<typeof Status>;
+  '/status': z.output<typeof Status> & {
+    readonly configuration?: {
+      readonly file: string | null;
+      readonly revision: number;
+      readonly loadedAt: string;
+      readonly lastReload: Reload | null;
+    };
+  };
   '/traces': Page<typeof TraceItem>;
+  '/traces/facets': Facets;
   '/traces/{traceId}': z.output<typeof TraceDetail>;
   '/traces/{traceId}/spans/{spanId}': z.output<typeof SpanItem>;
 }
@@ -58,7 +151,15 @@ export type Item<Path extends ReadPath> = Replies[Path] extends { readonly items
 /** Routes to which the dashboard writes, by method and path: their bodies and their replies. */
 export interface Writes {
   'POST /alerts/{id}/ack': Write<undefined>;
-  'POST /mutes': Write<{ readonly subject: string; readonly for: string }>;
+  'POST /alerts/{id}/notes': Write<{ readonly text: string }>;
+  'POST /config/apply': Write<
+    {
+      readonly changes: readonly { readonly path: string; readonly value: unknown }[];
+      readonly dryRun?: boolean;
+    },
+    Applied
+  >;
+  'POST /mutes': Write<{ readonly subject: string; readonly for: string; readonly reason?: string }>;
   'DELETE /mutes': Write<undefined>;
   'POST /backfills/{id}/pause': Write<undefined, z.output<typeof Backfill>>;
   'POST /backfills/{id}/resume': Write<undefined, z.output<typeof Backfill>>;
@@ -67,6 +168,10 @@ export interface Writes {
   'POST /preview': Write<z.input<typeof NewPreview>, z.output<typeof Preview>>;
   'POST /session': Write<{ readonly token: string }>;
   'DELETE /session': Write<undefined>;
+  'POST /score': Write<
+    { readonly traceId: string; readonly scorers: readonly string[]; readonly write: boolean },
+    { readonly scores: z.output<typeof ScoreItem>[]; readonly decisions: z.output<typeof DecisionItem>[] }
+  >;
   'POST /labels': Write<z.input<typeof NewLabel>, z.output<typeof StoredLabel>>;
 }
 

@@ -1,16 +1,22 @@
 import type { FunctionComponent } from 'preact';
-import { useState, useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { PagePath } from '../api/dashboard/page-paths.ts';
+import { Gone, Header } from './frame.tsx';
 import { isHelpOpen } from './keyboard.ts';
+import { Agent } from './pages/agent.tsx';
+import { Agents } from './pages/agents.tsx';
 import { Alerts } from './pages/alerts.tsx';
 import { Backfills } from './pages/backfills.tsx';
 import { Compare } from './pages/compare.tsx';
 import { Coverage } from './pages/coverage.tsx';
+import { Incident } from './pages/incident.tsx';
+import { Issues } from './pages/issues.tsx';
 import { Judges } from './pages/judges.tsx';
-import { Labels } from './pages/labels.tsx';
-import { Overview } from './pages/overview.tsx';
+import { Home } from './pages/home.tsx';
+import { Review } from './pages/review.tsx';
 import { Rules } from './pages/rules.tsx';
 import { Scorer } from './pages/scorer.tsx';
+import { Sessions } from './pages/sessions.tsx';
 import { Session } from './pages/session.tsx';
 import { SignIn } from './pages/sign-in.tsx';
 import { Status } from './pages/status.tsx';
@@ -19,26 +25,29 @@ import { Traces } from './pages/traces.tsx';
 import { Welcome } from './pages/welcome.tsx';
 import { path, place } from './router.ts';
 import { isSignedOut } from './session.ts';
-import { theme, THEMES } from './theme.ts';
-import { MENU, SHORTCUTS } from './view-models/shortcuts.ts';
+import { SHORTCUTS } from './view-models/shortcuts.ts';
 import { Page } from './parts/page.tsx';
-import { read, write } from './client.ts';
-import { useResource } from './resource.ts';
 
 /** The page of each path. */
 const PAGES: Readonly<Record<PagePath, FunctionComponent>> = {
-  '/': Overview,
+  '/': Home,
   '/welcome': Welcome,
+  '/agents': Agents,
+  '/agents/:agent': Agent,
+  '/issues': Issues,
   '/traces': Traces,
   '/traces/:traceId': Trace,
   '/scores/:scorer': Scorer,
+  '/sessions': Sessions,
   '/sessions/:sessionId': Session,
   '/coverage': Coverage,
   '/alerts': Alerts,
+  '/alerts/:incidentId': Incident,
   '/judges': Judges,
   '/rules': Rules,
   '/compare': Compare,
-  '/labels': Labels,
+  '/labels': Review,
+  '/review': Review,
   '/backfills': Backfills,
   '/status': Status,
 };
@@ -53,6 +62,7 @@ export function App() {
       </a>
       <Header />
       <main id="page" tabIndex={-1}>
+        <Gone />
         {isSignedOut.value ? <SignIn /> : <Shown key={path.value} />}
       </main>
       <Shortcuts />
@@ -60,99 +70,14 @@ export function App() {
   );
 }
 
-function Header() {
-  const [isOpen, setOpen] = useState(false);
-  const current = path.value;
-  return (
-    <header>
-      <a class="brand" href="/">
-        spanscore
-      </a>
-      <button
-        type="button"
-        class="menu-button"
-        aria-expanded={isOpen}
-        aria-controls="menu"
-        onClick={() => setOpen(!isOpen)}
-      >
-        Menu
-      </button>
-      <nav id="menu" aria-label="Pages" class={isOpen ? 'open' : undefined}>
-        <ul>
-          {MENU.map(({ path: target, name }) => (
-            <li key={target}>
-              <a
-                href={target}
-                aria-current={isCurrent(target, current) ? 'page' : undefined}
-                onClick={() => setOpen(false)}
-              >
-                {name}
-              </a>
-            </li>
-          ))}
-        </ul>
-      </nav>
-      <div class="tools">
-        <label>
-          <span class="unseen">Theme</span>
-          <select
-            value={theme.value}
-            onChange={({ currentTarget }) => {
-              theme.value = THEMES.find((name) => name === currentTarget.value) ?? 'auto';
-            }}
-          >
-            {THEMES.map((name) => (
-              <option key={name} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button type="button" aria-label="Keyboard shortcuts" onClick={() => (isHelpOpen.value = true)}>
-          ?
-        </button>
-        <Account />
-      </div>
-    </header>
-  );
-}
-
-function isCurrent(target: string, current: string): boolean {
-  return target === '/' ? current === '/' : current === target || current.startsWith(`${target}/`);
-}
-
 /** Page of an address without a page. */
 function NoPage() {
   return (
     <Page title="No such page">
       <p>
-        There is no page at this address. Go to the <a href="/">overview</a>.
+        There is no page at this address. Go <a href="/">Home</a>.
       </p>
     </Page>
-  );
-}
-
-/** Name of the token that the reader has signed in with, and the way out. */
-function Account() {
-  const session = useResource('session', (signal) => read('/session', { signal }));
-  if (isSignedOut.value || session.kind !== 'ready' || session.data.proof !== 'cookie') {
-    return null;
-  }
-  const { token, tenant } = session.data;
-  const signOut = async (): Promise<void> => {
-    await write('DELETE /session', undefined);
-    isSignedOut.value = true;
-  };
-  return (
-    <span class="account">
-      <span>
-        {token}
-        {tenant !== null && tenant !== '' && `, tenant ${tenant}`}
-      </span>{' '}
-      <button type="button" onClick={() => void signOut()}>
-        Sign out
-      </button>
-    </span>
   );
 }
 

@@ -1,5 +1,6 @@
 import type { ReadPath, Replies, Writes } from './api-types.ts';
 import { BASE_PATH } from './base-path.ts';
+import { isServerGone, noteAnswer } from './live.ts';
 import { fillPath, type Query } from './view-models/paths/fill-path.ts';
 import type { Problem } from './view-models/problem.ts';
 
@@ -54,8 +55,10 @@ async function ask(
       : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
   }).catch((error: unknown) => {
     signal?.throwIfAborted();
+    isServerGone.value = true;
     throw new ProblemError(describeSilence(error));
   });
+  noteAnswer();
   const content: unknown = await reply.json().catch(() => undefined);
   if (!reply.ok) {
     throw new ProblemError(readProblem(reply, content));

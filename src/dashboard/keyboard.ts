@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { BASE_PATH } from './base-path.ts';
-import { push } from './router.ts';
+import { framed, push } from './router.ts';
 import { findAction, GO, type KeyAction } from './view-models/shortcuts.ts';
 
 /** True while the list of shortcuts is shown. */
@@ -31,13 +31,13 @@ export function startKeyboard(): void {
 function act(action: Exclude<KeyAction, { kind: 'wait' }>): void {
   switch (action.kind) {
     case 'go':
-      push(BASE_PATH + action.path);
+      push(BASE_PATH + framed(action.path));
       break;
     case 'help':
       isHelpOpen.value = true;
       break;
-    case 'filter':
-      document.querySelector<HTMLElement>('form[role="search"] :is(input, select)')?.focus();
+    case 'search':
+      document.querySelector<HTMLElement>('input[type="search"]')?.focus();
       break;
     case 'next':
       moveRow(1);

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ProblemError } from './client.ts';
+import { renewals } from './live.ts';
 import { isSignedOut, signIns } from './session.ts';
 import { classifyProblem, type Problem } from './view-models/problem.ts';
 
@@ -17,22 +18,34 @@ export type Resource<T> = ResourceState<T> & {
 
 const LOADING = { kind: 'loading' } as const;
 
+interface ResourceOptions {
+  /** False for data that must not change under the hands of a person. Default: it renews itself. */
+  readonly isLive?: boolean;
+}
+
 /**
- * Loads data for a page. The data stays while the same key is loaded again; another key begins anew.
+ * Loads data for a page, and loads it again with each renewal. The data stays while the same key is loaded again; another key begins anew.
  * @param key what the data depends on
  */
-export function useResource<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Resource<T> {
+export function useResource<T>(
+  key: string,
+  load: (signal: AbortSignal) => Promise<T>,
+  { isLive = true }: ResourceOptions = {},
+): Resource<T> {
   const [entry, setEntry] = useState<{ key: string; state: ResourceState<T> }>({ key, state: LOADING });
   const [round, setRound] = useState(0);
   const [loadedRound, setLoadedRound] = useState(-1);
   const reload = useCallback(() => setRound((number) => number + 1), []);
   const signedIn = signIns.value;
+  const renewal = isLive ? renewals.value : 0;
   useEffect(() => {
     const abort = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
     const finish = (state: ResourceState<T>): void => {
       if (!abort.signal.aborted) {
-        setEntry({ key, state });
+        setEntry((before) =>
+          before.key === key && keepsData(before.state, state) ? before : { key, state },
+        );
         setLoadedRound(round);
       }
     };
@@ -52,9 +65,19 @@ export function useResource<T>(key: string, load: (signal: AbortSignal) => Promi
       clearTimeout(timer);
     };
     // `load` is another function at each call; the key says what it loads.
-  }, [key, round, signedIn]);
+  }, [key, round, signedIn, renewal]);
   const state = entry.key === key ? entry.state : LOADING;
   return { ...state, isRefreshing: state.kind === 'ready' && loadedRound !== round, reload };
+}
+
+/** Returns true when what is shown stays: the same came again, or nothing came, which the frame tells. */
+function keepsData<T>(before: ResourceState<T>, next: ResourceState<T>): boolean {
+  if (before.kind !== 'ready' || next.kind === 'loading') {
+    return false;
+  }
+  return next.kind === 'problem'
+    ? next.problem.status === 0
+    : JSON.stringify(before.data) === JSON.stringify(next.data);
 }
 
 function readProblem(error: unknown): Problem {

@@ -1,7 +1,8 @@
 import { computed, signal } from '@preact/signals';
 import { BASE_PATH } from './base-path.ts';
 import { matchPath } from './view-models/paths/match-path.ts';
-import type { Query } from './view-models/paths/fill-path.ts';
+import { keepFrame, readFrame } from './view-models/frame.ts';
+import { fillPath, type Query } from './view-models/paths/fill-path.ts';
 
 const address = signal(readAddress());
 
@@ -17,6 +18,14 @@ export const path = computed(() => address.value.path);
 
 /** Query of the current address. */
 export const query = computed(() => new URLSearchParams(address.value.search));
+
+/** Filters of the bar of the frame, as the routes of the API take them. */
+export const frame = computed(() => readFrame(address.value.path, query.value));
+
+/** Writes an address with the filters of the bar, unless it names them. */
+export function framed(path: string, parameters: Query = {}): string {
+  return keepFrame(fillPath(path, {}, parameters), query.value);
+}
 
 /** Goes to another address of the dashboard: the way back is a step of the browser's history. */
 export function push(url: string): void {
@@ -42,12 +51,16 @@ export function adjustQuery(changes: Query): void {
 
 /** Follows links to pages of the dashboard without loading the document again. */
 export function startRouter(): void {
+  if (path.peek() === '/labels') {
+    history.replaceState(null, '', `${BASE_PATH}/review${location.search}`);
+    address.value = readAddress();
+  }
   addEventListener('popstate', () => (address.value = readAddress()));
   document.addEventListener('click', (event) => {
     const link = event.target instanceof Element ? event.target.closest('a') : null;
     if (link !== null && isPlainClick(event) && isPageLink(link)) {
       event.preventDefault();
-      push(link.href);
+      push(keepFrame(link.href, query.peek()));
     }
   });
 }

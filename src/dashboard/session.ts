@@ -5,3 +5,11 @@ export const isSignedOut = signal(false);
 
 /** Number of sign-ins; a change makes every page load again. */
 export const signIns = signal(0);
+
+/** Scopes of the reader: a button that needs another one is not shown. */
+export const scopes = signal<readonly string[]>([]);
+
+/** Returns true when the reader may use a button that needs a scope. */
+export function mayUse(scope: 'label' | 'admin'): boolean {
+  return scopes.value.includes(scope);
+}

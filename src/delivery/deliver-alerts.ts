@@ -2,7 +2,7 @@ import { v5 as uuidv5 } from 'uuid';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/durations.ts';
 import type { AlertEvent } from '../monitors/alert-event.ts';
 import { isMuted, type Mute } from '../monitors/mute.ts';
-import type { AlertDelivery } from '../domain/alert-delivery.ts';
+import type { AlertDelivery } from '../domain/delivery.ts';
 import type { AlertFeed, PendingAlert } from '../store/contracts/monitors.ts';
 import type { DeadLetterSink } from '../store/contracts/dead-letters.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -403,13 +403,13 @@ function sortMembers(messageId: string, members: readonly PendingAlert[]): Alert
 
 /** Builds the delivery rows of a message. */
 function buildDeliveries(
-  channel: string,
+  receiver: string,
   { id, events, plannedAtMs, round }: PlannedMessage,
   state: AlertDelivery['state'],
   reason = '',
 ): AlertDelivery[] {
   return events.map((event) => ({
-    channel,
+    receiver,
     eventId: event.id,
     incidentId: event.incidentId,
     tenant: event.series.tenant,

@@ -37,10 +37,16 @@ export const RUNS = {
     /** Tool calls of the run, without those of its sub-agents; null for a run that was not read. */
     toolCalls: column('Nullable(UInt32)'),
     toolErrors: column('Nullable(UInt32)'),
+    /** Names of the tools that it called, without those of its sub-agents. */
+    tools: column('Array(LowCardinality(String))'),
     /** Turns of a session; 1 for another run; null for a run that was not read. */
     turns: column('Nullable(UInt32)'),
     /** Code of the reason why the run cannot be scored; '' for a run that can, or that was not read. */
     notScorable: column('LowCardinality(String)'),
+    /** Beginning of the user's question in one line; '' without one, for a run that was not read, and once its spans have expired. */
+    question: column('String'),
+    /** The same of the answer. */
+    answer: column('String'),
     /** The content of the run, or facts from a narrow query for a run that is not read. */
     readFrom: wordOf(['content', 'facts']),
     completeness: wordOf(['partial', 'complete']),

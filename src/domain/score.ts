@@ -32,6 +32,19 @@ export interface Verdict {
   spanId?: string;
 }
 
+/** Verdicts that speak against an answer, whatever the scorer. */
+export const BAD_VERDICTS: ReadonlySet<string> = new Set([
+  'contradicted',
+  'unsupported',
+  'broken',
+  'not fulfilled',
+  'inappropriate',
+  'unanswered',
+  'missing',
+  'biased',
+  'toxic',
+]);
+
 /** Definition of `scores`. */
 export const SCORES = {
   name: 'scores',

@@ -7,7 +7,7 @@ import {
   PlannedWork,
   type CostEstimate,
   type LookParts,
-  type PlannedCell,
+  type PlannedPair,
 } from './estimate.ts';
 import { countPairs } from './score-page.ts';
 import {
@@ -86,8 +86,8 @@ export async function dryRunBackfill(
     }
     const plan = await page();
     counts = addCounts(counts, plan.counts);
-    remaining += plan.work.reduce((sum, { cells }) => sum + cells.length, 0);
-    plan.work.forEach(({ key, cells }) => planned.add(key, cells));
+    remaining += plan.work.reduce((sum, { pairs }) => sum + pairs.length, 0);
+    plan.work.forEach(({ key, pairs }) => planned.add(key, pairs));
   }
   const { tracesPerSecond, concurrency: traces, maxCostUsd } = spec;
   const share = spec.judgeShare ?? parts.judgeShare;
@@ -99,7 +99,7 @@ export async function dryRunBackfill(
 /** Target that a backfill would read, with the scorers that would run. */
 interface TargetPlan {
   readonly key: TargetKey;
-  readonly cells: readonly PlannedCell[];
+  readonly pairs: readonly PlannedPair[];
 }
 
 interface PagePlan {
@@ -130,17 +130,17 @@ async function* planPages(
       };
     };
   }
-  const cells = mode.sessionRules.flatMap((rule) => listCells(rule, rule.scorers));
+  const pairs = mode.sessionRules.flatMap((rule) => listPairs(rule, rule.scorers));
   for await (const page of selectSessions(stores, range, selecting, { after: null, limit: SESSION_PAGE })) {
     yield async () => ({
       counts: { ...countEarlier(page, [], mode.sessionRules), sessions: countTargets(page) },
-      work: page.taken.map((key) => ({ key, cells })),
+      work: page.taken.map((key) => ({ key, pairs })),
     });
   }
 }
 
 /** Lists scorers of a rule of the backfill. */
-function listCells({ name, paidBy = name }: PreparedRule, scorers: PreparedRule['scorers']): PlannedCell[] {
+function listPairs({ name, paidBy = name }: PreparedRule, scorers: PreparedRule['scorers']): PlannedPair[] {
   return scorers.map((scorer) => ({ rule: name, title: paidBy, scorer }));
 }
 
@@ -168,7 +168,7 @@ function planTarget(
     ({ evidenceUntil, source }) => !isRescore && source !== 'human' && evidenceUntil >= lastArrivalMs,
   );
   const fingerprints = new Set(stored.map(({ fingerprint }) => fingerprint));
-  const all = rules.flatMap(({ rule, scorers }) => listCells(rule, scorers));
-  const cells = all.filter(({ scorer }) => !fingerprints.has(scorer.fingerprint));
-  return { key, cells, standing: all.length - cells.length };
+  const all = rules.flatMap(({ rule, scorers }) => listPairs(rule, scorers));
+  const pairs = all.filter(({ scorer }) => !fingerprints.has(scorer.fingerprint));
+  return { key, pairs, standing: all.length - pairs.length };
 }

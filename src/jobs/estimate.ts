@@ -86,24 +86,24 @@ export interface CostEstimate extends CallCost {
 }
 
 /** Scorer of a rule: its name in this look, and the name for people. */
-export interface PlannedCell {
+export interface PlannedPair {
   readonly rule: string;
   readonly title: string;
   readonly scorer: PreparedScorer;
 }
 
-/** Cell with the number of targets on which it would run, and a sample of them by name. */
-export interface SampledCell extends PlannedCell {
+/** Pair with the number of targets on which it would run, and a sample of them by name. */
+export interface SampledPair extends PlannedPair {
   readonly count: number;
   readonly sample: ReadonlyMap<string, TargetKey>;
 }
 
 /**
- * Counts the work of each cell and keeps a sample of it: the targets with the least hashes. So the samples of all cells share their
+ * Counts the work of each pair and keeps a sample of it: the targets with the least hashes. So the samples of all pairs share their
  * targets as far as possible, and the same range gives the same sample.
  */
 export class PlannedWork {
-  readonly #cells = new Map<string, PlannedCell & { count: number; keys: TargetKey[] }>();
+  readonly #pairs = new Map<string, PlannedPair & { count: number; keys: TargetKey[] }>();
   #targets = 0;
 
   /** Number of traces and sessions with work. */
@@ -111,23 +111,23 @@ export class PlannedWork {
     return this.#targets;
   }
 
-  add(key: TargetKey, cells: readonly PlannedCell[]): void {
-    this.#targets += cells.length === 0 ? 0 : 1;
-    for (const planned of cells) {
+  add(key: TargetKey, pairs: readonly PlannedPair[]): void {
+    this.#targets += pairs.length === 0 ? 0 : 1;
+    for (const planned of pairs) {
       const id = JSON.stringify([planned.rule, planned.scorer.name]);
-      const cell = this.#cells.get(id) ?? { ...planned, count: 0, keys: [] };
-      this.#cells.set(id, cell);
-      cell.count += 1;
-      cell.keys.push(key);
-      if (cell.keys.length >= 2 * MOST_RENDERED) {
-        cell.keys = sampleKeys(cell.keys, MOST_RENDERED);
+      const pair = this.#pairs.get(id) ?? { ...planned, count: 0, keys: [] };
+      this.#pairs.set(id, pair);
+      pair.count += 1;
+      pair.keys.push(key);
+      if (pair.keys.length >= 2 * MOST_RENDERED) {
+        pair.keys = sampleKeys(pair.keys, MOST_RENDERED);
       }
     }
   }
 
-  list(): SampledCell[] {
-    return [...this.#cells.values()].map(({ keys, ...cell }) => ({
-      ...cell,
+  list(): SampledPair[] {
+    return [...this.#pairs.values()].map(({ keys, ...pair }) => ({
+      ...pair,
       sample: new Map(sampleKeys(keys, MOST_RENDERED).map((key) => [nameTarget(key), key])),
     }));
   }
@@ -159,7 +159,7 @@ export interface Pace {
 export interface EstimatedWork {
   /** Traces and sessions to read. */
   readonly targets: number;
-  readonly cells: readonly SampledCell[];
+  readonly pairs: readonly SampledPair[];
   /** Rendered runs by the name of the target in the samples. */
   readonly runs: ReadonlyMap<string, readonly RenderedRun[]>;
   /** Sizes of stored calls of the scorers. */
@@ -194,29 +194,29 @@ export async function estimateWork(
     ...limits
   }: { readonly mode: ScoringMode; readonly tenant: string } & Omit<Pace, 'findProvider' | 'places'>,
 ): Promise<CostEstimate> {
-  const cells = planned.list();
-  const keys = new Map(cells.flatMap(({ sample }) => [...sample]));
+  const pairs = planned.list();
+  const keys = new Map(pairs.flatMap(({ sample }) => [...sample]));
   const runs = await renderWork(scoring, [...keys.values()], mode, sessions);
-  const scorers = [...new Set(cells.flatMap(({ scorer }) => (scorer.isJudged ? [scorer.name] : [])))];
+  const scorers = [...new Set(pairs.flatMap(({ scorer }) => (scorer.isJudged ? [scorer.name] : [])))];
   const query = { tenant: tenant === '' ? undefined : tenant, repeatMark: REPEAT_MARK, limit: MOST_SIZES };
   const sizes = scorers.length === 0 ? [] : await readSizes({ ...query, scorers });
   const stored = await renderStored(scoring, sizes, mode.rules);
   const pace = { findProvider, places: scoring.judgeSlots.concurrency, ...limits };
-  return estimateCost({ targets: planned.targets, cells, runs, sizes, stored, prices, pace });
+  return estimateCost({ targets: planned.targets, pairs, runs, sizes, stored, prices, pace });
 }
 
 /** Estimates the cost and the time of work from its sample. */
 export function estimateCost(work: EstimatedWork): CostEstimate {
-  const { cells, sizes, stored, prices } = work;
+  const { pairs, sizes, stored, prices } = work;
   const learned = new Map(
     [...Map.groupBy(sizes, ({ scorer }) => scorer)].map(([scorer, calls]) => [
       scorer,
       learnScorer(calls, stored, prices),
     ]),
   );
-  const parts = cells
+  const parts = pairs
     .filter(({ scorer }) => scorer.isJudged)
-    .map((cell) => estimateCell(cell, work, learned.get(cell.scorer.name) ?? null));
+    .map((pair) => estimatePair(pair, work, learned.get(pair.scorer.name) ?? null));
   const scorers = parts.map(({ estimate }) => estimate);
   const calls = sumCalls(parts.flatMap((part) => part.calls));
   return {
@@ -361,8 +361,8 @@ function fitLine(x: readonly number[], y: readonly number[]): Predictor {
   return (at) => Math.min(most, Math.max(0, meanY + slope * (at - meanX)));
 }
 
-function estimateCell(
-  { rule, title, scorer, count, sample }: SampledCell,
+function estimatePair(
+  { rule, title, scorer, count, sample }: SampledPair,
   { runs: allRuns, prices }: EstimatedWork,
   learned: LearnedScorer | null,
 ) {
@@ -470,9 +470,9 @@ function estimateInterval(
 }
 
 /** Scales the pairs of the samples that give no score to all targets, by the code of the reason. */
-function countUnscored({ cells, runs }: EstimatedWork): Record<string, number> {
+function countUnscored({ pairs, runs }: EstimatedWork): Record<string, number> {
   const counts = new Map<string, number>();
-  for (const { rule, scorer, count, sample } of cells) {
+  for (const { rule, scorer, count, sample } of pairs) {
     for (const name of sample.keys()) {
       const reason = (runs.get(name) ?? []).find(
         (run) => run.rule === rule && run.scorer === scorer.name && run.reason !== '',

@@ -81,10 +81,10 @@ export async function previewRule(parts: LookParts, request: PreviewRequest): Pr
         ? ['arriving']
         : declined.flatMap(({ rows }) => rows.map(({ reason }) => reason));
       left = reasons.reduce((counts, reason) => countReason(counts, readReasonCode(reason)), left);
-      const cells = rules.flatMap((selected) =>
+      const pairs = rules.flatMap((selected) =>
         selected.scorers.map((scorer) => ({ rule: selected.rule.name, title: rule.name, scorer })),
       );
-      work.add(key, isArriving ? [] : cells);
+      work.add(key, isArriving ? [] : pairs);
     }
   }
   const limits = { share: 1, tracesPerSecond: null, traces: null };

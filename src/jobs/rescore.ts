@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { WHOLE_RULE, type Decision } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
-import { joinCell, type Claims } from '../ownership/ownership.ts';
+import { joinPair, type Claims } from '../ownership/ownership.ts';
 import { formatReason, readReasonCode } from '../scoring/attempt/attempt-failure.ts';
 import { createReadLimits, type Scoring } from '../scoring/scoring.ts';
 import { redoMode, type ScoringMode } from '../scoring/scoring-mode.ts';
@@ -227,13 +227,13 @@ class Rescore {
 
   /** Creates claims on the scorers of these decisions. They end with the lease of the job. */
   #claim(rows: readonly Decision[]): Claims {
-    const cells = Map.groupBy(rows, nameTargetOf);
+    const pairs = Map.groupBy(rows, nameTargetOf);
     return {
       claim: (key) => {
-        const ours = new Set(cells.get(joinTraceKey(key))?.map(({ rule, scorer }) => joinCell(rule, scorer)));
+        const ours = new Set(pairs.get(joinTraceKey(key))?.map(({ rule, scorer }) => joinPair(rule, scorer)));
         return {
           key,
-          owns: (rule, scorer) => ours.has(joinCell(rule, scorer)) || ours.has(joinCell(rule, WHOLE_RULE)),
+          owns: (rule, scorer) => ours.has(joinPair(rule, scorer)) || ours.has(joinPair(rule, WHOLE_RULE)),
           check: () => this.#run.check(),
         };
       },

@@ -18,7 +18,7 @@ function isFilterFault({ said, codes }: ErrorBody): boolean {
 
 /** Finish reasons with which providers say that their filter or their model ended the answer. */
 const FILTER_FINISH =
-  /content.?filter|safety|prohibited|blocklist|spii|recitation|guardrail|moderation|refus|violation/i;
+  /content.?filter|safety|prohibited|blocklist|spii|recitation|guardrail|moderation|refus|violation|toxic/i;
 
 /** True for a finish reason of a filter or of a refusal. */
 export function isFilterFinish(reason: string): boolean {
@@ -103,6 +103,22 @@ export function readFirstChoice(body: unknown): Node | undefined {
   const choices = isRecord(body) ? body['choices'] : undefined;
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   return isRecord(choice) ? choice : undefined;
+}
+
+/** Reads why a reply of OpenAI's responses API is cut, in its own word; undefined for a whole reply. Some packages do not say it. */
+export function readIncomplete(body: unknown): string | undefined {
+  const details = isRecord(body) ? body['incomplete_details'] : undefined;
+  return isRecord(details) ? textOrUndefined(details['reason']) : undefined;
+}
+
+/** Finds the words of a refusal in a reply of OpenAI's responses API, which some packages cannot read. */
+export function findRefusal(body: unknown): string | undefined {
+  const output = isRecord(body) && Array.isArray(body['output']) ? (body['output'] as unknown[]) : [];
+  const parts = output.flatMap((item) =>
+    isRecord(item) && Array.isArray(item['content']) ? (item['content'] as unknown[]) : [],
+  );
+  const refusal = parts.find((part) => isRecord(part) && part['type'] === 'refusal');
+  return isRecord(refusal) ? textOrUndefined(refusal['refusal']) : undefined;
 }
 
 /** Finds the error of a reply that ended with one; `{}` when its choice says nothing more. */
@@ -450,12 +466,17 @@ function fromProvider(fault: ProviderFault, { repeatable = false, ...rest }: Jud
   });
 }
 
+/** Words for a refused key in a reply with status 400: Gemini, Bedrock. */
+const WRONG_KEY =
+  /api.?key.{0,20}(?:not valid|invalid|expired)|UnrecognizedClient|InvalidSignature|ExpiredToken/i;
+
 function codeOf({ status, error }: ProviderFault): keyof typeof PROVIDER_WORDS {
   if (error !== undefined && status !== 401 && status !== 429 && isFilterFault(error)) {
     return 'judge_refused';
   }
-  const isQuota = status === 429 && /insufficient_quota|billing/i.test(`${error?.codes} ${error?.said}`);
-  if (isQuota || status === 401 || status === 402 || status === 403) {
+  const words = `${error?.codes} ${error?.said}`;
+  const isQuota = status === 429 && /insufficient_quota|billing/i.test(words);
+  if (isQuota || [401, 402, 403].includes(status) || (status === 400 && WRONG_KEY.test(words))) {
     return 'judge_unauthorised';
   }
   if (status === 429) {
@@ -481,6 +502,10 @@ function fromOkReply(fault: ApiFault, body: string, nowMs: number): JudgeError {
       `the judge's address answers with a web page${showAddress(fault)}: check baseURL, and whether a proxy or a login page is in between`,
       { ...options, kind: 'web page', isUnbilled: true },
     );
+  }
+  const refusal = findRefusal(parseBody(body));
+  if (refusal !== undefined) {
+    return new JudgeError('judge_refused', `${PROVIDER_WORDS.judge_refused}: ${quoteText(refusal)}`, options);
   }
   const error = readErrorInReply(body, nowMs);
   return error === undefined

@@ -1,23 +1,26 @@
 import { isOwnNetwork } from '../config/addresses/private-addresses.ts';
-import { readEnvironment } from '../config/environment.ts';
 import { outboundFetch } from '../delivery/http/proxies.ts';
+import {
+  type JudgeKindChoice,
+  JUDGE_KIND_NAMES,
+  judgeKindOf,
+  OPENAI_COMPATIBLE,
+} from '../domain/judge-kinds.ts';
+import { nearest } from '../domain/nearest.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
 import { JudgeError } from './judge-error.ts';
 import { JudgeWindow } from './judge-window.ts';
 import { type BreakerState, CircuitBreaker, ProviderGate } from './limits.ts';
 import type { JudgeModelObject } from './model-call.ts';
-import { openaiCompatible } from './providers/openai-compatible.ts';
-import { openai } from './providers/openai.ts';
-import type { ProviderKind } from './providers/provider.ts';
+import { openModels, type ProviderEntry } from './provider-package.ts';
 
-/** Kinds of providers, one line each. An entry without a kind of its name or address is of the last one. */
-const PROVIDER_KINDS: readonly ProviderKind[] = [openai, openaiCompatible];
-
-/** Entry of a provider. */
-interface JudgeProviderConfig {
-  /** Base address of its API, e.g. `http://127.0.0.1:11434/v1`. */
-  readonly baseURL?: string | undefined;
-  readonly apiKey?: string | undefined;
+/** Entry of a provider: its kind, its limits, and settings of its package, which get them as they are. */
+interface JudgeProviderConfig extends JudgeKindChoice {
+  readonly [setting: string]: unknown;
+  /** `responses` or `chat`. */
+  readonly api?: string | undefined;
+  /** Settings of the package of an entry with `package`. */
+  readonly settings?: Readonly<Record<string, unknown>> | undefined;
   /** Most calls at the same time. Default 16. */
   readonly concurrency?: number | undefined;
   readonly requestsPerMinute?: number | undefined;
@@ -32,6 +35,10 @@ interface JudgeOptions {
   readonly maxOutputTokens?: number | undefined;
   /** Tokens that the model reads and writes in one call. */
   readonly contextTokens?: number | undefined;
+  /** Replaces the temperature of the questions. */
+  readonly temperature?: number | undefined;
+  /** Effort of thinking, in the words of the AI SDK. */
+  readonly reasoning?: string | undefined;
 }
 
 /** Limits of judge calls with their defaults; tests and the serving side may set other values. */
@@ -85,6 +92,8 @@ export interface JudgesConfig {
   /** `provider/model` for scorers that name no judge. */
   readonly default?: string | undefined;
   readonly limits?: Partial<JudgeLimits> | undefined;
+  /** Folder in whose `node_modules` packages of providers are looked for, beside those of spanscore. */
+  readonly packagesFrom?: string | undefined;
 }
 
 /** A judge with its model, price and limits. */
@@ -196,28 +205,32 @@ function splitModelName(name: string): { provider: string; modelId: string } {
   return { provider: name.slice(0, slash), modelId: name.slice(slash + 1) };
 }
 
-/** Reads the settings, the kind, the address and the key of a provider. Throws as `JudgeRegistry.resolve` does. */
-function readProvider(name: string, modelName: string, { providers = {} }: JudgesConfig) {
-  const settings = (Object.hasOwn(providers, name) ? providers[name] : undefined) ?? {};
-  const baseURL = settings.baseURL ?? PROVIDER_KINDS.find((kind) => kind.name === name)?.baseURL;
-  if (baseURL === undefined) {
-    const own = PROVIDER_KINDS.flatMap((kind) => (kind.baseURL === undefined ? [] : [kind.name]));
-    const known = [...new Set([...own, ...Object.keys(providers)])].join(', ');
+/** Reads the entry of a provider. Throws as `JudgeRegistry.resolve` does. */
+function readProvider(
+  name: string,
+  modelName: string,
+  { providers = {}, packagesFrom }: JudgesConfig,
+): Omit<ProviderEntry, 'fetch'> & { readonly limits: JudgeProviderConfig } {
+  const entry: JudgeProviderConfig = (Object.hasOwn(providers, name) ? providers[name] : undefined) ?? {};
+  const { use, package: _, export: _export, api, settings = {}, baseURL: own, ...rest } = entry;
+  const kind = judgeKindOf(name, entry);
+  if (kind === undefined) {
+    const meant = nearest(use ?? '', JUDGE_KIND_NAMES);
+    throw new JudgeError(
+      'judge_misconfigured',
+      `judges.providers.${name}.use: there is no kind "${use}"${meant === undefined ? '' : `; did you mean ${meant}?`}`,
+    );
+  }
+  const baseURL = own ?? kind.baseURL;
+  if (baseURL === undefined && kind === OPENAI_COMPATIBLE) {
+    const known = [...new Set([...JUDGE_KIND_NAMES, ...Object.keys(providers)])].join(', ');
     throw new JudgeError(
       'judge_misconfigured',
       `unknown judge provider "${name}" in "${modelName}": known are ${known}; set judges.providers.${name}.baseURL`,
     );
   }
-  const kind = PROVIDER_KINDS.find((each) => each.baseURL === baseURL) ?? openaiCompatible;
-  const { keyVariable } = kind;
-  const apiKey = settings.apiKey ?? (keyVariable === undefined ? undefined : readEnvironment(keyVariable));
-  if (apiKey === undefined && keyVariable !== undefined) {
-    throw new JudgeError(
-      'judge_unauthorised',
-      `no key for judge provider "${name}": set ${keyVariable} or judges.providers.${name}.apiKey`,
-    );
-  }
-  return { settings, kind, baseURL, apiKey };
+  const { concurrency: _c, requestsPerMinute: _r, tokensPerMinute: _t, ...ofPackage } = rest;
+  return { name, kind, baseURL, api, settings: { ...ofPackage, ...settings }, packagesFrom, limits: entry };
 }
 
 function openProvider(
@@ -227,8 +240,9 @@ function openProvider(
   limits: JudgeLimits,
   deps: JudgeRegistryDeps,
 ): Provider {
-  const { settings, kind, baseURL, apiKey } = readProvider(name, modelName, config);
-  const access = { name, baseURL, apiKey, fetch: createGuardedFetch(limits, deps) };
+  const { limits: settings, ...entry } = readProvider(name, modelName, config);
+  const { baseURL = '' } = entry;
+  const open = openModels({ ...entry, fetch: createGuardedFetch(limits, deps) });
   const models = new Map<string, Promise<JudgeModelObject>>();
   const timeoutMs = isLocal(baseURL) ? (config.limits?.timeoutMs ?? LOCAL_TIMEOUT_MS) : limits.timeoutMs;
   return {
@@ -236,7 +250,8 @@ function openProvider(
     gate: new ProviderGate(
       {
         concurrency: settings.concurrency ?? MOST_CALLS,
-        startsAt: settings.concurrency === undefined && !isCloud(baseURL) ? FIRST_CALLS : undefined,
+        startsAt:
+          settings.concurrency === undefined && baseURL !== '' && !isCloud(baseURL) ? FIRST_CALLS : undefined,
         requestsPerMinute: settings.requestsPerMinute,
         tokensPerMinute: settings.tokensPerMinute,
         maxQueued: limits.maxQueued,
@@ -248,7 +263,7 @@ function openProvider(
     breaker: new CircuitBreaker({ failures: limits.breakerFailures, openMs: limits.breakerOpenMs }, deps),
     model(id) {
       // A model builds the schemas of its replies, which takes as long as a call.
-      const model = models.get(id) ?? kind.openModel(id, access);
+      const model = models.get(id) ?? open(id);
       models.set(id, model);
       return model;
     },

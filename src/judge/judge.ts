@@ -136,7 +136,7 @@ async function ask<T>(model: JudgeModel, question: Question, form: Form<T>): Pro
     ...form,
     system: redact(leaveOutBinary(form.system)),
     prompt: redact(leaveOutBinary(form.prompt)),
-    temperature: settings.temperature ?? 0,
+    temperature: judge.options.temperature ?? settings.temperature ?? 0,
     maxRetries: settings.maxRetries ?? registry.limits.maxRetries,
     deps: {
       judge,

@@ -2,6 +2,8 @@ import {
   readErrorInReply,
   readFirstChoice,
   isFilterFinish,
+  findRefusal,
+  readIncomplete,
   ErrorInCompletion,
   findRejectedText,
 } from './faults.ts';
@@ -29,6 +31,8 @@ export interface ModelCall {
   readonly temperature: number | undefined;
   /** Most tokens of the reply, thoughts included. Undefined: the model's own limit. */
   readonly maxOutputTokens: number | undefined;
+  /** Effort of thinking, in the words of the AI SDK; undefined: that of the provider. */
+  readonly reasoning?: string | undefined;
   /** Sent as a parameter of the request when present. */
   readonly responseSchema: { readonly jsonSchema: object; readonly strict: boolean } | undefined;
   readonly signal: AbortSignal;
@@ -63,6 +67,7 @@ export async function callModel(model: JudgeModelObject, call: ModelCall): Promi
     ),
     ...(call.temperature === undefined ? {} : { temperature: call.temperature }),
     ...(call.maxOutputTokens === undefined ? {} : { maxOutputTokens: call.maxOutputTokens }),
+    ...(call.reasoning === undefined ? {} : { reasoning: call.reasoning }),
     ...responseFormat(call.responseSchema),
     abortSignal: call.signal,
   };
@@ -79,13 +84,21 @@ export async function callModel(model: JudgeModelObject, call: ModelCall): Promi
   }
 }
 
+/** Option of packages that send a schema as a strict one; each reads the key of its own name. */
+const NOT_STRICT = Object.fromEntries(
+  ['openaiCompatible', 'openai', 'azure', 'mistral', 'groq'].map((name) => [
+    name,
+    { strictJsonSchema: false },
+  ]),
+);
+
 function responseFormat(schema: ModelCall['responseSchema']): object {
   if (schema === undefined) {
     return {};
   }
   return {
     responseFormat: { type: 'json', schema: schema.jsonSchema, name: 'answer' },
-    ...(schema.strict ? {} : { providerOptions: { openaiCompatible: { strictJsonSchema: false } } }),
+    ...(schema.strict ? {} : { providerOptions: NOT_STRICT }),
   };
 }
 
@@ -120,12 +133,21 @@ function readFinish(
 ): Pick<ModelReply, 'finishReason' | 'serverWords'> {
   const { unified, raw } = isObject(finish) ? finish : { unified: finish, raw: finish };
   const message = readFirstChoice(body)?.['message'];
-  const isRefusal = isObject(message) && said !== '' && message['refusal'] === said;
-  const isFiltered = typeof raw === 'string' && isFilterFinish(raw);
-  const words = isFiltered ? raw : serverWords;
+  const refusal = findRefusal(body);
+  const isRefusal =
+    refusal !== undefined || (isObject(message) && said !== '' && message['refusal'] === said);
+  const end = readIncomplete(body) ?? raw;
+  const isFiltered = typeof end === 'string' && isFilterFinish(end);
+  const words = isFiltered ? end : (refusal ?? serverWords);
   return {
     finishReason:
-      isFiltered || isRefusal ? 'content-filter' : typeof unified === 'string' ? unified : 'other',
+      isFiltered || isRefusal
+        ? 'content-filter'
+        : end === 'max_output_tokens'
+          ? 'length'
+          : typeof unified === 'string'
+            ? unified
+            : 'other',
     ...(typeof words === 'string' ? { serverWords: words } : {}),
   };
 }

@@ -144,6 +144,14 @@ function hasTrait(model: string, trait: Trait): boolean {
   return remembered.get(model)?.has(trait) === true;
 }
 
+/** Returns what a judge takes, as far as its calls have shown: the schema of a reply as a parameter, and a temperature. */
+export function acceptedSettings(judge: string): { structured: 'schema' | 'prompt'; temperature: boolean } {
+  return {
+    structured: hasTrait(judge, 'responseSchema') ? 'prompt' : 'schema',
+    temperature: !hasTrait(judge, 'temperature'),
+  };
+}
+
 function rememberTrait(model: string, trait: Trait): void {
   const traits = new Set([...(remembered.get(model) ?? []), trait]);
   remembered.delete(model);
@@ -171,6 +179,7 @@ export async function callRepeatedly(
       responseSchema: taken('responseSchema', request.responseSchema),
       temperature: taken('temperature', request.temperature),
       maxOutputTokens: taken('maxOutputTokens', limitOutput(request, deps)),
+      reasoning: deps.judge.options.reasoning,
     };
     try {
       const answered = await callWithinWindow(sent, deps);

@@ -67,6 +67,8 @@ export interface AlertEvent {
   /** Expected and observed value since the change began; null where the detector has none. */
   readonly before: number | null;
   readonly after: number | null;
+  /** Mean of the directed scores before the change, also where `before` is a limit; null without any. Absent in older events. */
+  readonly meanBefore?: number | null | undefined;
   /** Observations since the change began. */
   readonly count: number;
   /** Scores since the change began that came too late to be observed. */

@@ -51,6 +51,8 @@ export interface Explanation {
   /** Versions of the service and of the agent in most of the scores; '' when unknown. */
   readonly serviceVersion: string;
   readonly agentVersion: string;
+  /** Mean of the directed scores of the week before the change; null or absent without any. */
+  readonly meanBefore?: number | null;
 }
 
 /** Duty of the process that evaluates the monitors. Every scorer process joins it, so its members tell the runs. */

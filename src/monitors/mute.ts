@@ -9,6 +9,10 @@ export interface Mute {
   readonly subject: string;
   /** Unix milliseconds. */
   readonly untilMs: number;
+  /** Name of the token; '' or absent without tokens. */
+  readonly by?: string;
+  /** Reason of the person who muted; '' or absent without one. */
+  readonly reason?: string;
 }
 
 /** Tenant of a mute for all tenants. */
@@ -17,16 +21,23 @@ export const ALL_TENANTS = '*';
 /** Subject of a mute of all alerts. */
 export const EVERYTHING = '*';
 
-/** Returns true when an event is muted at a time (Unix milliseconds). */
-export function isMuted(
+/** Finds the mute of an event that lasts longest from a time on (Unix milliseconds). */
+export function findMute<Found extends Pick<Mute, 'tenant' | 'subject' | 'untilMs'>>(
   event: Pick<AlertEvent, 'alert' | 'incidentId' | 'series'>,
-  mutes: readonly Mute[],
+  mutes: readonly Found[],
   nowMs: number,
-): boolean {
-  return mutes.some(
-    ({ tenant, subject, untilMs }) =>
-      untilMs > nowMs &&
-      (tenant === ALL_TENANTS || tenant === event.series.tenant) &&
-      [EVERYTHING, event.alert, event.incidentId, computeSeriesId(event.series)].includes(subject),
-  );
+): Found | undefined {
+  return mutes
+    .filter(
+      ({ tenant, subject, untilMs }) =>
+        untilMs > nowMs &&
+        (tenant === ALL_TENANTS || tenant === event.series.tenant) &&
+        [EVERYTHING, event.alert, event.incidentId, computeSeriesId(event.series)].includes(subject),
+    )
+    .toSorted((a, b) => b.untilMs - a.untilMs)[0];
+}
+
+/** Returns true when an event is muted at a time (Unix milliseconds). */
+export function isMuted(...asked: Parameters<typeof findMute>): boolean {
+  return findMute(...asked) !== undefined;
 }

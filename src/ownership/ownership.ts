@@ -28,53 +28,53 @@ export const SOLE_CLAIMS = {
 /** A member and its scorers. */
 export interface Worker {
   readonly name: string;
-  /** Cells (`joinCell`) of the member; `ANY_CELL` stands for all. */
-  readonly cells: readonly string[];
+  /** Pairs (`joinPair`) of the member; `ANY_PAIR` stands for all. */
+  readonly pairs: readonly string[];
 }
 
-/** Cell of a member that can do all work. */
-export const ANY_CELL = '*';
+/** Pair of a member that can do all work. */
+export const ANY_PAIR = '*';
 
 /** Names the work of one scorer of one rule. */
-export function joinCell(rule: string, scorer: string): string {
+export function joinPair(rule: string, scorer: string): string {
   return JSON.stringify([rule, scorer]);
 }
 
-/** Cells with the same owners, and the shards (`computeShard`) of them that one member owns. */
+/** Pairs with the same owners, and the shards (`computeShard`) of them that one member owns. */
 export interface Share {
-  readonly cells: readonly string[];
+  readonly pairs: readonly string[];
   /** Null: all shards. */
   readonly shards: readonly number[] | null;
 }
 
-function canDo(worker: Worker, cell: string): boolean {
-  return worker.cells.includes(cell) || worker.cells.includes(ANY_CELL);
+function canDo(worker: Worker, pair: string): boolean {
+  return worker.pairs.includes(pair) || worker.pairs.includes(ANY_PAIR);
 }
 
 /**
- * Divides cells among the workers that can do them by rendezvous hashing: when a worker comes or goes, only its share moves. A
- * worker that does not know a cell never owns it.
+ * Divides pairs among the workers that can do them by rendezvous hashing: when a worker comes or goes, only its share moves. A
+ * worker that does not know a pair never owns it.
  */
-export function divide(me: string, cells: readonly string[], workers: readonly Worker[]) {
+export function divide(me: string, pairs: readonly string[], workers: readonly Worker[]) {
   const ownersByNames = new Map<string, readonly string[]>();
-  const ownersByCell = new Map<string, readonly string[]>();
-  for (const cell of cells) {
-    const able = workers.filter((worker) => canDo(worker, cell)).map(({ name }) => name);
+  const ownersByPair = new Map<string, readonly string[]>();
+  for (const pair of pairs) {
+    const able = workers.filter((worker) => canDo(worker, pair)).map(({ name }) => name);
     const names = JSON.stringify(able);
     const owners = ownersByNames.get(names) ?? assignOwners(able);
     ownersByNames.set(names, owners);
-    ownersByCell.set(cell, owners);
+    ownersByPair.set(pair, owners);
   }
   return {
-    /** Returns true when the member owns the cell in the shard. */
-    owns: (shard: number, cell: string): boolean => ownersByCell.get(cell)?.[shard] === me,
-    /** Returns the shares of the member. Cells that it cannot do, or owns in no shard, are left out. */
+    /** Returns true when the member owns the pair in the shard. */
+    owns: (shard: number, pair: string): boolean => ownersByPair.get(pair)?.[shard] === me,
+    /** Returns the shares of the member. Pairs that it cannot do, or owns in no shard, are left out. */
     shares: (): readonly Share[] =>
-      [...Map.groupBy(cells, (cell) => ownersByCell.get(cell) ?? [])].flatMap(([owners, shared]): Share[] => {
+      [...Map.groupBy(pairs, (pair) => ownersByPair.get(pair) ?? [])].flatMap(([owners, shared]): Share[] => {
         const shards = owners.flatMap((owner, shard) => (owner === me ? [shard] : []));
         return shards.length === 0
           ? []
-          : [{ cells: shared, shards: shards.length === SHARDS ? null : shards }];
+          : [{ pairs: shared, shards: shards.length === SHARDS ? null : shards }];
       }),
   };
 }
@@ -82,10 +82,10 @@ export function divide(me: string, cells: readonly string[], workers: readonly W
 type Division = ReturnType<typeof divide>;
 
 /** Division of a process that owns all work. */
-function divideAlone(cells: readonly string[]): Division {
+function divideAlone(pairs: readonly string[]): Division {
   return {
     owns: () => true,
-    shares: () => (cells.length === 0 ? [] : [{ cells, shards: null }]),
+    shares: () => (pairs.length === 0 ? [] : [{ pairs, shards: null }]),
   };
 }
 
@@ -130,9 +130,9 @@ export interface Ownership extends Claims {
   beat(): Promise<void>;
   /** Number that grows with every change of the members or of their work. */
   generation(): number;
-  /** Cells of this process, and their shards. */
+  /** Pairs of this process, and their shards. */
   shares(): readonly Share[];
-  /** Shards in which this process has a cell; null: all, also for a process without a cell. */
+  /** Shards in which this process has a pair; null: all, also for a process without a pair. */
   shards(): readonly number[] | null;
   /** Returns true when a member does this scorer of this rule, or did it a short time ago and may come back. */
   isKnown(rule: string, scorer: string): boolean;
@@ -146,10 +146,10 @@ export interface Ownership extends Claims {
   leave(): Promise<void>;
 }
 
-/** Name of this process among the members, and the scorers of its rules (`joinCell`). */
+/** Name of this process among the members, and the scorers of its rules (`joinPair`). */
 interface OwnershipOptions {
   readonly member: string;
-  readonly cells: readonly string[];
+  readonly pairs: readonly string[];
   readonly monotonicMs: () => number;
 }
 
@@ -158,17 +158,17 @@ interface OwnershipOptions {
  * and never a wrong row: the store keeps the first of two scores of the same evidence.
  */
 export function createOwnership(members: MemberStore | undefined, options: OwnershipOptions): Ownership {
-  return members === undefined ? ownAlone(options.cells) : new SharedOwnership(members, options);
+  return members === undefined ? ownAlone(options.pairs) : new SharedOwnership(members, options);
 }
 
-function ownAlone(cells: readonly string[]): Ownership {
+function ownAlone(pairs: readonly string[]): Ownership {
   return {
     ...SOLE_CLAIMS,
     beat: async () => undefined,
     generation: () => 0,
-    shares: () => divideAlone(cells).shares(),
+    shares: () => divideAlone(pairs).shares(),
     shards: () => null,
-    isKnown: (rule, scorer) => cells.includes(joinCell(rule, scorer)),
+    isKnown: (rule, scorer) => pairs.includes(joinPair(rule, scorer)),
     holdMs: () => 0,
     leave: async () => undefined,
   };
@@ -206,7 +206,7 @@ class SharedOwnership implements Ownership {
     this.#store = store;
     this.#options = options;
     this.#name = options.member;
-    this.#division = divideAlone(options.cells);
+    this.#division = divideAlone(options.pairs);
     this.#cast = '';
   }
 
@@ -227,14 +227,14 @@ class SharedOwnership implements Ownership {
 
   async #beatOnce(): Promise<void> {
     const startedMs = this.#options.monotonicMs();
-    let seen = await this.#store.beat(this.#name, { cells: this.#options.cells });
+    let seen = await this.#store.beat(this.#name, { pairs: this.#options.pairs });
     let stampMs = readStamp(seen.members, this.#name);
     const isAhead = stampMs > seen.nowMs + MEMBER_TTL_MS;
     if (isAhead) {
       // The store's clock went back. The stored beat of this name hides every later one, so the process takes another name.
       this.#renames += 1;
       this.#name = `${this.#options.member}~${this.#renames}`;
-      seen = await this.#store.beat(this.#name, { cells: this.#options.cells });
+      seen = await this.#store.beat(this.#name, { pairs: this.#options.pairs });
       stampMs = readStamp(seen.members, this.#name);
     }
     const endedMs = this.#options.monotonicMs();
@@ -262,7 +262,7 @@ class SharedOwnership implements Ownership {
 
   #listAlive(): Member[] {
     const sinceMs = this.#seenAtMs - MEMBER_TTL_MS;
-    const own = { name: this.#name, cells: this.#options.cells, beatAtMs: this.#seenAtMs, isLeaving: false };
+    const own = { name: this.#name, pairs: this.#options.pairs, beatAtMs: this.#seenAtMs, isLeaving: false };
     const others = this.#seen.filter(
       (member) =>
         member.name !== this.#name &&
@@ -279,13 +279,13 @@ class SharedOwnership implements Ownership {
   }
 
   #divide(alive: readonly Member[], nowMs: number): void {
-    const cast = JSON.stringify(alive.map(({ name, cells }) => [name, cells]));
+    const cast = JSON.stringify(alive.map(({ name, pairs }) => [name, pairs]));
     if (cast === this.#cast) {
       return;
     }
     const before = this.#cast === '' ? null : this.#division;
     this.#cast = cast;
-    this.#division = divide(this.#name, this.#options.cells, alive);
+    this.#division = divide(this.#name, this.#options.pairs, alive);
     this.#generation += 1;
     if (before !== null) {
       this.#markMoves(before, nowMs);
@@ -293,15 +293,15 @@ class SharedOwnership implements Ownership {
   }
 
   #markMoves(before: Division, nowMs: number): void {
-    const { cells } = this.#options;
+    const { pairs } = this.#options;
     for (let shard = 0; shard < SHARDS; shard += 1) {
-      const moved = cells.filter((cell) => before.owns(shard, cell) !== this.#division.owns(shard, cell));
-      if (moved.some((cell) => before.owns(shard, cell))) {
+      const moved = pairs.filter((pair) => before.owns(shard, pair) !== this.#division.owns(shard, pair));
+      if (moved.some((pair) => before.owns(shard, pair))) {
         this.#epochs[shard] = (this.#epochs[shard] ?? 0) + 1;
         this.#lostAtMs[shard] = nowMs;
       }
       // Another member may have worked on a shard that this process owned once.
-      if (moved.some((cell) => !before.owns(shard, cell)) && Number.isFinite(this.#lostAtMs[shard])) {
+      if (moved.some((pair) => !before.owns(shard, pair)) && Number.isFinite(this.#lostAtMs[shard])) {
         this.#epochs[shard] = (this.#epochs[shard] ?? 0) + 2;
       }
     }
@@ -317,17 +317,17 @@ class SharedOwnership implements Ownership {
 
   shards(): readonly number[] | null {
     const shares = this.#division.shares();
-    return this.#options.cells.length === 0 || shares.some((share) => share.shards === null)
+    return this.#options.pairs.length === 0 || shares.some((share) => share.shards === null)
       ? null
       : [...new Set(shares.flatMap((share) => share.shards ?? []))];
   }
 
   isKnown(rule: string, scorer: string): boolean {
-    const cell = joinCell(rule, scorer);
+    const pair = joinPair(rule, scorer);
     const sinceMs = this.#seenAtMs - RETURN_MS;
     return (
-      this.#options.cells.includes(cell) ||
-      this.#seen.some((member) => member.beatAtMs >= sinceMs && !this.#isAhead(member) && canDo(member, cell))
+      this.#options.pairs.includes(pair) ||
+      this.#seen.some((member) => member.beatAtMs >= sinceMs && !this.#isAhead(member) && canDo(member, pair))
     );
   }
 
@@ -342,13 +342,13 @@ class SharedOwnership implements Ownership {
   claim(key: TraceKey): Claim | null {
     const shard = computeShard(key);
     const division = this.#division;
-    if (!this.#options.cells.some((cell) => division.owns(shard, cell))) {
+    if (!this.#options.pairs.some((pair) => division.owns(shard, pair))) {
       return null;
     }
     const epoch = this.#epochs[shard] ?? 0;
     return {
       key,
-      owns: (rule, scorer) => division.owns(shard, joinCell(rule, scorer)),
+      owns: (rule, scorer) => division.owns(shard, joinPair(rule, scorer)),
       check: () => this.#check(key, shard, epoch),
     };
   }
@@ -374,7 +374,7 @@ class SharedOwnership implements Ownership {
   async leave(): Promise<void> {
     this.#hasLeft = true;
     await this.#beating?.catch(() => undefined);
-    await this.#store.beat(this.#name, { cells: this.#options.cells, leaving: true });
+    await this.#store.beat(this.#name, { pairs: this.#options.pairs, leaving: true });
   }
 }
 

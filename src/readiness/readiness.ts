@@ -1,5 +1,5 @@
 import {
-  type CoveredCell,
+  type CoveredPair,
   joinTraceKey,
   type SpanSource,
   type TraceActivity,
@@ -120,7 +120,7 @@ export interface SweepStores {
 export interface SweepOptions {
   readonly settings: ReadinessSettings;
   readonly range: SweepRange;
-  readonly cells: readonly CoveredCell[];
+  readonly pairs: readonly CoveredPair[];
   /** Shards of this process: traces of other processes take no room in the limit. Null: all shards. */
   readonly shards?: readonly number[] | null;
   /** True for a trace that the tail waits for. */
@@ -148,12 +148,12 @@ export interface SweepResult {
  * waits for are left to the tail, which knows more of them. Throws when the store does.
  */
 export async function runSweep(stores: SweepStores, options: SweepOptions): Promise<SweepResult> {
-  const { settings, range, cells, shards = null, limit = SWEEP_LIMIT } = options;
+  const { settings, range, pairs, shards = null, limit = SWEEP_LIMIT } = options;
   const nowMs = await stores.spans.nowMs();
-  if (cells.length === 0) {
+  if (pairs.length === 0) {
     return { nowMs, found: [], full: false };
   }
-  const query = { sinceMs: range.sinceMs(nowMs), nowMs, cells, shards, limit };
+  const query = { sinceMs: range.sinceMs(nowMs), nowMs, pairs, shards, limit };
   const traces = await stores.decisions.undecided(query);
   const found = new Map<string, SweptTrace>();
   for (const trace of traces) {

@@ -1,17 +1,17 @@
 import {
-  buildCells,
+  buildPairs,
   computeEvidenceHash,
   type RulePass,
-  type Cell,
-  type CellResult,
-  type CellResults,
-} from './attempt/cell.ts';
+  type Pair,
+  type PairResult,
+  type PairResults,
+} from './attempt/pair.ts';
 import type { TraceReading, AgentRun, NotScorableReason } from '../domain/trace/agent-run.ts';
 import type { Decision } from '../domain/decision.ts';
 import { AppError, toAppError, readErrorMessage } from '../domain/errors.ts';
 import { allSettled } from '../domain/waits.ts';
 import type { Score } from '../domain/score.ts';
-import { findSlots, waitingResult, resultWithoutRun, runCell, type CellRun } from './attempt/run-cell.ts';
+import { findSlots, waitingResult, resultWithoutRun, runPair, type PairRun } from './attempt/run-pair.ts';
 import type { WaitingRuns, RunSlots, QueueEnd } from './live/queue.ts';
 import { buildGoneRow, buildVerdictRows, buildWithdrawnRow, type Unscored } from './record/decision-rows.ts';
 import { showFailure, startInterimRows } from './record/record-attempt.ts';
@@ -67,7 +67,7 @@ async function applyRules(context: Scoring, whole: TraceTask, mode: ScoringMode)
   const { source, takesOver, redo } = mode;
   const terms = { source, takesOver, redoes: redo !== null, completeness };
   const [{ results, waiting }] = await settleBoth(
-    runCells(task, passes, { context, mode, terms }),
+    runPairs(task, passes, { context, mode, terms }),
     mode.write
       ? recordRuns(context, whole, reading, {
           completeness,
@@ -85,11 +85,11 @@ async function applyRules(context: Scoring, whole: TraceTask, mode: ScoringMode)
     redo === null
       ? { rows: decisions, tombstones: mode.reuses && !isUnread ? findStaleScores(task, results, nowMs) : [] }
       : selectRepairs(task, decisions, { results, redo, isUnread, nowMs });
-  const reweighed = passes.flatMap(({ cells }) => cells).flatMap((cell) => buildReweighedRows(cell, terms));
+  const reweighed = passes.flatMap(({ pairs }) => pairs).flatMap((pair) => buildReweighedRows(pair, terms));
   if (mode.write) {
     await write(context, task, [...changes.tombstones, ...reweighed], changes.rows);
   }
-  const done = passes.flatMap(({ cells }) => cells).flatMap((cell) => results.get(cell) ?? []);
+  const done = passes.flatMap(({ pairs }) => pairs).flatMap((pair) => results.get(pair) ?? []);
   return buildOutcome(task.key, {
     activity: task.activity,
     decisions,
@@ -117,45 +117,45 @@ async function choose(
 }
 
 /**
- * Runs the cells that have to run, beginning with quick ones. Returns the result of every cell, and the runs that got no slots, by
+ * Runs the pairs that have to run, beginning with quick ones. Returns the result of every pair, and the runs that got no slots, by
  * slots. Throws what the store throws, after all runs have ended.
  */
-async function runCells(
+async function runPairs(
   task: TraceTask,
   passes: readonly RulePass[],
-  terms: Omit<CellRun, 'ends'> & { readonly context: Scoring },
-): Promise<{ results: Map<Cell, CellResult>; waiting: readonly WaitingRuns[] }> {
-  const allCells = passes.flatMap((pass) => pass.cells);
-  const results = new Map<Cell, CellResult>();
-  for (const cell of allCells.filter(({ plan }) => plan.action !== 'run')) {
-    results.set(cell, resultWithoutRun(cell));
+  terms: Omit<PairRun, 'ends'> & { readonly context: Scoring },
+): Promise<{ results: Map<Pair, PairResult>; waiting: readonly WaitingRuns[] }> {
+  const allPairs = passes.flatMap((pass) => pass.pairs);
+  const results = new Map<Pair, PairResult>();
+  for (const pair of allPairs.filter(({ plan }) => plan.action !== 'run')) {
+    results.set(pair, resultWithoutRun(pair));
   }
   const ends = new Map<RunSlots, QueueEnd>();
-  const run: CellRun = { ...terms, ends };
-  const runAll = (chosen: readonly Cell[], onDone?: (cell: Cell) => Promise<void>) =>
+  const run: PairRun = { ...terms, ends };
+  const runAll = (chosen: readonly Pair[], onDone?: (pair: Pair) => Promise<void>) =>
     allSettled(
-      chosen.map(async (cell) => {
-        results.set(cell, await runCell(cell, run));
-        await onDone?.(cell);
+      chosen.map(async (pair) => {
+        results.set(pair, await runPair(pair, run));
+        await onDone?.(pair);
       }),
     );
-  const toRun = allCells.filter((cell) => !results.has(cell));
+  const toRun = allPairs.filter((pair) => !results.has(pair));
   const bySlots = Map.groupBy(toRun, ({ bound }) => findSlots(bound, run.context));
   // A judge is asked at once: the rows of quick scorers may wait for a common write.
   const quick = runAll(bySlots.get(null) ?? []);
-  const slow: Cell[] = [];
+  const slow: Pair[] = [];
   const waiting: WaitingRuns[] = [];
-  for (const [slots, cells] of bySlots) {
+  for (const [slots, pairs] of bySlots) {
     if (slots === null) {
       continue;
     }
-    const end = findEnd(task, slots, { runs: cells.length, mode: run.mode });
+    const end = findEnd(task, slots, { runs: pairs.length, mode: run.mode });
     if (end === null) {
-      cells.forEach((cell) => results.set(cell, waitingResult()));
-      waiting.push({ slots, runs: cells.length });
+      pairs.forEach((pair) => results.set(pair, waitingResult()));
+      waiting.push({ slots, runs: pairs.length });
     } else {
       ends.set(slots, end);
-      slow.push(...cells);
+      slow.push(...pairs);
     }
   }
   const [first] = ends.keys();
@@ -170,7 +170,7 @@ async function runCells(
   const trace = { task, passes, results };
   const interim = startInterimRows(run.context, trace);
   try {
-    await allSettled([quick, runAll(slow, (cell) => showFailure(run.context, trace, cell))]);
+    await allSettled([quick, runAll(slow, (pair) => showFailure(run.context, trace, pair))]);
   } finally {
     await interim.stop();
   }
@@ -329,21 +329,21 @@ export function buildPass(
   mode: ScoringMode,
 ): RulePass {
   if ('status' in reading) {
-    return { cells: [], verdicts: buildTraceRows(task, selected, reading) };
+    return { pairs: [], verdicts: buildTraceRows(task, selected, reading) };
   }
   const targets = listTargets(reading, selected.rule.target);
   if (targets.length === 0) {
     const verdict = notApplicable(explainNoTarget(reading, selected.rule.target));
-    return { cells: [], verdicts: buildTraceRows(task, selected, verdict) };
+    return { pairs: [], verdicts: buildTraceRows(task, selected, verdict) };
   }
   const leftOut = buildLeftOutRows(task, selected, reading);
   const { true: scored = [], false: others = [] } = Object.groupBy(targets, ({ run }) =>
     run.scorable || selected.scorers.some((scorer) => measures(scorer, run)) ? 'true' : 'false',
   );
   return {
-    cells: scored.flatMap((target) =>
-      buildCells(task, selected, target, mode).map((cell) =>
-        target.run.scorable || measures(cell.bound, target.run) ? cell : refuseCell(cell),
+    pairs: scored.flatMap((target) =>
+      buildPairs(task, selected, target, mode).map((pair) =>
+        target.run.scorable || measures(pair.bound, target.run) ? pair : refusePair(pair),
       ),
     ),
     verdicts: [
@@ -359,12 +359,12 @@ function measures({ readsPast }: BoundScorer, { notScorable }: AgentRun): boolea
   return readsPast === true && notScorable?.code === 'run_errored_before_output';
 }
 
-/** Plans the cell of a scorer that needs an answer, beside the cell of a scorer that needs none. */
-function refuseCell(cell: Cell): Cell {
-  const { prior, hash, bound, task, target } = cell;
+/** Plans the pair of a scorer that needs an answer, beside the pair of a scorer that needs none. */
+function refusePair(pair: Pair): Pair {
+  const { prior, hash, bound, task, target } = pair;
   const isChanged = prior !== undefined && prior.evidenceHash !== '' && prior.evidenceHash !== hash;
   return {
-    ...cell,
+    ...pair,
     plan: {
       action: 'decide',
       fingerprint: bound.fingerprint,
@@ -378,15 +378,15 @@ function refuseCell(cell: Cell): Cell {
   };
 }
 
-/** The rows of a rule whose cells are all done; none when one of them was broken off. */
-export function listFinalRows(pass: RulePass, results: CellResults): Decision[] {
-  const done = pass.cells.flatMap((cell) => results.get(cell) ?? []);
+/** The rows of a rule whose pairs are all done; none when one of them was broken off. */
+export function listFinalRows(pass: RulePass, results: PairResults): Decision[] {
+  const done = pass.pairs.flatMap((pair) => results.get(pair) ?? []);
   if (done.some((result) => result.abandoned)) {
     return [];
   }
   const withdrawn = new Map<string, Decision>();
-  for (const cell of done.some((result) => result.waiting) ? [] : pass.cells) {
-    const row = buildWithdrawnRow(cell);
+  for (const pair of done.some((result) => result.waiting) ? [] : pass.pairs) {
+    const row = buildWithdrawnRow(pair);
     if (row !== null) {
       withdrawn.set(row.targetId, row);
     }

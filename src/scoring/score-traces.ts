@@ -6,7 +6,7 @@ import { isHeldBack, type Decision } from '../domain/decision.ts';
 import { allSettled } from '../domain/waits.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 import { findJoinedRuns, type ReadPiece } from './read/sibling-traces.ts';
-import { findSlots } from './attempt/run-cell.ts';
+import { findSlots } from './attempt/run-pair.ts';
 import { readSlices, type ReadMemory, type ReadTrace } from './read/read-slices.ts';
 import { scoreTask } from './apply-rules.ts';
 import { scoreJoined } from './score-joined.ts';

@@ -1,7 +1,7 @@
 import type { AgentSignals } from '../domain/trace/agent-signals.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { ReadLimits, TraceListFilter, UnknownWord } from './contracts/lists.ts';
-import type { CoveredCell, SchemaStatus, TraceKey } from './contracts/stores.ts';
+import type { CoveredPair, SchemaStatus, TraceKey } from './contracts/stores.ts';
 import { readAheadRows, readStorePace, readStoreSize } from './schema/describe-store.ts';
 import type { Database } from './database.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
@@ -9,10 +9,12 @@ import { createAuditStore, createCookieKeyStore } from './tables/access.ts';
 import { createAggregateReads, createComparedScoreStore } from './sums/read-sums.ts';
 import { createDecisionHours } from './sums/decision-hours.ts';
 import { createAggregateStore } from './sums/score-sums.ts';
+import { createRunSums } from './sums/run-sums.ts';
 import { createAlertFeed } from './monitors/alert-deliveries.ts';
 import { createAlertStore } from './monitors/alert-events.ts';
 import { createDeadLetterStore } from './tables/dead-letters.ts';
 import { createCoverageStore } from './sums/coverage.ts';
+import { createFunnelStore } from './sums/funnel.ts';
 import { createLabelStore } from './tables/labels.ts';
 import { createDecisionStore, createRepairStore } from './tables/decisions.ts';
 import { createMarkerStore } from './monitors/deploy-markers.ts';
@@ -134,15 +136,17 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     sessions: createSessionStore(database),
     lists: createListStore(database),
     coverage: createCoverageStore(database),
+    funnel: createFunnelStore(database),
     aggregateReads: createAggregateReads(database),
     comparedScores: createComparedScoreStore(database),
+    runSums: createRunSums(database),
     aggregates: createAggregateStore(database, () => spans.nowMs()),
     /**
      * Creates the computation of the numbers of decisions by the hour.
-     * @param listCells lists the scorers of each rule over time
+     * @param listPairs lists the scorers of each rule over time
      */
-    decisionHours: (listCells: () => Promise<readonly CoveredCell[]>) =>
-      createDecisionHours(database, () => spans.nowMs(), listCells),
+    decisionHours: (listPairs: () => Promise<readonly CoveredPair[]>) =>
+      createDecisionHours(database, () => spans.nowMs(), listPairs),
     repairs: createRepairStore(database),
     scoreFeed: createScoreFeed(database),
     ruleVersions: createRuleVersionStore(database),

@@ -1,4 +1,4 @@
-import { ALERT_DELIVERIES, alertDeliveryVersion } from '../domain/alert-delivery.ts';
+import { DELIVERIES, deliveryVersion } from '../domain/delivery.ts';
 import { decisionVersion, DECISIONS } from '../domain/decision.ts';
 import { JUDGE_CALLS } from '../domain/judge-call.ts';
 import { runVersion, RUNS } from '../domain/run-record.ts';
@@ -127,7 +127,8 @@ export const decisionRows = createTableRows(DECISIONS, decisionVersion);
 /** Rows of `runs`. */
 export const runRows = createTableRows(RUNS, runVersion);
 
-/** Rows of `alert_deliveries`. */
-export const alertDeliveryRows = createTableRows(ALERT_DELIVERIES, alertDeliveryVersion);
+/** Rows of `deliveries`. */
+export const deliveryRows = createTableRows(DELIVERIES, deliveryVersion);
+
 /** Rows of `judge_calls`. */
 export const judgeCallRows = createTableRows(JUDGE_CALLS);

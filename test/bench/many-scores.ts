@@ -60,11 +60,18 @@ function traceRows({ traces, days, endMs }: History, from: number, count: number
 function insertRuns(source: string): string {
   return `
   INSERT INTO runs (Tenant, TraceId, SpanId, Target, TargetId, SessionId, UserId, ServiceName, ServiceVersion, Agent, Environment,
-    Models, InputTokens, OutputTokens, TotalTokens, CostUsd, StartedAt, DurationMs, Status, ReadFrom, Completeness, EvidenceUntil, WrittenAt, Version)
+    Models, InputTokens, OutputTokens, TotalTokens, CostUsd, StartedAt, DurationMs, Status, ReadFrom, Completeness, EvidenceUntil, WrittenAt, Version, AgentVersion, Tools, ToolErrors, Question,
+    Answer)
   SELECT '', TraceId, substring(TraceId, 1, 16), 'trace', TraceId, SessionId, UserId, ServiceName, ServiceVersion, Agent, Environment,
     [Model], 100, 20, 120, 0.001, StartedAt, at % 9000, if(at % 30 = 0, 'error', 'ok'), 'content', 'complete', StartedAt, StartedAt,
-    toUnixTimestamp64Milli(StartedAt) FROM (${source})`;
+    toUnixTimestamp64Milli(StartedAt), ServiceVersion, [concat('tool-', toString(at % 5))], at % 25 = 0,
+    concat('Where is order ', toString(at), ' of the ', ${WORDS}, ' kind?'),
+    concat('Order ', toString(at), ' left the ', ${WORDS}, ' store. It comes with ', ${WORDS}, ', and it weighs ', ${WORDS}, '.')
+  FROM (${source})`;
 }
+
+/** SQL for four words of 5,000 that change with the trace. */
+const WORDS = `arrayStringConcat(arrayMap(n -> hex(sipHash64(cityHash64(at, n) % 5000)), range(4)), ' ')`;
 
 const SCORE_COLUMNS = `ScoreId, Tenant, TraceId, SpanId, Target, TargetId, SessionId, Scorer, ScorerVersion, Fingerprint, Score, Label,
   HigherIsBetter, ScoreMin, ScoreMax, Reason, ServiceName, ServiceVersion, Agent, Environment, Model, UserId, TraceTimestamp, ScoredAt,
@@ -74,7 +81,7 @@ const SCORE_COLUMNS = `ScoreId, Tenant, TraceId, SpanId, Target, TargetId, Sessi
 function insertScores(source: string, { scorers }: History): string {
   const hash = 'cityHash64(TraceId, number)';
   const label = `SELECT *, ${scorers} AS number FROM (${source}) WHERE at % ${LABELLED_OF} = 0`;
-  const cells = `SELECT *, arrayJoin(range(${scorers})) AS number FROM (${source})`;
+  const pairs = `SELECT *, arrayJoin(range(${scorers})) AS number FROM (${source})`;
   return `
   INSERT INTO scores (${SCORE_COLUMNS})
   SELECT reinterpretAsUUID(MD5(concat(TraceId, toString(number)))), '', TraceId, substring(TraceId, 1, 16), 'trace', TraceId,
@@ -83,12 +90,12 @@ function insertScores(source: string, { scorers }: History): string {
     if(number = ${scorers}, NULL, 0), if(number = ${scorers}, NULL, 1), 'Three of four claims are backed by the results of the tools.',
     ServiceName, ServiceVersion, Agent, Environment, Model, UserId, StartedAt, StartedAt, 1, 200, 0, 'uniform', 1, 1, 1, 'complete',
     if(number = ${scorers}, 'human', 'live'), TraceId, StartedAt, toDate(StartedAt), StartedAt, 0
-  FROM (${cells} UNION ALL ${label})`;
+  FROM (${pairs} UNION ALL ${label})`;
 }
 
 /** A decision of each scorer; one on the whole rule for a trace that the sample leaves out. */
 function insertDecisions(source: string, { scorers }: History): string {
-  const cells = `SELECT *, arrayJoin(if(at % ${SAMPLED_OUT_OF} = 0, [${scorers}], range(${scorers}))) AS number FROM (${source})`;
+  const pairs = `SELECT *, arrayJoin(if(at % ${SAMPLED_OUT_OF} = 0, [${scorers}], range(${scorers}))) AS number FROM (${source})`;
   return `
   INSERT INTO decisions (Tenant, TraceId, Target, TargetId, Rule, Scorer, Fingerprint, Status, Reason, Attempts,
     InclusionProbability, Weight, Stratum, Revision, EvidenceUntil, EvidenceHash, DecidedAt, WrittenAt, Version, Agent, Environment)
@@ -97,5 +104,5 @@ function insertDecisions(source: string, { scorers }: History): string {
     multiIf(number = ${scorers}, 'sampled_out', at % ${FAILED_OF} = 1, 'timeout: 30 s', ''), 1, 0.8,
     if(number = ${scorers}, NULL, 1.25), 'uniform', 1, StartedAt, TraceId, StartedAt, StartedAt,
     toUnixTimestamp64Milli(StartedAt) * 1024, Agent, Environment
-  FROM (${cells})`;
+  FROM (${pairs})`;
 }

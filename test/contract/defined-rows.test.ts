@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { ALERT_DELIVERIES } from '../../src/domain/alert-delivery.ts';
+import { DELIVERIES } from '../../src/domain/delivery.ts';
 import { DECISIONS } from '../../src/domain/decision.ts';
 import { JUDGE_CALLS } from '../../src/domain/judge-call.ts';
 import { RUNS } from '../../src/domain/run-record.ts';
@@ -8,7 +8,7 @@ import { SCORES } from '../../src/domain/score.ts';
 import type { Column, Table } from '../../src/domain/table.ts';
 
 const root = new URL('../../', import.meta.url);
-const TABLES: readonly Table[] = [SCORES, DECISIONS, RUNS, JUDGE_CALLS, ALERT_DELIVERIES];
+const TABLES: readonly Table[] = [SCORES, DECISIONS, RUNS, JUDGE_CALLS, DELIVERIES];
 
 /** Part of the columns of a table that a file may name with a type, a schema or an alias of SQL. */
 const SOME = 0.6;

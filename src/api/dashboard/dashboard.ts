@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
+import { accepts } from 'hono/accepts';
 import type { ApiEnv } from '../router.ts';
 import { PAGE_PATHS } from './page-paths.ts';
 
@@ -12,10 +13,17 @@ export interface DashboardFiles {
   readonly assets: ReadonlyMap<string, DashboardAsset>;
 }
 
+type Bytes = Uint8Array<ArrayBuffer>;
+
 export interface DashboardAsset {
   readonly contentType: string;
-  readonly content: Uint8Array<ArrayBuffer>;
+  readonly content: Bytes;
+  /** The same content compressed, where the build has it. */
+  readonly compressed: { readonly [Encoding in keyof typeof SUFFIXES]?: Bytes };
 }
+
+/** Encodings of compressed files, the smaller one first, with the suffix of their names. */
+const SUFFIXES = { br: '.br', gzip: '.gz' } as const;
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
@@ -29,18 +37,29 @@ export function readDashboardFiles(folder: string): DashboardFiles | undefined {
   if (document === undefined) {
     return undefined;
   }
-  const assets = readdirSync(join(folder, 'assets')).flatMap((name) => {
+  const names = readdirSync(join(folder, 'assets'));
+  const files = names.map(
+    (name) => [name, new Uint8Array(readFileSync(join(folder, 'assets', name)))] as const,
+  );
+  return { document, assets: joinAssets(new Map(files)) };
+}
+
+/** Joins the files of a build to its assets: each with its compressed forms. */
+export function joinAssets(files: ReadonlyMap<string, Bytes>): DashboardFiles['assets'] {
+  const assets = [...files].flatMap(([name, content]): [string, DashboardAsset][] => {
     const contentType = CONTENT_TYPES[extname(name)];
-    return contentType === undefined
-      ? []
-      : [
-          [
-            name,
-            { contentType, content: new Uint8Array(readFileSync(join(folder, 'assets', name))) },
-          ] as const,
-        ];
+    if (contentType === undefined) {
+      return [];
+    }
+    const compressed = Object.fromEntries(
+      Object.entries(SUFFIXES).flatMap(([encoding, suffix]) => {
+        const bytes = files.get(name + suffix);
+        return bytes === undefined ? [] : [[encoding, bytes]];
+      }),
+    );
+    return [[name, { contentType, content, compressed }]];
   });
-  return { document, assets: new Map(assets) };
+  return new Map(assets);
 }
 
 function readIfThere(path: string): string | undefined {
@@ -71,7 +90,7 @@ const POLICY = [
 const DOCUMENT_HEADERS = { 'content-security-policy': POLICY, 'cache-control': 'no-cache' };
 
 /** The names of assets are hashes of their content. */
-const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable' };
+const ASSET_HEADERS = { 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' };
 
 const NOT_BUILT = `The dashboard is not built. In a checkout of spanscore, run: npm run build:dashboard
 Then start spanscore serve again. The published package has it built.
@@ -95,10 +114,29 @@ export function createDashboard(
   }
   return routes.get('/assets/:name', guard, (c) => {
     const asset = files?.assets.get(c.req.param('name'));
-    return asset === undefined
-      ? c.notFound()
-      : c.body(asset.content, 200, { ...ASSET_HEADERS, 'content-type': asset.contentType });
+    if (asset === undefined) {
+      return c.notFound();
+    }
+    const headers = { ...ASSET_HEADERS, 'content-type': asset.contentType };
+    const found = chooseCompressed(c, asset);
+    return found === undefined
+      ? c.body(asset.content, 200, headers)
+      : c.body(found.bytes, 200, { ...headers, 'content-encoding': found.encoding });
   });
+}
+
+/** Finds the smallest form of an asset that a browser reads; undefined for one that reads none. */
+function chooseCompressed(c: Context<ApiEnv>, { compressed }: DashboardAsset) {
+  const known = Object.keys(compressed);
+  const encoding = accepts(c, {
+    header: 'Accept-Encoding',
+    supports: known,
+    default: '',
+    match: (given) =>
+      known.find((name) => (given.find(({ type }) => type === name || type === '*')?.q ?? 0) > 0) ?? '',
+  });
+  const bytes = compressed[encoding as keyof typeof compressed];
+  return bytes && { encoding, bytes };
 }
 
 /**

@@ -120,7 +120,25 @@ export const FILTER_FIELDS = {
   traceId: anyOf(hexId(32), 'Trace.'),
 };
 
-const Filters = z.object(FILTER_FIELDS);
+/** Further filters of traces. */
+export const TRACE_FIELDS = {
+  agentVersion: anyOf(text, 'Version of the agent.'),
+  tool: anyOf(text, 'Name of a tool that the run called.'),
+  toolError: z
+    .literal('true')
+    .transform((): true => true)
+    .optional()
+    .describe('`true`: only runs with a tool call that failed.'),
+  q: text
+    .transform((given) => given.replace(/\s+/gu, ' ').trim())
+    .refine((given) => given !== '', { error: 'write a word, or an id' })
+    .optional()
+    .describe(
+      'Part of the question or the answer (of the first 500 characters), in any case; or the whole id of a trace, a user or a session.',
+    ),
+};
+
+const Filters = z.object({ ...FILTER_FIELDS, ...z.object(TRACE_FIELDS).partial().shape });
 
 /** Filters as a request gives them. */
 export type FilterQuery = z.output<typeof Filters>;

@@ -9,7 +9,19 @@ import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 import { formatSummary } from '../../delivery/channels/alert-text.ts';
-import type { ScoreScale, SummaryQuery, SummaryRow, SumsRow } from '../../store/contracts/sums.ts';
+import type {
+  FunnelReading,
+  RunSumsQuery,
+  ScoreScale,
+  SummaryQuery,
+  SummaryRow,
+  SumsRow,
+} from '../../store/contracts/sums.ts';
+import type { PassingRuns } from '../../store/sums/run-sums.ts';
+import { buildRate, type Rate } from '../../domain/agreement/rate.ts';
+import type { PassLine } from '../../scoring/setup/scorer-names.ts';
+import { rateOfCounts, readDeclaredLines } from './agents.ts';
+import { countByScorer, type FunnelRequest } from './coverage.ts';
 import type { Store } from '../../store/store.ts';
 import type { Config } from '../../configuration.ts';
 import { openCurrentReads, type CurrentReads } from '../../aggregates/refresh-aggregates.ts';
@@ -23,11 +35,6 @@ const MAX_GROUPS = 50;
 /** Most states of monitors, alerts and versions that are read for one reply. */
 const MAX_ROWS = 1_000;
 
-interface DecidedTargets {
-  readonly eligible: number;
-  readonly scored: number;
-}
-
 export interface AggregateTerms {
   readonly config: Config;
   readonly store: Store;
@@ -36,8 +43,9 @@ export interface AggregateTerms {
   /** Reads the states of monitors of the tenant. */
   readonly readStatuses: (limit: number) => Promise<readonly MonitorStatus[]>;
   readonly findPassLine: FindPassLine;
-  /** Counts the eligible and the scored targets of each scorer, with their last span since a time. */
-  readonly countEligible: (sinceMs: number) => Promise<ReadonlyMap<string, DecidedTargets>>;
+  readonly findPass: (row: string) => Promise<PassLine>;
+  /** Counts the decisions on the runs that began in a range. */
+  readonly countFunnel: (request: FunnelRequest) => Promise<FunnelReading>;
 }
 
 export interface SeriesRequest extends ScoresRequest {
@@ -74,7 +82,7 @@ export function createAggregateReads(terms: AggregateTerms) {
       return { current, reference: earlier };
     },
     /** Scorers by name, and what is open. */
-    overview: (request: ScoresRequest & { readonly bucketMs: number }) => readOverview(terms, request),
+    overview: (request: OverviewRequest) => readOverview(terms, request),
     compare: async ({
       left,
       right,
@@ -249,25 +257,22 @@ function toIncident(event: AlertEvent, muted: boolean) {
   return { incidentId, alert, scorer, agent, environment, startsAtMs, endsAtMs, isMuted: muted };
 }
 
-const NONE_DECIDED: DecidedTargets = { eligible: 0, scored: 0 };
+const NONE_DECIDED = { eligible: 0, scored: 0 };
 
-async function readOverview(
-  terms: AggregateTerms,
-  { bucketMs, ...filter }: ScoresRequest & { readonly bucketMs: number },
-) {
+async function readOverview(terms: AggregateTerms, { bucketMs, figuresRange, ...filter }: OverviewRequest) {
   const { store, tenant } = terms;
   const base: SummaryQuery = { ...filter, tenant, by: [] };
   const reads = await openCurrentReads(store, tenant);
-  const [points, totals, earlier, statuses, open, decided] = await Promise.all([
+  const [points, totals, earlier, statuses, open, decided, figures] = await Promise.all([
     reads.sum({ ...base, bucketMs }),
     reads.sum(base),
     reads.summarise({ ...base, ...baselineRange(filter.fromMs) }),
     terms.readStatuses(MAX_ROWS),
     readOpen(store, tenant),
-    // Decisions are counted for all traffic of a day: they have no facets.
-    filter.toMs - filter.fromMs > DAY_MS || AGGREGATE_FACETS.some((facet) => filter[facet] !== undefined)
+    filter.toMs - filter.fromMs > DAY_MS || !isOfRuns(filter)
       ? null
-      : terms.countEligible(filter.fromMs),
+      : terms.countFunnel({ ...filter, nowMs: filter.toMs }).then(countByScorer),
+    isOfRuns(filter) ? readFigures(terms, reads, { ...filter, ...figuresRange }) : null,
   ]);
   const scorers = totals.map((total) => {
     const { scorer, scoreMin, scoreMax, higherIsBetter } = total;
@@ -290,7 +295,50 @@ async function readOverview(
     };
   });
   const { behindSeconds } = reads;
-  return { scorers, incidents: open.scores, budgets: open.budgets, behindSeconds };
+  return { scorers, incidents: open.scores, budgets: open.budgets, behindSeconds, figures };
+}
+
+export interface OverviewRequest extends ScoresRequest {
+  readonly bucketMs: number;
+  /** Range of the figures. */
+  readonly figuresRange: { readonly fromMs: number; readonly toMs: number };
+}
+
+/** Returns true for a choice that runs know, too: agents and environments. */
+function isOfRuns(filter: FacetValues): boolean {
+  return AGGREGATE_FACETS.every(
+    (facet) => facet === 'agent' || facet === 'environment' || filter[facet] === undefined,
+  );
+}
+
+/** Reads the figures of all runs of a choice. */
+async function readFigures(
+  terms: AggregateTerms,
+  reads: CurrentReads,
+  { fromMs, toMs, agent, environment }: RunSumsQuery,
+) {
+  const { store, tenant } = terms;
+  const query = { fromMs, toMs, agent, environment, tenant };
+  const [runs, passing, judges] = await Promise.all([
+    store.runSums.all(query),
+    readDeclaredLines(terms, reads).then((passLines) => store.runSums.passing({ ...query, passLines })),
+    store.runSums.judgeCosts({ ...query, by: 'model', bucketMs: Number.MAX_SAFE_INTEGER }),
+  ]);
+  const known = judges.flatMap(({ usd }) => usd ?? []);
+  return {
+    runs: runs.runs,
+    pass: buildPassing(passing),
+    toolErrors: rateOfCounts(runs.toolErrorRuns, runs.readRuns),
+    agentUsd: runs.costUsd,
+    unpriced: runs.unpriced,
+    judgeUsd: known.length === 0 ? null : known.reduce((sum, usd) => sum + usd, 0),
+  };
+}
+
+function buildPassing({ runs, weight, squaredWeight, passingWeight }: PassingRuns): Rate | null {
+  return weight === 0
+    ? null
+    : buildRate({ value: passingWeight / weight, n: runs, effectiveN: weight ** 2 / squaredWeight });
 }
 
 /** Choice of scores: any of the values of each facet. */

@@ -134,6 +134,7 @@ async function viewScorer(name: string, { config, runRules, versions, stored }: 
   return {
     scorer: name,
     use: prebuilt?.name ?? null,
+    measures: prebuilt?.measures ?? null,
     module: entry?.module ?? null,
     kind:
       prebuilt === undefined

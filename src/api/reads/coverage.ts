@@ -1,5 +1,11 @@
 import { isLiveRule, type DecisionStatus } from '../../domain/decision.ts';
-import type { CoverageRow, WaitingCount } from '../../store/contracts/sums.ts';
+import type {
+  CoverageRow,
+  FunnelQuery,
+  FunnelReading,
+  FunnelRow,
+  WaitingCount,
+} from '../../store/contracts/sums.ts';
 import { isoTime } from '../json/rows.ts';
 
 /** Groups of a coverage. */
@@ -103,4 +109,152 @@ function countReasons(rows: readonly CoverageRow[]) {
     }
   }
   return reasons;
+}
+
+/** Range and choice of a funnel. */
+export type FunnelRequest = Omit<FunnelQuery, 'tenant' | 'pairs' | 'live'>;
+
+/** Steps of a funnel that lose something. */
+export const FUNNEL_STEPS = ['arrived', 'eligible', 'sampled'] as const;
+
+/** Step after which decisions of a status are lost. */
+const LOST_AFTER = {
+  filtered: 'arrived',
+  sampled_out: 'eligible',
+  not_applicable: 'sampled',
+  deferred: 'sampled',
+  failed: 'sampled',
+} as const satisfies Record<Exclude<DecisionStatus, 'scored'>, (typeof FUNNEL_STEPS)[number]>;
+
+const CAPTURE =
+  'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true in the agent, or the setting of its framework';
+
+/** What mends each reason: a key of the configuration, a setting or a command. A reason without a line needs no mending, or has no setting. */
+export const MENDS: Readonly<Record<string, string>> = {
+  where: 'rules[].where',
+  sampled_out: 'rules[].sample.rate',
+  no_content_captured: CAPTURE,
+  content_by_reference: CAPTURE,
+  redacted: 'the redaction of the agent: spanscore redacts what a judge sees by itself',
+  budget_exhausted: 'rules[].budget.perDay',
+  judge_rate_limited: 'judges.providers.<name>.requestsPerMinute',
+  judge_unavailable: 'judges.providers.<name>.baseURL',
+  judge_unauthorised: 'judges.providers.<name>.apiKey',
+  judge_timeout: 'judges.options.<name>.timeout',
+  judge_malformed: 'scorers.<name>.judge',
+  judge_refused: 'scorers.<name>.judge',
+  judge_misconfigured: 'scorers.<name>.judge',
+  judge_window: 'judges.options.<name>.contextTokens',
+  overloaded: 'judges.providers.<name>.concurrency',
+  timeout: 'scorers.<name>.limits.timeout',
+  out_of_memory: 'scorers.<name>.limits.memory',
+  scorer_failed: 'spanscore rescore --failed, once the scorer is mended',
+  scorer_paused: 'scorers.<name>.module',
+  scorer_unavailable: 'scorers.<name>.module',
+  out_of_range: 'scorers.<name>.range',
+  rule_removed: 'rules[].scorers',
+  evidence_gone: 'store.retention.spans',
+  score_lost: 'spanscore rescore --failed',
+  reading_failed: 'spanscore rescore --failed',
+  too_many_calls: 'rules[].target',
+  too_many_targets: 'rules[].target',
+};
+
+/** Names the setting that mends a reason; of a key of rules, that of the rule, when one rule has the reason. */
+function findMend(reason: string, [rule, ...others]: readonly string[]): string | null {
+  const mend = MENDS[reason] ?? null;
+  return rule === undefined || others.length > 0 ? mend : (mend?.replace('rules[]', `rules.${rule}`) ?? null);
+}
+
+/** Builds the funnel: each step without its losses is the next one. A loss names the runs that it is about. */
+export function buildFunnel({ rows: counts, waiting }: FunnelReading, request: FunnelRequest) {
+  const rows = counts.filter(({ scorer }) => scorer === null);
+  const countOf = (status: DecisionStatus) =>
+    rows.filter((row) => row.status === status).reduce((sum, { count }) => sum + count, 0);
+  const scored = countOf('scored');
+  const sampled = scored + countOf('not_applicable') + countOf('deferred') + countOf('failed');
+  const eligible = sampled + countOf('sampled_out');
+  const losses = rows.flatMap((row) => buildLoss(row, request));
+  return {
+    runs: (rows.find(({ status }) => status === null)?.runs ?? 0) + waiting.undecided,
+    arrived: eligible + countOf('filtered') + waiting.count,
+    eligible,
+    sampled,
+    scored,
+    losses: [...losses, ...buildWaiting(waiting)].toSorted(
+      (a, b) => FUNNEL_STEPS.indexOf(a.after) - FUNNEL_STEPS.indexOf(b.after) || b.count - a.count,
+    ),
+  };
+}
+
+/** Counts the eligible and the scored pairs of each scorer. */
+export function countByScorer({ rows }: Pick<FunnelReading, 'rows'>) {
+  const scorers = Map.groupBy(rows, ({ scorer }) => scorer ?? '');
+  scorers.delete('');
+  const add = (counts: readonly FunnelRow[]) => counts.reduce((sum, { count }) => sum + count, 0);
+  return new Map(
+    [...scorers].map(([scorer, counts]) => [
+      scorer,
+      {
+        eligible: add(counts.filter(({ status }) => status !== 'filtered')),
+        scored: add(counts.filter(({ status }) => status === 'scored')),
+      },
+    ]),
+  );
+}
+
+function buildLoss({ status, reason, count, runs, rules }: FunnelRow, request: FunnelRequest) {
+  if (status === null || status === 'scored') {
+    return [];
+  }
+  const traces = linkTraces({
+    since: [new Date(request.fromMs).toISOString()],
+    until: [new Date(request.toMs).toISOString()],
+    rule: rules,
+    status: [status],
+    reason: reason === '' ? [] : [reason],
+    agent: request.agent ?? [],
+    environment: request.environment ?? [],
+  });
+  const mend = findMend(reason, rules);
+  return [
+    {
+      after: LOST_AFTER[status],
+      status,
+      reason: reason || status,
+      count,
+      runs,
+      traces,
+      mend,
+    },
+  ];
+}
+
+/** Writes the address of the page that lists the traces of some filters. */
+function linkTraces(filters: Readonly<Record<string, readonly string[]>>): string {
+  const query = new URLSearchParams();
+  for (const [name, values] of Object.entries(filters)) {
+    values.forEach((value) => query.append(name, value));
+  }
+  return `/traces?${query.toString()}`;
+}
+
+/** Most traces that a link names by their ids. */
+const MAX_NAMED = 100;
+
+/** Builds the loss of what has no decision yet. No filter finds such traces, so the link names them. */
+function buildWaiting({ count, traceIds }: FunnelReading['waiting']) {
+  return count === 0
+    ? []
+    : [
+        {
+          after: 'arrived' as const,
+          status: null,
+          reason: 'waiting',
+          count,
+          runs: traceIds.length,
+          traces: linkTraces({ traceId: traceIds.slice(0, MAX_NAMED) }),
+          mend: null,
+        },
+      ];
 }

@@ -1,6 +1,6 @@
 import type { ComputedDecision } from '../json/rows.ts';
 import { NotFoundError, SeveralTenantsError } from '../../domain/errors.ts';
-import type { ListFilters, ListPage } from '../../store/contracts/lists.ts';
+import type { ListedTrace, ListFilters, ListPage } from '../../store/contracts/lists.ts';
 import {
   joinTraceKey,
   type SpanSource,
@@ -45,6 +45,11 @@ export function hideConditions<T extends { readonly reason: string }>(
     : rows.map((row) => ({ ...row, reason: row.reason.replace(UNMET, '$1') }));
 }
 
+/** Hides the conditions in the reasons of listed traces (`hideConditions`). */
+function hideReasons(traces: readonly ListedTrace[], tenant: string | undefined): readonly ListedTrace[] {
+  return traces.map((trace) => ({ ...trace, notScored: hideConditions(trace.notScored, tenant) }));
+}
+
 /** Reason of a condition that is not met (`findUnmetCondition`). */
 const UNMET = /^(where: .*?), the rule (?:wants|leaves out) .*$/s;
 
@@ -73,8 +78,15 @@ export function createTraceReads(store: Store, { tenant, namedRows, explain }: S
   const { decisions, lists, scores, spans } = store;
   return {
     /** Newest first, by the start of the run. */
-    list: async (filters: ListFilters, page: ListPage) =>
-      lists.traces({ ...(await namedRows(filters)), tenant }, page),
+    list: async (filters: ListFilters, page: ListPage) => {
+      const found = await lists.traces({ ...(await namedRows(filters)), tenant }, page);
+      return { ...found, items: hideReasons(found.items, tenant) };
+    },
+    /** The worst scores first. */
+    listWorst: async (filters: ListFilters, limit: number) =>
+      hideReasons(await lists.worstTraces({ ...(await namedRows(filters)), tenant }, limit), tenant),
+    /** Counts traces by facet. */
+    facets: async (filters: ListFilters) => lists.traceFacets({ ...(await namedRows(filters)), tenant }),
     /** Throws a `NotFoundError` for a trace that the tenant does not have, and a `SeveralTenantsError` for one that several have. */
     read: async (asked: NamedTrace) => {
       const { key, activity } = await findTrace(store, asked.traceId, narrowTenant(tenant, asked.tenant));
@@ -191,7 +203,7 @@ export function createSessionReads(store: Store, { tenant }: Scope) {
         sessions.decisions(session.tenant, [buildSessionTargetId(sessionId)]),
         spans.nowMs(),
       ]);
-      const traces = await lists.tracesOf(turns);
+      const traces = hideReasons(await lists.tracesOf(turns), tenant);
       const inOrder = traces.toSorted(
         (a, b) => a.startedAtMs - b.startedAtMs || (a.traceId < b.traceId ? -1 : 1),
       );

@@ -8,9 +8,24 @@ import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-stat
 import { DURATION_PATTERN, durationMs, parseDurationMs } from '../../config/index.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { type AlertEvent, LIMIT_SIDES } from '../../monitors/alert-event.ts';
-import { isMuted, type Mute as StoredMute } from '../../monitors/mute.ts';
+import { findEarlier, findMainSegment } from '../../delivery/channels/alert-text.ts';
+import type { AlertNote } from '../../store/contracts/monitors.ts';
+import { findMute, isMuted, type Mute as StoredMute } from '../../monitors/mute.ts';
 import { computeSeriesId } from '../../monitors/series-key.ts';
 import type { Finding } from '../../monitors/detector.ts';
+
+const SUBJECT =
+  'Name of an alert, id of a series (`seriesId` of a monitor or an alert) or of an incident, or `*`: everything.';
+
+export const Mute = z
+  .object({
+    tenant: z.string().describe('Tenant whose alerts are muted; `*`: all tenants.'),
+    subject: z.string().describe(SUBJECT),
+    until: Time.nullable(),
+    by: z.string().nullable().describe('Name of the token; null without tokens.'),
+    reason: z.string().describe("'' without a reason."),
+  })
+  .openapi('Mute');
 
 export const Alert = z
   .object({
@@ -27,8 +42,18 @@ export const Alert = z
     startsAt: Time.nullable(),
     endsAt: Time.nullable(),
     changeBegan: Time.nullable().describe('Estimated begin of the change.'),
-    before: z.number().nullable().describe('Expected mean or rate; null for a detector with a limit.'),
+    before: z
+      .number()
+      .nullable()
+      .describe(
+        'Expected mean or rate. Of `floor` and `threshold`: mean of the week before the change; of other detectors with a limit null.',
+      ),
     limit: z.number().nullable().describe('Limit of the rule, for a detector that has one.'),
+    meanBefore: z
+      .number()
+      .nullable()
+      .optional()
+      .describe('Mean score of the week before the change, 1 is best.'),
     after: z.number().nullable().describe('Observed mean or rate since the change began.'),
     count: z.number().describe('Observations since the change began.'),
     lateScores: z
@@ -65,18 +90,74 @@ export const Alert = z
     serviceVersion: z.string(),
     agentVersion: z.string(),
     muted: z.boolean(),
+    mute: orNull(Mute).describe('The mute that lasts longest; null while nothing mutes it.'),
     budget: z.object({ ...BUDGET_FIELDS, percent: z.number() }).optional(),
     acknowledgedAt: Time.nullable(),
   })
   .openapi('Alert');
+
+const Note = z
+  .object({
+    at: Time.nullable(),
+    by: z.string().nullable().describe('Name of the token; null without tokens.'),
+    text: z.string(),
+  })
+  .openapi('AlertNote');
+
+const AlertDetail = Alert.extend({
+  cause: z
+    .object({
+      sentence: z.string().nullable().describe('Part of the traffic with most of the change.'),
+      segments: Alert.shape.segments,
+    })
+    .describe('Reason of the change, by the parts of the traffic.'),
+  messages: z
+    .array(
+      z.object({ channel: z.string(), at: Time.nullable(), state: z.enum(['sent', 'waiting', 'failed']) }),
+    )
+    .readonly()
+    .describe('Messages about the incident, by time.'),
+  notes: z.array(Note).readonly().describe('Notes of people, the oldest first.'),
+}).openapi('AlertDetail');
 
 const alertList = createList('alerts');
 
 const listAlerts = describeRoute('get', '/alerts', {
   tag: 'alerts',
   summary: 'Beginnings and ends of incidents, newest first.',
-  request: { query: z.strictObject({ ...CURSOR_FIELDS, since: FILTER_FIELDS.since }) },
+  request: {
+    query: z.strictObject({
+      ...CURSOR_FIELDS,
+      since: FILTER_FIELDS.since,
+      open: z
+        .literal('true')
+        .optional()
+        .describe('`true`: only the beginnings of incidents that have not ended; `since` does not count.'),
+    }),
+  },
   replies: { 200: describeJson('A page of alerts.', describePage(Alert)) },
+});
+
+const IncidentParams = z.strictObject({
+  id: z.string().min(1).max(1_000).describe('`incidentId`, or `id` of an alert about the incident.'),
+});
+
+const readAlert = describeRoute('get', '/alerts/{id}', {
+  tag: 'alerts',
+  summary: 'One incident: its alert, the cause, the messages that were sent, and notes.',
+  request: { query: NoQuery, params: IncidentParams },
+  replies: { 200: describeJson('The incident.', AlertDetail) },
+});
+
+const addNote = describeRoute('post', '/alerts/{id}/notes', {
+  tag: 'alerts',
+  summary: 'Adds a note to an incident.',
+  request: {
+    query: NoQuery,
+    params: IncidentParams,
+    body: describeBody(z.strictObject({ text: z.string().trim().min(1).max(5_000) }).openapi('NewAlertNote')),
+  },
+  replies: { 201: describeJson('The note.', Note) },
 });
 
 const acknowledge = describeRoute('post', '/alerts/{id}/ack', {
@@ -104,12 +185,28 @@ export function createAlertRoutes() {
     .openapi(listAlerts, async (c) => {
       const store = tenantStore(c.var);
       const replies = await readReplies(store);
-      const { filters, page } = alertList.readQuery(c.req.valid('query'), replies.nowMs);
-      const found = await store.alerts.list(filters, page);
+      const { open, ...query } = c.req.valid('query');
+      const { filters, page } = alertList.readQuery(query, replies.nowMs);
+      const found = await (open === undefined
+        ? store.alerts.list(filters, page)
+        : store.alerts.listOpen(page));
       return c.json(
         alertList.toReply(found, (event) => alertJson(event, replies)),
         200,
       );
+    })
+    .openapi(readAlert, async (c) => {
+      const store = tenantStore(c.var);
+      const found = await store.alerts.read(c.req.valid('param').id);
+      return c.json(alertDetailJson(found, await readReplies(store)), 200);
+    })
+    .openapi(addNote, async (c) => {
+      const { id } = c.req.valid('param');
+      const subjects = [{ kind: 'incident', id }] as const;
+      const store = tenantStore(c.var);
+      const { alerts } = await store.openWrites({ action: 'alert.note', subjects });
+      const note = await alerts.addNote({ id, text: c.req.valid('json').text });
+      return c.json(noteJson({ ...note, atMs: await store.nowMs() }), 201);
     })
     .openapi(acknowledge, async (c) => {
       const { id } = c.req.valid('param');
@@ -209,19 +306,12 @@ const duration = z
   .refine((text) => (parseDurationMs(text) ?? 0) > 0, { error: 'write a duration: 30m, 2h, 7d' })
   .refine((text) => (parseDurationMs(text) ?? 0) <= MAX_MUTE_MS, { error: 'must be at most 3650d' })
   .openapi({ pattern: DURATION_PATTERN.source });
-const SUBJECT =
-  'Name of an alert, id of a series (`seriesId` of a monitor or an alert) or of an incident, or `*`: everything.';
-
-export const Mute = z
-  .object({
-    tenant: z.string().describe('Tenant whose alerts are muted; `*`: all tenants.'),
-    subject: z.string().describe(SUBJECT),
-    until: Time.nullable(),
-  })
-  .openapi('Mute');
-
 const NewMute = z
-  .strictObject({ subject: name.describe(SUBJECT), for: duration.describe('`30m`, `2h`, `7d`.') })
+  .strictObject({
+    subject: name.describe(SUBJECT),
+    for: duration.describe('`30m`, `2h`, `7d`.'),
+    reason: z.string().trim().max(500).default('').describe('Reason, for others.'),
+  })
   .openapi('NewMute');
 
 const muteList = createList('mutes');
@@ -265,10 +355,10 @@ export function createMuteRoutes() {
     })
     .openapi(mute, async (c) => {
       const store = tenantStore(c.var);
-      const { subject, for: time } = c.req.valid('json');
+      const { subject, for: time, reason } = c.req.valid('json');
       const subjects = [{ kind: 'alert', id: subject }] as const;
       const { alerts } = await store.openWrites({ action: 'mute.set', subjects });
-      const muted = await alerts.mute(subject, (await store.nowMs()) + durationMs(time));
+      const muted = await alerts.mute(subject, (await store.nowMs()) + durationMs(time), reason);
       return c.json(muteJson(muted), 201);
     })
     .openapi(unmute, async (c) => {
@@ -278,6 +368,8 @@ export function createMuteRoutes() {
       return c.json(unmutedJson(await alerts.unmute(id, tenant)), 200);
     });
 }
+
+type FoundIncident = Awaited<ReturnType<TenantStore['alerts']['read']>>;
 
 /** Mutes and acknowledgements of alerts. */
 export interface AlertReplies {
@@ -290,24 +382,47 @@ export interface AlertReplies {
 /** Formats the beginning or end of an incident as JSON; times in ISO 8601. */
 export function alertJson(event: AlertEvent, { mutes, acknowledged, nowMs }: AlertReplies) {
   const { startsAtMs, endsAtMs, changeBeganMs, budget, before, ...rest } = event;
+  const found = findMute(event, mutes, nowMs);
   const hasLimit = LIMIT_SIDES.has(event.detector);
   return {
     ...rest,
-    before: hasLimit ? null : before,
+    before: hasLimit ? findEarlier(event) : before,
     limit: hasLimit ? before : null,
     seriesId: budget === undefined ? computeSeriesId(event.series) : null,
     startsAt: isoTime(startsAtMs),
     endsAt: isoTime(endsAtMs),
     changeBegan: isoTime(changeBeganMs),
-    muted: isMuted(event, mutes, nowMs),
+    muted: found !== undefined,
+    mute: found === undefined ? null : muteJson(found),
     ...(budget === undefined ? {} : { budget: { ...budgetJson(budget), percent: budget.percent } }),
     acknowledgedAt: isoTime(acknowledged.get(event.incidentId) ?? null),
   };
 }
 
 /** Formats a mute as JSON. */
-export function muteJson({ tenant, subject, untilMs }: StoredMute) {
-  return { tenant, subject, until: isoTime(untilMs) };
+export function muteJson({ tenant, subject, untilMs, by, reason = '' }: StoredMute) {
+  return { tenant, subject, until: isoTime(untilMs), by: by || null, reason };
+}
+
+/** Formats an incident with its notes and messages as JSON. */
+function alertDetailJson({ event, notes, messages }: FoundIncident, replies: AlertReplies) {
+  return {
+    ...alertJson(event, replies),
+    cause: { sentence: findMainSegment(event) ?? null, segments: event.segments },
+    messages: messages.map(({ channel, atMs, state }) => ({
+      channel,
+      at: isoTime(atMs),
+      state: MESSAGE_STATES[state],
+    })),
+    notes: notes.map(noteJson),
+  };
+}
+
+/** Words for what became of a message. */
+const MESSAGE_STATES = { planned: 'waiting', delivered: 'sent', dead: 'failed' } as const;
+
+function noteJson({ atMs, by, text }: AlertNote) {
+  return { at: isoTime(atMs), by: by || null, text };
 }
 
 /** Formats the end of a mute as JSON. */

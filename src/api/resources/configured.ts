@@ -14,6 +14,10 @@ export const ScorerItem = z
   .object({
     scorer: z.string(),
     use: z.string().nullable().describe('Prebuilt scorer; null for a module.'),
+    measures: z
+      .string()
+      .nullable()
+      .describe("What it measures, in words that complete 'Measures …'; null for a module."),
     module: z.string().nullable(),
     kind: z.enum(['code', 'judge', 'own']),
     version: z.string().nullable(),

@@ -17,7 +17,11 @@ const SessionColumns = {
   agents: z.array(z.string()).readonly(),
   services: z.array(z.string()).readonly(),
   totalTokens: z.number().nullable(),
-  costUsd: z.number().nullable(),
+  costUsd: z.number().nullable().describe('Null when the cost of a turn is not known.'),
+  worst: z
+    .object({ scorer: z.string(), score: z.number() })
+    .nullable()
+    .describe('Worst score of the session or of one of its turns.'),
   scores: z.array(ScoreItem).readonly().describe('Scores of the whole session.'),
 };
 
@@ -105,6 +109,7 @@ function sessionJson(session: ListedSession) {
     services,
     totalTokens,
     costUsd,
+    worst: session.worst === null ? null : { scorer: session.worst.scorer, score: session.worst.score },
     scores: session.scores.map(scoreJson),
   };
 }

@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { ConfigInForce } from './config.ts';
 import { NoQuery } from '../lists/fields.ts';
 import { Time, BUDGET_FIELDS } from '../json/rows.ts';
 import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
@@ -61,6 +62,7 @@ export const Status = z
       .describe('Jobs that have not ended, the oldest first.'),
     budgets: z.array(z.object({ ...BUDGET_FIELDS, reservedUsd: z.number() })).optional(),
     config: z.looseObject({}).optional().describe('The configuration without its secrets.'),
+    configuration: ConfigInForce.optional().describe('File and revision that are in force.'),
   })
   .openapi('Status');
 

@@ -13,11 +13,11 @@ import {
 import { Reading, Usage, createTextCutter, type TextCutter } from '../json/reading.ts';
 import { readWhole } from '../access/limits.ts';
 import type { StepSpan, TraceView } from '../reads/traces.ts';
-import { createList, describePage, CURSOR_FIELDS } from '../lists/cursors.ts';
-import { hexId, TenantQuery, FILTER_FIELDS } from '../lists/fields.ts';
+import { createList, describePage, refuseCursor, CURSOR_FIELDS } from '../lists/cursors.ts';
+import { hexId, TenantQuery, FILTER_FIELDS, TRACE_FIELDS } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
-import type { ListedTrace } from '../../store/contracts/lists.ts';
+import { TRACE_FACETS, type ListedTrace } from '../../store/contracts/lists.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 
 const ScoreBrief = z
@@ -54,6 +54,22 @@ export const TraceItem = z
     costUsd: z.number().nullable(),
     toolCalls: z.number().nullable(),
     toolErrors: z.number().nullable(),
+    tools: z.array(z.string()).readonly().describe('Names of the called tools.'),
+    question: z
+      .string()
+      .nullable()
+      .describe(
+        'First 500 characters of the question, in one line; null without one, and once the spans have expired.',
+      ),
+    answer: z.string().nullable().describe('The same of the answer.'),
+    finding: z
+      .object({ scorer: z.string(), verdict: z.string(), claim: z.string() })
+      .nullable()
+      .describe('Bad verdict on a claim by the worst score that has one.'),
+    notScored: z
+      .array(z.object({ scorer: z.string(), reason: z.string() }))
+      .readonly()
+      .describe('Scorers that gave no score, with the reason; `*`: a whole rule.'),
     scores: z.array(ScoreBrief).readonly(),
     decisions: z.partialRecord(z.enum(DECISION_STATUSES), z.number()).describe('Decisions by status.'),
     state: z.enum(['waiting', 'scored', 'partly', 'not_scored']),
@@ -120,8 +136,50 @@ const traceList = createList('traces');
 const listTraces = describeRoute('get', '/traces', {
   tag: 'traces',
   summary: 'Traces of agents with their scores, newest first by their start.',
-  request: { query: z.strictObject({ ...CURSOR_FIELDS, ...FILTER_FIELDS }) },
+  request: {
+    query: z.strictObject({
+      ...CURSOR_FIELDS,
+      ...FILTER_FIELDS,
+      ...TRACE_FIELDS,
+      order: z
+        .enum(['started', 'worst'])
+        .default('started')
+        .describe('`worst`: the worst scores first; at most 500, without a cursor.'),
+    }),
+  },
   replies: { 200: describeJson('A page of traces.', describePage(TraceItem)) },
+});
+
+const FacetCounts = z.array(z.object({ value: z.string(), count: z.number() })).readonly();
+
+/** Schema of the counts of traces. */
+export const TraceCounts = z
+  .object({
+    runs: z.number().describe('Number of the traces.'),
+    buckets: z
+      .array(
+        z.object({
+          at: Time.nullable(),
+          runs: z.number(),
+          errors: z.number().describe('Runs with a tool call that failed.'),
+        }),
+      )
+      .readonly()
+      .describe('Hours with traces of a range up to 3 days, else days; none without `since`.'),
+    ...(Object.fromEntries(TRACE_FACETS.map((facet) => [facet, FacetCounts])) as Record<
+      (typeof TRACE_FACETS)[number],
+      typeof FacetCounts
+    >),
+  })
+  .openapi('TraceFacets');
+
+const listFacets = describeRoute('get', '/traces/facets', {
+  tag: 'traces',
+  summary: 'Numbers of read traces by the values of filters, the greatest first.',
+  description:
+    '`scorer` and `notScored` are counted in the newest 10,000 traces. A facet has 100 values at most.',
+  request: { query: z.strictObject({ ...FILTER_FIELDS, ...TRACE_FIELDS }) },
+  replies: { 200: describeJson('The counts.', TraceCounts) },
 });
 
 const readTrace = describeRoute('get', '/traces/{traceId}', {
@@ -143,8 +201,21 @@ export function createTraceRoutes() {
   return createRouter()
     .openapi(listTraces, async (c) => {
       const { traces, nowMs } = tenantStore(c.var);
-      const { filters, page } = traceList.readQuery(c.req.valid('query'), await nowMs());
+      const { order, ...query } = c.req.valid('query');
+      const { filters, page } = traceList.readQuery(query, await nowMs());
+      if (order === 'worst') {
+        refuseCursor(order, query);
+        const items = await traces.listWorst(filters, page.limit);
+        return c.json({ items: items.map(traceJson), next: null }, 200);
+      }
       return c.json(traceList.toReply(await traces.list(filters, page), traceJson), 200);
+    })
+    .openapi(listFacets, async (c) => {
+      const { traces, nowMs } = tenantStore(c.var);
+      const { filters } = traceList.readQuery({ ...c.req.valid('query'), limit: 1 }, await nowMs());
+      const { facets, runs, buckets } = await traces.facets(filters);
+      const overTime = buckets.map(({ startMs, ...counts }) => ({ at: isoTime(startMs), ...counts }));
+      return c.json({ runs, ...facets, buckets: overTime }, 200);
     })
     .openapi(readTrace, async (c) => {
       const { traces } = tenantStore(c.var);
@@ -201,14 +272,16 @@ export function deriveState(
 }
 
 /** Formats a trace of a list as JSON; times in ISO 8601. Facts that are not known are null. */
-export function traceJson({ tenant, traceId, startedAtMs, run, decisions, scores }: ListedTrace) {
+export function traceJson({ tenant, traceId, startedAtMs, run, decisions, ...rest }: ListedTrace) {
   return {
     tenant,
     traceId,
     ...(run === null ? { ...NO_RUN, startedAt: isoTime(startedAtMs) } : runJson(run)),
-    scores,
+    scores: rest.scores,
+    finding: rest.finding,
+    notScored: rest.notScored,
     decisions,
-    state: deriveState(decisions, scores.length),
+    state: deriveState(decisions, rest.scores.length),
   };
 }
 
@@ -233,6 +306,9 @@ function runJson(run: RunRecord) {
     costUsd: run.costUsd,
     toolCalls: run.toolCalls,
     toolErrors: run.toolErrors,
+    tools: run.tools,
+    question: run.question || null,
+    answer: run.answer || null,
   };
 }
 
@@ -260,6 +336,9 @@ const NO_RUN = {
   costUsd: null,
   toolCalls: null,
   toolErrors: null,
+  tools: [] as readonly string[],
+  question: null,
+  answer: null,
 };
 
 /** Formats a span as JSON; times in ISO 8601. */

@@ -8,7 +8,8 @@ import {
 import { ALL_TENANTS, EVERYTHING, type Mute } from '../../monitors/mute.ts';
 import { type Detection, isPinnable } from '../../monitors/rule.ts';
 import { computeSeriesId } from '../../monitors/series-key.ts';
-import type { AlertStore, MonitorView } from '../../store/contracts/monitors.ts';
+import type { Caller } from '../access/request-access.ts';
+import type { AlertNote, AlertStore, MonitorView } from '../../store/contracts/monitors.ts';
 import type { KeyedRule } from '../../monitors/live/configured-monitors.ts';
 
 /**
@@ -19,7 +20,7 @@ import type { KeyedRule } from '../../monitors/live/configured-monitors.ts';
 export async function acknowledgeIncident(
   alerts: AlertStore,
   id: string,
-  tenant?: string,
+  { tenant, name }: Caller,
 ): Promise<AlertEvent> {
   const [firing, resolved] = await readIncident(alerts, id, tenant);
   if (resolved !== undefined) {
@@ -32,8 +33,19 @@ export async function acknowledgeIncident(
       `${firing.alert} is a ${firing.detector} monitor, which has no reference to reset: change its rule, or mute it`,
     );
   }
-  await alerts.acknowledge(firing.incidentId);
+  await alerts.acknowledge(firing.incidentId, { tenant: firing.series.tenant, by: name });
   return firing;
+}
+
+/** Adds a note to an incident. Throws a `NotFoundError` for an unknown id (in this tenant). */
+export async function addNote(
+  alerts: AlertStore,
+  { id, text }: { readonly id: string; readonly text: string },
+  { tenant, name }: Caller,
+): Promise<Omit<AlertNote, 'atMs'>> {
+  const [{ incidentId, series }] = await readIncident(alerts, id, tenant);
+  await alerts.addNote(incidentId, { tenant: series.tenant, by: name, text });
+  return { by: name, text };
 }
 
 /** Alerts and series that exist, and the time. */
@@ -51,7 +63,7 @@ interface MuteTerms {
  */
 export async function muteSubject(
   alerts: AlertStore,
-  { subject, untilMs, tenant }: { subject: string; untilMs: number; tenant?: string | undefined },
+  { subject, untilMs, tenant, ...why }: Omit<Mute, 'tenant'> & { readonly tenant: string | undefined },
   terms: MuteTerms,
 ): Promise<Mute> {
   if (!(untilMs > terms.nowMs)) {
@@ -59,7 +71,7 @@ export async function muteSubject(
   }
   const isKnown = isAlert(subject, terms) || (await isSeries(subject, tenant, terms));
   const known = isKnown ? subject : (await readIncident(alerts, subject, tenant))[0].incidentId;
-  const mute = { tenant: tenant ?? ALL_TENANTS, subject: known, untilMs };
+  const mute = { tenant: tenant ?? ALL_TENANTS, subject: known, untilMs, ...why };
   await alerts.mute(mute);
   return mute;
 }
@@ -124,7 +136,8 @@ export async function unmuteSubject(alerts: AlertStore, { subject, of, tenant }:
 
 const ID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-async function readIncident(
+/** Reads the beginning of an incident, and its end where it has one. Throws a `NotFoundError` for an unknown id (in this tenant). */
+export async function readIncident(
   alerts: AlertStore,
   id: string,
   tenant: string | undefined,

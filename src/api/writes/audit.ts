@@ -9,6 +9,7 @@ export type AuditAction =
   | 'session.begin'
   | 'session.end'
   | 'alert.acknowledge'
+  | 'alert.note'
   | 'mute.set'
   | 'mute.end'
   | 'marker.record'
@@ -24,6 +25,8 @@ export type AuditAction =
   | 'rescore.start'
   | 'rule.preview'
   | 'sql.run'
+  | 'config.reload'
+  | 'config.apply'
   | 'backfill.preview'
   | 'backfill.start'
   | 'backfill.pause'
@@ -44,7 +47,8 @@ export interface AuditSubject {
     | 'rule'
     | 'scorer'
     | 'backfill'
-    | 'sign-in';
+    | 'sign-in'
+    | 'config';
   readonly id: string;
 }
 

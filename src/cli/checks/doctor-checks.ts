@@ -17,6 +17,8 @@ import type { AheadRows, UnknownWord } from '../../store/contracts/lists.ts';
 import type { Store } from '../../store/store.ts';
 import { judgesInUse } from '../../config/checks/judge-checks.ts';
 import type { JudgeExecution } from '../../judge/judge-execution.ts';
+import { findPackage } from '../../config/judge-packages.ts';
+import { isOwnHost, judgeKindOf, missingPackage, OPENAI_COMPATIBLE } from '../../domain/judge-kinds.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 
@@ -28,12 +30,42 @@ export interface CheckResult {
   readonly fix?: string;
 }
 
+/** Findings about one judge, a line of `doctor --judge --json`. */
+interface JudgeProbe {
+  /** `provider/model`. */
+  readonly judge: string;
+  readonly kind: string;
+  readonly ok: boolean;
+  /** Time of both questions. */
+  readonly ms: number;
+  /** Model that answered; null without an answer. */
+  readonly model: string | null;
+  readonly type: 'chat';
+  /** How the form of a reply is asked for. */
+  readonly structured: 'schema' | 'prompt';
+  /** False for a model that refuses a temperature. */
+  readonly temperature: boolean;
+  readonly error: string | null;
+}
+
+/** Check of a judge, with what its line says. */
+export interface ProbedJudge {
+  readonly check: CheckResult;
+  readonly probe: JudgeProbe;
+}
+
 export interface DoctorDeps {
   readonly log: Log;
   readonly fetch: typeof globalThis.fetch;
 }
 
-const OPENAI_URL = 'https://api.openai.com/v1';
+/** Check of a configuration without a judge. */
+export const NO_JUDGE: CheckResult = {
+  check: 'judge',
+  status: 'ok',
+  detail: 'no judge is configured; to set one: SPANSCORE_JUDGE=openai/gpt-5-mini',
+};
+
 const JUDGE_LIMIT_MS = 10_000;
 /** Clock difference in milliseconds above which ages and dashboards are misleading. */
 const MAX_SKEW_MS = 5000;
@@ -204,37 +236,56 @@ export function checkSkew(storeMs: number, here: { askedMs: number; answeredMs: 
     : { check: 'clock', status: 'warning', detail, fix: 'synchronise the clocks of both machines with NTP' };
 }
 
-/** Asks the provider for its list of models, which is free. */
+/** Looks for the package of the default judge's provider. Asks a provider of OpenAI's API for its list of models, which is free. */
 export async function checkJudge(config: Config, deps: DoctorDeps): Promise<CheckResult> {
-  const model = config.judges.default;
+  const { default: model, providers, packagesFrom } = config.judges;
   if (model === undefined) {
-    return {
-      check: 'judge',
-      status: 'ok',
-      detail: 'no judge is configured; to set one: SPANSCORE_JUDGE=openai/gpt-5-mini',
-    };
+    return NO_JUDGE;
   }
   const name = model.split('/')[0] ?? '';
-  const provider = config.judges.providers[name];
-  const baseURL = provider?.baseURL ?? OPENAI_URL;
-  const key = provider?.apiKey ?? (name === 'openai' ? readEnvironment('OPENAI_API_KEY') : undefined);
+  const entry = providers[name];
+  const kind = judgeKindOf(name, entry) ?? OPENAI_COMPATIBLE;
   const check = `judge ${model}`;
+  const baseURL = entry?.baseURL ?? kind.baseURL;
+  if (kind.isBuiltIn === true && baseURL !== undefined) {
+    const variable = isOwnHost(kind, baseURL) ? kind.keyVariable : undefined;
+    const key = entry?.apiKey ?? (variable === undefined ? undefined : readEnvironment(variable));
+    const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
+    const answer = await askForModels(name, baseURL, { ...entry?.headers, ...authorization }, deps);
+    return { check, ...answer };
+  }
+  return findPackage(kind.package, packagesFrom) === undefined
+    ? { check, status: 'failed', detail: `${kind.package} is missing`, fix: missingPackage(name, kind) }
+    : {
+        check,
+        status: 'ok',
+        detail: `${kind.package} is installed; spanscore doctor --judge asks the judge`,
+      };
+}
+
+async function askForModels(
+  provider: string,
+  baseURL: string,
+  headers: Readonly<Record<string, string>>,
+  { fetch }: DoctorDeps,
+): Promise<Omit<CheckResult, 'check'>> {
   try {
-    const answer = await deps.fetch(`${baseURL.replace(/\/+$/, '')}/models`, {
-      headers: key === undefined ? {} : { authorization: `Bearer ${key}` },
+    const answer = await fetch(`${baseURL.replace(/\/+$/, '')}/models`, {
+      headers,
+      redirect: 'manual',
       signal: AbortSignal.timeout(JUDGE_LIMIT_MS),
     });
     await answer.body?.cancel();
     if (answer.status === 401 || answer.status === 403) {
-      const fix = `set judges.providers.${name}.apiKey`;
-      return { check, status: 'failed', detail: `${baseURL} refuses the key (${answer.status})`, fix };
+      const fix = `set judges.providers.${provider}.apiKey`;
+      return { status: 'failed', detail: `${baseURL} refuses the key (${answer.status})`, fix };
     }
     return answer.ok
-      ? { check, status: 'ok', detail: `${baseURL} answers` }
-      : { check, status: 'warning', detail: `${baseURL}/models answers ${answer.status}` };
+      ? { status: 'ok', detail: `${baseURL} answers` }
+      : { status: 'warning', detail: `${baseURL}/models answers ${answer.status}` };
   } catch (error) {
     const detail = redactText(`${baseURL} is not reachable: ${readErrorMessage(error)}`);
-    return { check, status: 'failed', detail, fix: `check judges.providers.${name}.baseURL` };
+    return { status: 'failed', detail, fix: `check judges.providers.${provider}.baseURL` };
   }
 }
 
@@ -292,24 +343,20 @@ const VERDICT = {
  * Asks two questions whose answers are known to each judge that a rule uses and to the default judge, as scorers ask. Each call costs a
  * few tokens.
  */
-export async function probeJudges(config: Config): Promise<CheckResult[]> {
+export async function probeJudges(config: Config): Promise<ProbedJudge[]> {
   const { default: byDefault } = config.judges;
   const names = new Set([
     ...judgesInUse(config, PREBUILT_SCORERS),
     ...(byDefault === undefined ? [] : [byDefault]),
   ]);
-  if (names.size === 0) {
-    const detail = 'no judge is configured; to set one: SPANSCORE_JUDGE=openai/gpt-5-mini';
-    return [{ check: 'judge', status: 'ok', detail }];
-  }
   return Promise.all([...names].map(async (name) => probe(name, config)));
 }
 
-async function probe(name: string, config: Config): Promise<CheckResult> {
+async function probe(name: string, config: Config): Promise<ProbedJudge> {
   const { askForObject } = await import('../../judge/judge.ts');
+  const { acceptedSettings } = await import('../../judge/retry.ts');
   const { createConfiguredJudges } = await import('../../scoring/setup/scorer-kit.ts');
   const { withJudgeScope } = await import('../../judge/judge-scope.ts');
-  const check = `judge ${name}`;
   const settings = { maxRetries: 0, timeoutMs: LIMIT_MS, redaction: false };
   const ask = ({ claim, evidence }: (typeof KNOWN)[number]) =>
     askForObject<{ verdict: string }>(name, {
@@ -319,29 +366,50 @@ async function probe(name: string, config: Config): Promise<CheckResult> {
       schema: { jsonSchema: VERDICT },
       settings,
     });
-  try {
-    return await withJudgeScope({ judges: createConfiguredJudges(config) }, async () => {
-      const [first, second] = KNOWN;
-      const answers = [await ask(first), await ask(second)];
-      const right = answers.filter(({ value }, index) => value.verdict === KNOWN[index]?.verdict).length;
-      const detail = redactText(describe(answers.map(({ execution }) => execution)));
-      return right === KNOWN.length
-        ? { check, status: 'ok', detail: `${detail}, ${right} of ${KNOWN.length} known answers right` }
-        : {
-            check,
-            status: 'failed',
-            detail: `answers in the right form but judges wrong: ${KNOWN.length - right} of ${KNOWN.length}; ${detail}`,
-            fix: 'use a larger model: the scores of this one would mean nothing',
-          };
-    });
-  } catch (error) {
-    return {
-      check,
-      status: 'failed',
+  const started = performance.now();
+  const answered = await withJudgeScope({ judges: createConfiguredJudges(config) }, async () => {
+    const [first, second] = KNOWN;
+    const answers = [await ask(first), await ask(second)];
+    const model = answers[0]?.execution.judgeModelId ?? null;
+    return { model, finding: readAnswers(answers) };
+  }).catch((error: unknown) => ({
+    model: null,
+    finding: {
+      status: 'failed' as const,
       detail: redactText(readErrorMessage(error)),
       fix: readFix(error, name),
-    };
-  }
+    },
+  }));
+  const { model, finding } = answered;
+  const provider = name.split('/', 1)[0] ?? '';
+  const ok = finding.status === 'ok';
+  return {
+    check: { check: `judge ${name}`, ...finding },
+    probe: {
+      judge: name,
+      kind: judgeKindOf(provider, config.judges.providers[provider])?.name ?? provider,
+      ok,
+      ms: Math.round(performance.now() - started),
+      model,
+      type: 'chat',
+      ...acceptedSettings(name),
+      error: ok ? null : finding.detail,
+    },
+  };
+}
+
+function readAnswers(
+  answers: readonly { value: { verdict: string }; execution: JudgeExecution }[],
+): Omit<CheckResult, 'check'> {
+  const right = answers.filter(({ value }, index) => value.verdict === KNOWN[index]?.verdict).length;
+  const detail = redactText(describe(answers.map(({ execution }) => execution)));
+  return right === KNOWN.length
+    ? { status: 'ok', detail: `${detail}, ${right} of ${KNOWN.length} known answers right` }
+    : {
+        status: 'failed',
+        detail: `answers in the right form but judges wrong: ${KNOWN.length - right} of ${KNOWN.length}; ${detail}`,
+        fix: 'use a larger model: the scores of this one would mean nothing',
+      };
 }
 
 function describe(executions: readonly JudgeExecution[]): string {
@@ -360,14 +428,16 @@ function describe(executions: readonly JudgeExecution[]): string {
 }
 
 function readFix(error: unknown, judge: string): string {
-  const provider = `judges.providers.${judge.split('/')[0] ?? ''}`;
+  const name = judge.split('/', 1)[0] ?? '';
+  const provider = `judges.providers.${name}`;
+  const variable = judgeKindOf(name)?.keyVariable;
   switch (error instanceof Error && 'code' in error ? error.code : '') {
     case 'judge_unauthorised':
-      return `set ${provider}.apiKey${judge.startsWith('openai/') ? ' (or OPENAI_API_KEY)' : ''}, and check that the account has credit`;
+      return `set ${provider}.apiKey${variable === undefined ? '' : ` (or ${variable})`}, and check that the account has credit`;
     case 'judge_rate_limited':
       return `wait, or set ${provider}.requestsPerMinute below what the provider allows`;
     case 'judge_misconfigured':
-      return `check ${provider}.baseURL (it must end in /v1) and the name of the model`;
+      return `check ${provider}.baseURL (for OpenAI's API it ends in /v1) and the name of the model`;
     case 'judge_window':
       return `give the model a larger window (Ollama: OLLAMA_CONTEXT_LENGTH or num_ctx; llama.cpp: -c), and set judges.options.${judge}.contextTokens to its size`;
     case 'judge_timeout':
@@ -375,6 +445,6 @@ function readFix(error: unknown, judge: string): string {
     case 'judge_malformed':
       return 'use a model that keeps to a JSON form: a scorer cannot use such replies';
     default:
-      return `check ${provider}.baseURL, and that this server runs and supports OpenAI chat completions`;
+      return `check ${provider}.baseURL, and that this server runs and speaks the API of its kind`;
   }
 }

@@ -265,18 +265,18 @@ function formatRow(
   { baseline, limit, transitions }: BacktestResult,
 ): string {
   const line = baseline ?? limit;
-  const cells: string[] = Array.from({ length: WIDTH + 1 }, (_, cell) =>
-    cell < Math.round(mean * WIDTH) ? '█' : ' ',
+  const pairs: string[] = Array.from({ length: WIDTH + 1 }, (_, pair) =>
+    pair < Math.round(mean * WIDTH) ? '█' : ' ',
   );
   if (line !== null) {
-    cells[Math.round(line * WIDTH)] = '│';
+    pairs[Math.round(line * WIDTH)] = '│';
   }
   const happened = transitions
     .filter(({ atMs }) => atMs >= dayMs && atMs < dayMs + DAY_MS)
     .map(({ to, atMs }) => `${to} ${(isoTime(atMs) ?? '').slice(11, 16)}`);
   const tail = happened.length === 0 ? '' : `  ${happened.join(', ')}`;
   const date = (isoTime(dayMs) ?? '').slice(0, 10);
-  return `  ${date}  ${mean.toFixed(3)}  ${cells.join('')} ${String(count).padStart(6)}${tail}`;
+  return `  ${date}  ${mean.toFixed(3)}  ${pairs.join('')} ${String(count).padStart(6)}${tail}`;
 }
 
 /**

@@ -118,14 +118,14 @@ async function listBackfills(context: CommandContext, { limit }: { limit: number
   const api = await openApi(context, 'backfill list');
   const { items } = await api.read<{ readonly items: readonly BackfillJson[] }>('/backfills', { limit });
   const headers = ['ID', 'STATUS', 'FROM', 'TO', 'TRACES', 'SCORED', 'LEFT', 'USD'];
-  await context.out.list(items, () => table(headers, items.map(listCells)));
+  await context.out.list(items, () => table(headers, items.map(listPairs)));
   if (items.length === 0 && !context.out.json) {
     context.out.talk('there are no backfills');
   }
   return EXIT.done;
 }
 
-function listCells(backfill: BackfillJson): string[] {
+function listPairs(backfill: BackfillJson): string[] {
   const { id, status, spec, costUsd } = backfill;
   const { from, to } = readBackfillSpec(spec);
   const { matched, scored, remaining } = readBackfillReport(backfill);

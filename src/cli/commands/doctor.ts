@@ -9,6 +9,7 @@ import {
   checkNode,
   checkPorts,
   checkStore,
+  NO_JUDGE,
   probeJudges,
 } from '../checks/doctor-checks.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
@@ -24,6 +25,7 @@ export const registerDoctor: RegisterCommand = (program, bind) => {
       examples(
         ['all checks', 'spanscore doctor'],
         ['with a real call to each judge', 'spanscore doctor --judge'],
+        ['one line a judge, then all checks', 'spanscore doctor --judge --json'],
       ),
     )
     .action(bind(doctor));
@@ -33,13 +35,24 @@ async function doctor(context: CommandContext, options: { judge?: boolean }): Pr
   const loaded = await context.loadConfig();
   const { config } = loaded;
   const deps = { log: context.log, fetch: outboundFetch };
+  const probed = options.judge === true ? await probeJudges(config) : [];
+  const judges = probed.map(({ check }) => check);
+  if (judges.length === 0) {
+    judges.push(options.judge === true ? NO_JUDGE : await checkJudge(config, deps));
+  }
+  if (context.out.json) {
+    await context.out.list(
+      probed.map(({ probe }) => probe),
+      () => '',
+    );
+  }
   const results: CheckResult[] = [
     checkNode(process.version),
     checkConfigFile(loaded),
     checkEngine(config),
     ...(await checkPorts(config, RECEIVERS)),
     ...(await checkStore(config, deps)),
-    ...(options.judge === true ? await probeJudges(config) : [await checkJudge(config, deps)]),
+    ...judges,
     checkLoops(config, EXPORTERS),
   ];
   const failed = results.filter((result) => result.status === 'failed');

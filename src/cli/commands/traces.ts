@@ -52,12 +52,12 @@ async function traces(context: CommandContext, options: TracesOptions) {
  */
 export function showTraces(rows: readonly TraceSummary[]): string {
   const withTenant = rows.some((row) => row.tenant !== '');
-  const tenantCell = (text: string) => (withTenant ? [text] : []);
+  const tenantPair = (text: string) => (withTenant ? [text] : []);
   return table(
-    ['LAST ARRIVAL', ...tenantCell('TENANT'), 'TRACE', 'SERVICE', 'AGENT', 'SPANS', 'STATE'],
+    ['LAST ARRIVAL', ...tenantPair('TENANT'), 'TRACE', 'SERVICE', 'AGENT', 'SPANS', 'STATE'],
     rows.map((row) => [
       isoTime(row.lastArrivalMs) ?? '',
-      ...tenantCell(cleanLine(row.tenant, 40)),
+      ...tenantPair(cleanLine(row.tenant, 40)),
       row.traceId,
       cleanLine(row.services.join(','), 40),
       cleanLine(row.run?.agent ?? '', 40),

@@ -1,26 +1,32 @@
 import type { BudgetCaps } from '../../domain/money/budget.ts';
+import {
+  isOwnHost,
+  JUDGE_KIND_NAMES,
+  judgeKindOf,
+  missingPackage,
+  OPENAI_COMPATIBLE,
+} from '../../domain/judge-kinds.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findPrice, unpricedBudget } from '../../domain/money/model-prices.ts';
+import { findPackage } from '../judge-packages.ts';
 import { type KeyPath, showPath } from '../key-path.ts';
 import { isOwnNetwork } from '../addresses/private-addresses.ts';
 import type { ConfigIssue } from '../faults/config-issue.ts';
 import type { Known } from './scorer-checks.ts';
 import type { Config } from '../schema.ts';
 
-/** Providers that work without an entry. */
-const BUILT_IN_PROVIDERS = ['openai'];
-
 /** Reports providers without an address, and judges of no provider. */
 export function judgeIssues(config: Config): ConfigIssue[] {
   const issues: ConfigIssue[] = [];
   const { providers } = config.judges;
   for (const [name, provider] of Object.entries(providers)) {
-    if (provider.baseURL === undefined && !BUILT_IN_PROVIDERS.includes(name)) {
+    if (provider.baseURL === undefined && judgeKindOf(name, provider) === OPENAI_COMPATIBLE) {
       issues.push({
         path: ['judges', 'providers', name],
-        message: 'needs a baseURL, like http://127.0.0.1:11434/v1',
+        message: 'needs a baseURL, like http://127.0.0.1:11434/v1, or use: the kind of the provider',
       });
     }
+    issues.push(...misspelledSettings(name, provider));
   }
   const models: [KeyPath, string | undefined][] = [
     [['judges', 'default'], config.judges.default],
@@ -35,7 +41,10 @@ export function judgeIssues(config: Config): ConfigIssue[] {
   ];
   for (const [path, model] of models) {
     const provider = model?.split('/')[0];
-    const names = [...Object.keys(providers), ...BUILT_IN_PROVIDERS];
+    const names = [
+      ...Object.keys(providers),
+      ...JUDGE_KIND_NAMES.filter((kind) => kind !== OPENAI_COMPATIBLE.name),
+    ];
     if (provider !== undefined && !names.includes(provider)) {
       const meant = nearest(provider, names);
       const hint =
@@ -48,6 +57,29 @@ export function judgeIssues(config: Config): ConfigIssue[] {
     }
   }
   return issues;
+}
+
+/** Settings of an entry that spanscore reads itself, or that most packages have. */
+const SETTINGS = [
+  'baseURL',
+  'apiKey',
+  'headers',
+  'concurrency',
+  'requestsPerMinute',
+  'tokensPerMinute',
+  'settings',
+  'package',
+  'export',
+];
+
+/** Reports settings that look like a known one: a package ignores a setting that it does not know. */
+function misspelledSettings(name: string, provider: object): ConfigIssue[] {
+  return Object.keys(provider).flatMap((key) => {
+    const meant = SETTINGS.find((known) => known !== key && known.toLowerCase() === key.toLowerCase());
+    return meant === undefined
+      ? []
+      : [{ path: ['judges', 'providers', name, key], message: `unknown key; did you mean ${meant}?` }];
+  });
 }
 
 /**
@@ -113,6 +145,7 @@ export function judgeWarnings(
 ): string[] {
   return [
     ...openJudges(config),
+    ...missingPackages(config, known),
     ...missingKeys(config, known, variables),
     ...uselessLimits(config),
     ...uselessOptions(config),
@@ -156,9 +189,6 @@ function uselessOptions({ judges, scorers }: Config): string[] {
     });
 }
 
-/** Host of OpenAI's own API; its key may be in the environment. */
-const OPENAI_HOST = 'api.openai.com';
-
 /** Returns warnings about judges that are asked over the internet without TLS. */
 function openJudges({ judges: { providers } }: Config): string[] {
   return Object.entries(providers).flatMap(([name, { baseURL, apiKey }]) => {
@@ -176,23 +206,42 @@ function missingKeys(
   known: Known,
   variables: Readonly<Record<string, string | undefined>>,
 ): string[] {
-  const providers = new Map(judgesInUse(config, known).map((judge) => [judge.split('/')[0] ?? '', judge]));
-  return [...providers].flatMap(([name, judge]) => {
-    const provider = Object.hasOwn(config.judges.providers, name) ? config.judges.providers[name] : undefined;
-    const address = provider?.baseURL ?? `https://${OPENAI_HOST}`;
-    const host = URL.canParse(address) ? new URL(address).hostname : '';
-    if (provider?.apiKey !== undefined || isOwnNetwork(host)) {
+  return listUsedProviders(config, known).flatMap(({ name, judge, kind, entry }) => {
+    const address = entry?.baseURL ?? kind.baseURL ?? '';
+    const host = URL.parse(address)?.hostname ?? '';
+    const hasKey = kind.keys.some((key) => entry?.[key] !== undefined) || entry?.headers !== undefined;
+    if (hasKey || host === '' || isOwnNetwork(host)) {
       return [];
     }
-    if (host !== OPENAI_HOST) {
+    if (!isOwnHost(kind, address)) {
       return [
         `the judge ${judge} is called at ${host} without a key: set judges.providers.${name}.apiKey if it needs one`,
       ];
     }
-    return variables['OPENAI_API_KEY']
+    return kind.keyVariable === undefined || variables[kind.keyVariable]
       ? []
       : [
-          `the judge ${judge} has no key, so every call will be refused: set OPENAI_API_KEY or judges.providers.${name}.apiKey`,
+          `the judge ${judge} has no key, so every call will be refused: set ${kind.keyVariable} or judges.providers.${name}.apiKey`,
         ];
   });
+}
+
+/** Returns the providers of the judges that rules use, each with one of its judges. */
+function listUsedProviders(config: Config, known: Known) {
+  const judges = new Map(judgesInUse(config, known).map((judge) => [judge.split('/')[0] ?? '', judge]));
+  const { providers } = config.judges;
+  return [...judges].flatMap(([name, judge]) => {
+    const entry = Object.hasOwn(providers, name) ? providers[name] : undefined;
+    const kind = judgeKindOf(name, entry);
+    return kind === undefined ? [] : [{ name, judge, kind, entry }];
+  });
+}
+
+/** Returns warnings about packages of providers that are not installed. No package is loaded. */
+function missingPackages(config: Config, known: Known): string[] {
+  return listUsedProviders(config, known).flatMap(({ name, kind }) =>
+    kind.isBuiltIn === true || findPackage(kind.package, config.judges.packagesFrom) !== undefined
+      ? []
+      : [missingPackage(name, kind)],
+  );
 }

@@ -38,8 +38,11 @@ export function findConfigFile(folder: string): string | undefined {
   return found[0] === undefined ? undefined : resolve(folder, found[0]);
 }
 
-/** Reads YAML, JSON, or the default export of a module. Throws a `ConfigError` for a file that cannot be read. */
-export async function readConfigFile(path: string): Promise<ConfigFile> {
+/**
+ * Reads YAML, JSON, or the default export of a module. Throws a `ConfigError` for a file that cannot be read.
+ * @param text content in place of the file's; not for a module
+ */
+export async function readConfigFile(path: string, text?: string): Promise<ConfigFile> {
   const extension = extname(path).toLowerCase();
   if (!EXTENSIONS.some((known) => known === extension)) {
     throw new ConfigError(`${path}: a configuration file ends in ${EXTENSIONS.join(', ')}`);
@@ -52,13 +55,14 @@ export async function readConfigFile(path: string): Promise<ConfigFile> {
     throw new ConfigError(`${path} is not a file`);
   }
   if (/\.m?[jt]s$/.test(extension)) {
-    const value = await readModuleFile(path);
+    const value = await readModuleFile(path, info.mtimeMs);
     return buildFile(path, { value, findPosition: () => undefined, faults: [], brokenFrom: undefined });
   }
-  if (info.size > MAX_BYTES) {
-    throw new ConfigError(`${path} has ${info.size} bytes; the limit is ${MAX_BYTES}`);
+  const size = text === undefined ? info.size : Buffer.byteLength(text);
+  if (size > MAX_BYTES) {
+    throw new ConfigError(`${path} has ${size} bytes; the limit is ${MAX_BYTES}`);
   }
-  return buildFile(path, readYaml(decodeText(await readFile(path).catch(refuse))));
+  return buildFile(path, readYaml(text ?? decodeText(await readFile(path).catch(refuse))));
 }
 
 function buildFile(path: string, { value, faults, brokenFrom, findPosition }: ParsedText): ConfigFile {
@@ -87,8 +91,11 @@ function buildFile(path: string, { value, faults, brokenFrom, findPosition }: Pa
   };
 }
 
+/** Times of change of the modules that this process has loaded first, by path: Node keeps a module under its address for ever. */
+const loadedModules = new Map<string, number>();
+
 /** Imports a configuration module. Throws a `ConfigError` when it cannot be loaded or exports no configuration. */
-async function readModuleFile(path: string): Promise<unknown> {
+async function readModuleFile(path: string, changedAtMs: number): Promise<unknown> {
   const name = basename(path);
   if (/\.m?ts$/.test(path) && process.features.typescript === false) {
     throw new ConfigError(
@@ -97,7 +104,10 @@ async function readModuleFile(path: string): Promise<unknown> {
   }
   let module: { default?: unknown };
   try {
-    module = (await import(pathToFileURL(path).href)) as { default?: unknown };
+    const firstMs = loadedModules.get(path) ?? changedAtMs;
+    loadedModules.set(path, firstMs);
+    const version = changedAtMs === firstMs ? '' : `?changed=${changedAtMs}`;
+    module = (await import(`${pathToFileURL(path).href}${version}`)) as { default?: unknown };
   } catch (cause) {
     throw new ConfigError(
       `${placeOfFailure(cause, path) ?? name} cannot be loaded: ${readErrorMessage(cause)}`,
@@ -118,8 +128,8 @@ async function readModuleFile(path: string): Promise<unknown> {
 function placeOfFailure(cause: unknown, path: string): string | undefined {
   const stack = cause instanceof Error ? (cause.stack ?? '') : '';
   const lines = [pathToFileURL(path).href, path].flatMap((name) => {
-    const [, after] = stack.split(`${name}:`);
-    return /^\d+/.exec(after ?? '') ?? [];
+    const [, after = ''] = stack.split(name);
+    return /^(?:\?changed=[\d.]+)?:(\d+)/.exec(after)?.[1] ?? [];
   });
   return lines[0] === undefined ? undefined : `${basename(path)}:${lines[0]}`;
 }

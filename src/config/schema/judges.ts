@@ -1,12 +1,44 @@
 import { z } from 'zod';
-import { duration, httpUrl, judgeModel, secret, wholeNumber } from './fields.ts';
+import { JUDGE_KIND_NAMES } from '../../domain/judge-kinds.ts';
+import { duration, headers, httpUrl, judgeModel, secret, wholeNumber } from './fields.ts';
 
 const provider = z
-  .strictObject({
-    baseURL: httpUrl('Base URL of an OpenAI-compatible API, including /v1.')
+  .looseObject({
+    use: z
+      .enum(JUDGE_KIND_NAMES)
+      .describe(
+        'Kind of the provider. Absent: the name of the entry, if it is a kind; else openai-compatible, which needs a baseURL.',
+      )
+      .optional(),
+    baseURL: httpUrl("Base URL of the API. Absent: the provider's own address.")
       .meta({ examples: ['http://127.0.0.1:11434/v1'] })
       .optional(),
-    apiKey: secret('API key.').optional(),
+    apiKey: secret(
+      'API key. Absent: the variable of the kind, for the own address of the provider alone.',
+    ).optional(),
+    headers: headers('Headers of each request.').optional(),
+    api: z
+      .enum(['responses', 'chat'])
+      .describe('API of OpenAI and Azure that is asked. Absent: responses.')
+      .optional(),
+    package: z
+      .string()
+      .min(1)
+      .describe('Package on npm that exports a provider of the AI SDK, for a kind that is not in the list.')
+      .meta({ examples: ['@acme/llm-provider'] })
+      .optional(),
+    export: z
+      .string()
+      .min(1)
+      .describe(
+        'Export of the package that creates the provider. Absent: the first function whose name begins with create.',
+      )
+      .meta({ examples: ['createAcme'] })
+      .optional(),
+    settings: z
+      .record(z.string(), z.unknown())
+      .describe('Settings for the export of the package.')
+      .optional(),
     concurrency: wholeNumber(
       'Limit of requests at the same time. Absent: 16 for a known cloud. Any other provider starts with 2 and finds its number: one more while replies come as fast, half after a time-out, at most 16.',
       { unit: 'requests' },
@@ -16,7 +48,9 @@ const provider = z
       unit: 'tokens a minute',
     }).optional(),
   })
-  .describe('A judge provider: any server with the OpenAI chat completions API.');
+  .describe(
+    'A judge provider: a package of the AI SDK. Other keys are settings of the package, which gets them as they are.',
+  );
 
 const perMillionTokens = (description: string, example: number) =>
   z
@@ -54,6 +88,17 @@ const judgeOptions = z
       unit: 'tokens',
       min: 512,
     }).optional(),
+    temperature: z
+      .number()
+      .min(0)
+      .max(2)
+      .describe('Temperature of each question. Absent: 0, and none for a model that refuses it.')
+      .meta({ unit: 'no unit', examples: [0] })
+      .optional(),
+    reasoning: z
+      .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
+      .describe('Effort of thinking of the model. Absent: the setting of the provider.')
+      .optional(),
   })
   .describe('Settings of the calls to one judge.');
 
@@ -64,6 +109,13 @@ export const Judges = z.strictObject({
     .record(z.string(), provider)
     .default({})
     .describe('Judge providers by name. A judge provider/model uses the provider of that name.'),
+  packagesFrom: z
+    .string()
+    .describe(
+      'Folder in whose node_modules the packages of providers are looked for, beside the packages of spanscore. Absent: the folder of the configuration file.',
+    )
+    .meta({ examples: ['/srv/spanscore'] })
+    .optional(),
   options: z
     .record(judgeModel('A judge.'), judgeOptions)
     .default({})

@@ -1,72 +1,72 @@
-import { useState } from 'preact/hooks';
-import type { Item } from '../api-types.ts';
-import { ProblemError, read, write } from '../client.ts';
+import type { Item, Replies } from '../api-types.ts';
+import { read, write } from '../client.ts';
 import { Loaded } from '../parts/loaded.tsx';
+import { MuteNote } from '../parts/mute-note.tsx';
+import { Mute as MuteMenu } from '../parts/mute.tsx';
 import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
-import { query } from '../router.ts';
+import { framed, query } from '../router.ts';
+import { mayUse } from '../session.ts';
+import { useOrders, type Order } from '../orders.ts';
+import { budgetName } from '../view-models/budget-name.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
-import { formatNumber, formatScore } from '../view-models/format.ts';
+import { formatNumber, formatPercent, formatScore, formatUsd } from '../view-models/format.ts';
 import {
-  buildIncidentBar,
+  ALL,
+  describeCause,
+  describeChange,
   describeSeriesFacets,
+  findBudgetAlert,
+  findMute,
+  groupMonitors,
   joinIncidents,
+  type AlertEvent,
   type Incident,
+  type MonitorGroup,
+  type Mute,
 } from '../view-models/incidents.ts';
 import { visibleText } from '../view-models/visible-text.ts';
-
-type Monitor = Item<'/monitors'>;
-type Mute = Item<'/mutes'>;
 
 /** Events of alerts that the page reads: several hundred incidents. */
 const EVENTS = 500;
 
-const DAYS_SHOWN = 30;
-const DAY_MS = 86_400_000;
-
-/** Incidents, the monitors and their states, and what is muted. */
+/** Incidents, budgets, the monitors of each rule, and what is muted. */
 export function Alerts() {
   const cursor = query.value.get('cursor') ?? undefined;
   const alerts = useResource(`alerts ${cursor ?? ''}`, (signal) =>
     read('/alerts', { query: { limit: EVENTS, cursor }, signal }),
   );
   const mutes = useResource('mutes', (signal) => read('/mutes', { query: { limit: EVENTS }, signal }));
-  const [outcome, setOutcome] = useState('');
-  const [openedAtMs] = useState(() => Date.now());
-  const act = async (action: () => Promise<unknown>, done: string): Promise<void> => {
-    try {
-      await action();
-      setOutcome(done);
-      alerts.reload();
-      mutes.reload();
-    } catch (error) {
-      setOutcome(error instanceof ProblemError ? `Not done: ${error.problem.detail}` : String(error));
-    }
-  };
+  const { outcome, order } = useOrders(mutes.reload);
+  const muted = mutes.kind === 'ready' ? mutes.data.items : [];
   return (
     <Page title="Alerts">
       <p role="status">
         <Text of={outcome} />
       </p>
-      <Loaded
-        of={alerts}
-        what="the alerts"
-        isEmpty={({ items }) => items.length === 0}
-        empty={<p>✓ There has been no alert.</p>}
-      >
-        {({ items, next }) => (
-          <>
-            <Table
-              caption={`Incidents, bars of the last ${DAYS_SHOWN} days`}
-              columns={incidentColumns(act, openedAtMs)}
-              rows={joinIncidents(items)}
-              keyOf={({ event }) => event.incidentId}
-            />
-            {next !== null && <a href={fillPath('/alerts', {}, { cursor: next })}>Older incidents</a>}
-          </>
-        )}
+      <Loaded of={alerts} what="the alerts">
+        {({ items, next }) => {
+          const incidents = joinIncidents(items);
+          const past = incidents.filter(({ isOpen }) => !isOpen);
+          return (
+            <>
+              <OpenIncidents incidents={incidents} mutes={muted} onMuted={mutes.reload} />
+              <Budgets incidents={incidents} mutes={muted} onMuted={mutes.reload} />
+              <Monitors />
+              {past.length > 0 && (
+                <Table
+                  caption="Past incidents"
+                  columns={PAST_COLUMNS}
+                  rows={past}
+                  keyOf={({ event }) => event.incidentId}
+                />
+              )}
+              {next !== null && <a href={framed('/alerts', { cursor: next })}>Older incidents</a>}
+            </>
+          );
+        }}
       </Loaded>
       <Loaded
         of={mutes}
@@ -77,14 +77,142 @@ export function Alerts() {
         {({ items }) => (
           <Table
             caption="Mutes"
-            columns={muteColumns(act)}
+            columns={muteColumns(order)}
             rows={items}
             keyOf={({ tenant, subject }) => JSON.stringify([tenant, subject])}
           />
         )}
       </Loaded>
-      <Monitors />
     </Page>
+  );
+}
+
+interface ListProps {
+  readonly incidents: readonly Incident[];
+  readonly mutes: readonly Mute[];
+  readonly onMuted: () => void;
+}
+
+function OpenIncidents({ incidents, mutes, onMuted }: ListProps) {
+  const open = incidents.filter(({ event, isOpen }) => isOpen && event.budget === undefined);
+  return (
+    <section aria-labelledby="open">
+      <h2 id="open">Open incidents</h2>
+      {open.length === 0 ? (
+        <p class="card">✓ No monitor fires.{incidents.length === 0 && ' There has been no alert.'}</p>
+      ) : (
+        <ul class="plain" aria-labelledby="open">
+          {open.map(({ event }) => (
+            <IncidentCard
+              key={event.incidentId}
+              event={event}
+              mute={findMute(event, mutes)}
+              onMuted={onMuted}
+            />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function IncidentCard({
+  event,
+  mute,
+  onMuted,
+}: {
+  readonly event: AlertEvent;
+  readonly mute: Mute | undefined;
+  readonly onMuted: () => void;
+}) {
+  const { incidentId, alert, series, startsAt, segments } = event;
+  const cause = describeCause(segments);
+  return (
+    <li class={mute === undefined ? 'card incident-card' : 'card incident-card muted'}>
+      <div>
+        <h3>
+          <a href={fillPath('/alerts/:incidentId', { incidentId })} data-row-link>
+            <Text of={alert} />
+          </a>{' '}
+          · <Text of={describeSeriesFacets(series)} />
+        </h3>
+        <p>
+          <Text of={series.scorer} /> <b>{describeChange(event)}</b> since <Time at={startsAt} />
+          {cause !== '' && (
+            <>
+              {' '}
+              · <Text of={cause} />
+            </>
+          )}
+          {mute !== undefined && (
+            <>
+              {' '}
+              · <MuteNote mute={mute} />
+            </>
+          )}
+        </p>
+      </div>
+      <MuteMenu subject={incidentId} name={alert} onDone={onMuted} />
+    </li>
+  );
+}
+
+type Limit = Replies['/judges']['budgets'][number];
+
+/** Limits of money: one row each, with the alert of its greatest percentage. */
+function Budgets({ incidents, mutes, onMuted }: ListProps) {
+  const judges = useResource('budgets', (signal) => read('/judges', { query: { since: '1h' }, signal }));
+  const columns: readonly Column<Limit>[] = [
+    { name: 'Budget', cell: (limit) => <Text of={budgetName(limit)} /> },
+    {
+      name: 'Spent',
+      cell: ({ spentUsd, capUsd }) =>
+        `${formatUsd(spentUsd)} of ${formatUsd(capUsd)} (${formatPercent(spentUsd, capUsd)})`,
+      isNumber: true,
+    },
+    {
+      name: 'State',
+      cell: (limit) => {
+        const event = findBudgetAlert(incidents, limit);
+        if (event === undefined) {
+          return '✓ ok';
+        }
+        const mute = findMute(event, mutes);
+        return (
+          <>
+            <strong class="bad">▲ {event.budget?.percent} % spent</strong> since <Time at={event.startsAt} />
+            {mute !== undefined && (
+              <>
+                {' '}
+                · <MuteNote mute={mute} />
+              </>
+            )}
+          </>
+        );
+      },
+    },
+    { name: 'Full again', cell: ({ renewsAt }) => <Time at={renewsAt} /> },
+    {
+      name: 'Actions',
+      cell: (limit) => {
+        const event = findBudgetAlert(incidents, limit);
+        return event === undefined ? (
+          '–'
+        ) : (
+          <MuteMenu subject={event.incidentId} name={budgetName(limit)} onDone={onMuted} />
+        );
+      },
+    },
+  ];
+  return (
+    <Loaded
+      of={judges}
+      what="the budgets"
+      isEmpty={({ budgets }) => budgets.length === 0}
+      empty={<p>No budget is configured: nothing limits what judges may cost.</p>}
+    >
+      {({ budgets }) => <Table caption="Budgets" columns={columns} rows={budgets} keyOf={budgetName} />}
+    </Loaded>
   );
 }
 
@@ -108,179 +236,117 @@ function Monitors() {
         <Table
           caption="Monitors"
           columns={MONITOR_COLUMNS}
-          rows={items}
-          keyOf={({ ruleKey, series }) => `${ruleKey} ${JSON.stringify(series)}`}
+          rows={groupMonitors(items)}
+          keyOf={({ key }) => key}
         />
       )}
     </Loaded>
   );
 }
 
-type Act = (action: () => Promise<unknown>, done: string) => Promise<void>;
+type Monitor = Item<'/monitors'>;
 
-function incidentColumns(act: Act, toMs: number): Column<Incident>[] {
-  return [
-    {
-      name: 'Alert',
-      cell: ({ event, isOpen }) => (
-        <>
-          <Text of={event.alert} />{' '}
-          {isOpen ? <strong class="bad">▲ firing</strong> : <span class="good">✓ resolved</span>}
-          {event.muted && ' · muted'}
-          {event.acknowledgedAt !== null && ' · accepted as normal'}
-        </>
-      ),
-    },
-    {
-      name: 'Series',
-      cell: ({ event: { series } }) => (
-        <>
-          <a href={fillPath('/scores/:scorer', { scorer: series.scorer })} data-row-link>
-            <Text of={series.scorer} />
-          </a>
-          <br />
-          <small>
-            <Text of={describeSeriesFacets(series)} />
-          </small>
-        </>
-      ),
-    },
-    {
-      name: 'Time',
-      cell: (incident) => <IncidentTime incident={incident} toMs={toMs} />,
-    },
-    { name: 'Began (UTC)', cell: ({ event }) => <Time at={event.startsAt} /> },
-    { name: 'Ended (UTC)', cell: ({ event, isOpen }) => (isOpen ? 'open' : <Time at={event.endsAt} />) },
-    {
-      name: 'Before → after',
-      cell: ({ event: { before, limit, after, count, lateScores } }) =>
-        `${limit === null ? `${formatScore(before)} → ` : ''}${formatScore(after)}${limit === null ? '' : `, limit ${formatScore(limit)}`} (n = ${formatNumber(count)}${formatLate(lateScores)})`,
-    },
-    {
-      name: 'Worst traces',
-      cell: ({ event }) =>
-        event.worstTraces.slice(0, 3).map(({ traceId }) => (
-          <div key={traceId}>
-            <a href={fillPath('/traces/:traceId', { traceId }, { tab: 'findings' })}>
-              <code>{traceId.slice(0, 8)}</code>
-            </a>
-          </div>
-        )),
-    },
-    { name: 'Actions', cell: (incident) => <Actions incident={incident} act={act} /> },
-  ];
-}
-
-function IncidentTime({ incident, toMs }: { readonly incident: Incident; readonly toMs: number }) {
-  const { from, width } = buildIncidentBar(incident, { fromMs: toMs - DAYS_SHOWN * DAY_MS, toMs });
-  return (
-    <svg class="bar incident" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-      <rect x={100 * from} width={Math.max(100 * width, 0.5)} height="8" />
-    </svg>
-  );
-}
-
-/** Subject of a mute of everything, and tenant of one of all tenants. */
-const ALL = '*';
-
-const MUTE_TIMES = ['1h', '24h', '7d'] as const;
-
-function Actions({ incident: { event, isOpen }, act }: { readonly incident: Incident; readonly act: Act }) {
-  const { incidentId: id, alert } = event;
-  if (!isOpen) {
-    return <>–</>;
-  }
-  const accept = () =>
-    act(
-      () => write('POST /alerts/{id}/ack', undefined, { params: { id } }),
-      `The change of ${alert} is accepted as normal.`,
-    );
-  const mute = (time: string) =>
-    act(() => write('POST /mutes', { subject: id, for: time }), `${alert} is muted for ${time}.`);
-  return (
-    <>
-      <button type="button" onClick={() => void accept()}>
-        Accept as normal<span class="unseen">: {visibleText(alert)}</span>
-      </button>{' '}
-      {MUTE_TIMES.map((time) => (
-        <button key={time} type="button" onClick={() => void mute(time)}>
-          Mute {time}
-          <span class="unseen">: {visibleText(alert)}</span>
-        </button>
-      ))}
-    </>
-  );
-}
-
-function muteColumns(act: Act): Column<Mute>[] {
-  return [
-    { name: 'Muted', cell: ({ subject }) => (subject === ALL ? 'everything' : <Text of={subject} />) },
-    { name: 'Tenant', cell: ({ tenant }) => (tenant === ALL ? 'all tenants' : <Text of={tenant} />) },
-    { name: 'Until (UTC)', cell: ({ until }) => <Time at={until} /> },
-    {
-      name: 'Actions',
-      cell: ({ subject, tenant }) => (
-        <button
-          type="button"
-          onClick={() =>
-            void act(
-              () => write('DELETE /mutes', undefined, { query: { subject, tenant } }),
-              `The mute of ${subject} has ended.`,
-            )
-          }
-        >
-          End the mute<span class="unseen"> of {visibleText(subject)}</span>
-        </button>
-      ),
-    },
-  ];
-}
-
-function formatLate(scores: number): string {
-  return scores === 0 ? '' : `, ${formatNumber(scores)} too late`;
-}
-
-/** Scores that came more than an hour after their trace, which monitors do not count. */
-function Late({ of: { lateScores, lastLateBucket } }: { readonly of: Monitor }) {
-  return lateScores === 0 ? (
-    <>0</>
-  ) : (
-    <>
-      {formatNumber(lateScores)}
-      <br />
-      <small>
-        last <Time at={lastLateBucket} />
-      </small>
-    </>
-  );
-}
-
-const PHASES: Readonly<Record<Monitor['phase'], string>> = {
-  learning: '… learning',
-  ok: '✓ ok',
-  pending: '◐ pending',
-  firing: '▲ firing',
-  recovering: '◐ recovering',
-  no_data: '– no data',
-  scorer_error: '✗ scorer errors',
-  paused: '‖ paused',
-};
-
-const MONITOR_COLUMNS: readonly Column<Monitor>[] = [
-  { name: 'Alert', cell: ({ alert, detector }) => <Text of={`${alert} (${detector})`} /> },
+const MONITOR_COLUMNS: readonly Column<MonitorGroup>[] = [
+  { name: 'Rule', cell: ({ alert, detector }) => <Text of={`${alert} (${detector})`} /> },
   {
-    name: 'Series',
-    cell: ({ series }) => <Text of={`${series.scorer} · ${describeSeriesFacets(series)}`} />,
-  },
-  { name: 'State', cell: ({ phase, muted }) => `${PHASES[phase]}${muted ? ' · muted' : ''}` },
-  { name: 'Since (UTC)', cell: ({ since }) => <Time at={since} /> },
-  { name: 'Mean (1 is best)', cell: ({ mean }) => formatScore(mean), isNumber: true },
-  {
-    name: 'Baseline',
-    cell: ({ baseline, limit }) => (limit === null ? formatScore(baseline) : `limit ${formatScore(limit)}`),
-    isNumber: true,
+    name: 'States',
+    cell: ({ states, others, isFiring }) => (
+      <>
+        <span class={isFiring ? 'bad' : undefined}>
+          {isFiring && '▲ '}
+          {states}
+        </span>
+        {others.length > 0 && (
+          <details>
+            <summary>Series that are not ok</summary>
+            {others.map((each) => (
+              <p key={`${each.ruleKey} ${JSON.stringify(each.series)}`}>
+                <OtherState of={each} />
+              </p>
+            ))}
+          </details>
+        )}
+      </>
+    ),
   },
   { name: 'Scores', cell: ({ scores }) => formatNumber(scores), isNumber: true },
-  { name: 'Late (24 h)', cell: (monitor) => <Late of={monitor} />, isNumber: true },
-  { name: 'Still needed', cell: ({ lacks }) => lacks ?? '–' },
+  { name: 'Late scores, 24 h', cell: ({ late }) => formatNumber(late), isNumber: true },
 ];
+
+function OtherState({
+  of: { series, phase, since, mean, baseline, limit, lacks, muted },
+}: {
+  readonly of: Monitor;
+}) {
+  const usual = limit === null ? `usual ${formatScore(baseline)}` : `limit ${formatScore(limit)}`;
+  return (
+    <>
+      <a href={fillPath('/scores/:scorer', { scorer: series.scorer })}>
+        <Text of={series.scorer} />
+      </a>{' '}
+      of <Text of={describeSeriesFacets(series)} />: {phase.replaceAll('_', ' ')} since <Time at={since} />,
+      mean {formatScore(mean)}, {usual}
+      {muted && ', muted'}
+      {lacks !== null && (
+        <>
+          , still needs <Text of={lacks} />
+        </>
+      )}
+    </>
+  );
+}
+
+const PAST_COLUMNS: readonly Column<Incident>[] = [
+  {
+    name: 'Alert',
+    cell: ({ event: { incidentId, alert, acknowledgedAt } }) => (
+      <>
+        <a href={fillPath('/alerts/:incidentId', { incidentId })} data-row-link>
+          <Text of={alert} />
+        </a>
+        {acknowledgedAt !== null && <small> accepted as normal</small>}
+      </>
+    ),
+  },
+  {
+    name: 'Series',
+    cell: ({ event: { series, budget } }) => (
+      <Text
+        of={budget === undefined ? `${series.scorer}, ${describeSeriesFacets(series)}` : budgetName(budget)}
+      />
+    ),
+  },
+  { name: 'Began', cell: ({ event }) => <Time at={event.startsAt} /> },
+  { name: 'Ended', cell: ({ event }) => <Time at={event.endsAt} /> },
+  {
+    name: 'Change',
+    cell: ({ event }) =>
+      event.budget === undefined ? describeChange(event) : `${event.budget.percent} % spent`,
+  },
+];
+
+function muteColumns(order: Order): Column<Mute>[] {
+  return [
+    { name: 'Muted', cell: ({ subject }) => (subject === ALL ? 'everything' : <Text of={subject} />) },
+    { name: 'By', cell: ({ by, reason }) => <Text of={[by, reason].filter(Boolean).join(': ') || '–'} /> },
+    { name: 'Tenant', cell: ({ tenant }) => (tenant === ALL ? 'all tenants' : <Text of={tenant} />) },
+    { name: 'Until', cell: ({ until }) => <Time at={until} /> },
+    {
+      name: 'Actions',
+      cell: ({ subject, tenant }) =>
+        mayUse('admin') && (
+          <button
+            type="button"
+            onClick={() =>
+              order(
+                () => write('DELETE /mutes', undefined, { query: { subject, tenant } }),
+                `The mute of ${subject} has ended.`,
+              )
+            }
+          >
+            Unmute<span class="unseen"> {visibleText(subject)}</span>
+          </button>
+        ),
+    },
+  ];
+}

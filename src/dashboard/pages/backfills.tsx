@@ -7,6 +7,7 @@ import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { query } from '../router.ts';
+import { mayUse } from '../session.ts';
 import {
   describeCost,
   describeState,
@@ -19,6 +20,7 @@ import {
 } from '../view-models/backfills.ts';
 import { describeDryRun } from '../view-models/estimate.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
+import { RANGES } from '../view-models/query-filters.ts';
 
 const ENDED: readonly string[] = ['done', 'failed', 'cancelled'];
 
@@ -59,11 +61,8 @@ export function Backfills() {
     }
   };
   return (
-    <Page
-      title="Backfills"
-      lead="A backfill scores stored traces of a time range. The command spanscore backfill starts one."
-    >
-      <DryRun />
+    <Page title="Backfills" lead="A backfill scores stored traces of a time range.">
+      {mayUse('admin') && <NewBackfill onStarted={backfills.reload} />}
       <p role="status">
         <Text of={outcome} />
       </p>
@@ -72,12 +71,7 @@ export function Backfills() {
         what="the backfills"
         isEmpty={(page) => page.items.length === 0}
         empty={
-          <>
-            <p>There has been no backfill. To count what one would score:</p>
-            <pre>
-              <code>spanscore backfill --from 7d --dry-run</code>
-            </pre>
-          </>
+          <p>There has been no backfill. A dry run counts what one would score, and what it would cost.</p>
         }
       >
         {(page) => (
@@ -99,36 +93,108 @@ export function Backfills() {
   );
 }
 
-/** Asks what a backfill by the rules would cost. */
-function DryRun() {
-  const [from, setFrom] = useState('7d');
-  const [told, setTold] = useState('');
-  const ask = async (): Promise<void> => {
-    setTold('Reading traces …');
+/** Choice of what the rules score, instead of one scorer. */
+const BY_THE_RULES = '';
+
+type Work =
+  | { readonly kind: 'none' | 'counting' | 'starting' }
+  | { readonly kind: 'counted'; readonly words: string }
+  | { readonly kind: 'told'; readonly words: string };
+
+/** Dry run and start of a backfill. */
+function useNewBackfill(spec: { readonly from: string; readonly scorer?: string }, onStarted: () => void) {
+  const [work, setWork] = useState<Work>({ kind: 'none' });
+  const carryOut = async (kind: 'counting' | 'starting', action: () => Promise<Work>): Promise<void> => {
+    setWork({ kind });
     try {
-      setTold(describeDryRun(await write('POST /backfills', { from, dryRun: true })));
+      setWork(await action());
     } catch (error) {
-      setTold(error instanceof ProblemError ? `Not known: ${error.problem.detail}` : String(error));
+      const why = error instanceof ProblemError ? error.problem.detail : String(error);
+      setWork({ kind: 'told', words: `Not done: ${why}` });
     }
+  };
+  const count = (): void =>
+    void carryOut('counting', async () => ({
+      kind: 'counted',
+      words: describeDryRun(await write('POST /backfills', { ...spec, dryRun: true })),
+    }));
+  const start = (): void =>
+    void carryOut('starting', async () => {
+      const { id } = await write('POST /backfills', spec);
+      onStarted();
+      return { kind: 'told', words: `The backfill ${id.slice(0, 8)} is started.` };
+    });
+  return { work, count, start, forget: () => setWork({ kind: 'none' }) };
+}
+
+/** Form of a backfill: a dry run says what it would do and cost, then it can be started. */
+function NewBackfill({ onStarted }: { readonly onStarted: () => void }) {
+  const scorers = useResource('scorers', (signal) => read('/scorers', { signal }));
+  const [scorer, setScorer] = useState(BY_THE_RULES);
+  const [from, setFrom] = useState<string>('7d');
+  const names = scorers.kind === 'ready' ? scorers.data.items.map((each) => each.scorer) : [];
+  const spec = { from, ...(scorer === BY_THE_RULES ? {} : { scorer }) };
+  const { work, count, start, forget } = useNewBackfill(spec, onStarted);
+  const choose = (set: (value: string) => void) => (value: string) => {
+    set(value);
+    forget();
   };
   return (
     <form
-      aria-label="Cost of a backfill"
-      class="filters"
+      aria-label="New backfill"
+      class="card"
       onSubmit={(event) => {
         event.preventDefault();
-        void ask();
+        count();
       }}
     >
-      <label>
-        Backfill by the rules: traces since
-        <input name="from" value={from} onInput={(event) => setFrom(event.currentTarget.value)} />
-      </label>
-      <button type="submit">What would it cost?</button>
-      <output>
-        <Text of={told} />
-      </output>
+      <p class="choices">
+        <Choice
+          label="Scorer"
+          value={scorer}
+          choices={[[BY_THE_RULES, 'those of the rules'], ...names.map((name) => [name, name] as const)]}
+          onChoice={choose(setScorer)}
+        />
+        <Choice
+          label="Range"
+          value={from}
+          choices={RANGES.map((range) => [range, `last ${range}`] as const)}
+          onChoice={choose(setFrom)}
+        />
+        <button type="submit" disabled={work.kind === 'counting' || work.kind === 'starting'}>
+          Dry run
+        </button>
+        {work.kind === 'counted' && (
+          <button type="button" class="primary" onClick={start}>
+            Start
+          </button>
+        )}
+      </p>
+      {work.kind === 'counting' && <progress aria-label="Dry run" />}
+      <p role="status">{(work.kind === 'counted' || work.kind === 'told') && <Text of={work.words} />}</p>
     </form>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly value: string;
+  readonly choices: readonly (readonly [value: string, name: string])[];
+  readonly onChoice: (value: string) => void;
+}
+
+function Choice({ label, value, choices, onChoice }: ChoiceProps) {
+  return (
+    <label>
+      {label}{' '}
+      <select value={value} onChange={({ currentTarget }) => onChoice(currentTarget.value)}>
+        {choices.map(([choice, name]) => (
+          <option key={choice} value={choice} selected={choice === value}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
   );
 }
 
@@ -165,11 +231,11 @@ function columnsOf(act: (backfill: Backfill, action: BackfillAction) => Promise<
     { name: 'State', cell: (backfill) => <Text of={describeState(backfill)} /> },
     { name: 'Progress', cell: (backfill) => <Progress of={backfill} /> },
     { name: 'Cost so far', cell: describeCost, isNumber: true },
-    { name: 'Began (UTC)', cell: ({ startedAt }) => <Time at={startedAt} /> },
+    { name: 'Began', cell: ({ startedAt }) => <Time at={startedAt} /> },
     {
       name: 'Actions',
       cell: (backfill) =>
-        listActions(backfill).length === 0
+        listActions(backfill).length === 0 || !mayUse('admin')
           ? '–'
           : listActions(backfill).map((action) => (
               <button key={action} type="button" onClick={() => void act(backfill, action)}>

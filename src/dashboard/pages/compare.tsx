@@ -1,49 +1,204 @@
+import type { Replies } from '../api-types.ts';
 import { read } from '../client.ts';
+import { Agreement } from '../parts/agreement.tsx';
 import { Filters } from '../parts/filters.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
+import { CopyLink } from '../parts/share.tsx';
+import { Tabs } from '../parts/tabs.tsx';
 import { Text, Time } from '../parts/text.tsx';
+import { VersionTable } from '../parts/versions.tsx';
 import { useResource } from '../resource.ts';
-import { query } from '../router.ts';
+import { adjustQuery, frame, framed, query } from '../router.ts';
 import { describeComparison, type Comparison } from '../view-models/comparison.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatNumber } from '../view-models/format.ts';
-import { RANGES, readFilters, type FilterField } from '../view-models/query-filters.ts';
+import type { FilterField } from '../view-models/query-filters.ts';
+import { chooseVersions } from '../view-models/versions.ts';
 
-const FIELDS: readonly FilterField[] = [
-  { name: 'left', label: 'Left', placeholder: 'hallucination' },
-  { name: 'right', label: 'Right', placeholder: 'human:correctness' },
-  { name: 'since', label: 'Since', choices: RANGES },
-  { name: 'agent', label: 'Agent' },
-  { name: 'environment', label: 'Environment' },
-];
+const TABS = [
+  { name: 'versions', title: 'Versions of an agent' },
+  { name: 'scorers', title: 'Scorers and people' },
+] as const;
 
-/** Agreement of two scorers, two versions of a scorer, or a scorer and people. */
+type TabName = (typeof TABS)[number]['name'];
+
+/** Comparisons: two versions of an agent, or two judges of the same answers. */
 export function Compare() {
-  const filters = readFilters(FIELDS, query.value);
-  const [left, right] = [filters['left']?.[0], filters['right']?.[0]];
+  const selected = readTab(query.value);
   return (
-    <Page
-      title="Compare"
-      lead="Agreement of two sides: a scorer, one version of it (scorer@fingerprint), or labels of people (human:scorer)."
-    >
-      <Filters name="Choose both sides" fields={FIELDS} />
-      {left === undefined || right === undefined ? (
-        <p>Name both sides. The names of scorers are on the page of the rules.</p>
-      ) : (
-        <Result filters={{ ...filters, left, right, since: filters['since']?.[0] }} />
-      )}
+    <Page title="Compare">
+      <CopyLink />
+      <Tabs
+        label="Kinds of comparisons"
+        tabs={TABS}
+        selected={selected}
+        onSelect={(tab) => adjustQuery({ tab, left: undefined, right: undefined })}
+      >
+        {selected === 'versions' ? <AgentVersions /> : <Scorers />}
+      </Tabs>
     </Page>
   );
 }
 
-function Result({
-  filters,
-}: {
-  readonly filters: { readonly left: string; readonly right: string; readonly since: string | undefined };
-}) {
-  const comparison = useResource(`compare ${JSON.stringify(filters)}`, (signal) =>
-    read('/compare', { query: { ...filters }, signal }),
+/** An address with both sides and without an agent is about scorers. */
+function readTab(search: URLSearchParams): TabName {
+  const isOfScorers = search.has('left') && search.has('right') && !search.has('agent');
+  return TABS.find(({ name }) => name === search.get('tab'))?.name ?? (isOfScorers ? 'scorers' : 'versions');
+}
+
+type Agents = Replies['/agents']['items'];
+
+function AgentVersions() {
+  const agents = useResource('compare agents', (signal) =>
+    read('/agents', { query: { since: ALL_VERSIONS }, signal }),
+  );
+  return (
+    <Loaded
+      of={agents}
+      what="the agents"
+      isEmpty={({ items }) => items.length === 0}
+      empty={
+        <p>
+          No agent has sent a run. <a href="/welcome">Connect an agent</a>.
+        </p>
+      }
+    >
+      {({ items }) => <AgentChoice agents={items} />}
+    </Loaded>
+  );
+}
+
+/** Range in which versions are looked for. */
+const ALL_VERSIONS = '90d';
+
+function AgentChoice({ agents }: { readonly agents: Agents }) {
+  const search = query.value;
+  const asked = search.get('agent');
+  const agent =
+    asked === null
+      ? (agents.find(({ versions }) => versions.length > 1) ?? agents[0])
+      : (agents.find((each) => each.agent === asked) ?? { agent: asked, versions: [] });
+  if (agent === undefined) {
+    return null;
+  }
+  const chosen = chooseVersions(agent.versions, { left: search.get('left'), right: search.get('right') });
+  const names = agent.versions.map(({ version }) => version);
+  return (
+    <>
+      <p class="choices">
+        <Choice
+          name="agent"
+          label="Compare versions of"
+          value={agent.agent}
+          values={agents.map((each) => each.agent)}
+        />
+        {chosen !== undefined && (
+          <>
+            <Choice name="left" label="Version before" value={chosen.left} values={names} />
+            <Choice name="right" label="Version after" value={chosen.right} values={names} />
+          </>
+        )}
+      </p>
+      {chosen === undefined ? (
+        <p>
+          <Text of={agent.agent} /> has sent one version only. The attribute <code>gen_ai.agent.version</code>{' '}
+          or <code>service.version</code> names the version of a run.
+        </p>
+      ) : (
+        <Versions agent={agent.agent} {...chosen} />
+      )}
+    </>
+  );
+}
+
+interface ChoiceProps {
+  readonly name: string;
+  readonly label: string;
+  readonly value: string;
+  readonly values: readonly string[];
+}
+
+function Choice({ name, label, value, values }: ChoiceProps) {
+  const change = (chosen: string): void =>
+    adjustQuery({ [name]: chosen, ...(name === 'agent' ? { left: undefined, right: undefined } : {}) });
+  return (
+    <label>
+      {label}{' '}
+      <select value={value} onChange={({ currentTarget }) => change(currentTarget.value)}>
+        {(values.includes(value) ? values : [value, ...values]).map((each) => (
+          <option key={each} value={each} selected={each === value}>
+            {each || 'no version'}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+interface VersionsProps {
+  readonly agent: string;
+  readonly left: string;
+  readonly right: string;
+}
+
+function Versions({ agent, left, right }: VersionsProps) {
+  const versions = useResource(`versions ${JSON.stringify([agent, left, right])}`, (signal) =>
+    read('/agents/{agent}/versions', { params: { agent }, query: { left, right }, signal }),
+  );
+  return (
+    <Loaded of={versions} what="the versions">
+      {(data) => (
+        <>
+          <VersionTable versions={data} />
+          <p class="note">
+            Pass rates of all runs of both versions with their 95 % intervals. Evidence: odds for a change
+            against none. Traces of{' '}
+            <a href={framed('/traces', { agent, agentVersion: left })}>
+              <Text of={left} />
+            </a>{' '}
+            and{' '}
+            <a href={framed('/traces', { agent, agentVersion: right })}>
+              <Text of={right} />
+            </a>
+            .
+          </p>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+const FIELDS: readonly FilterField[] = [
+  { name: 'left', label: 'Left', placeholder: 'hallucination' },
+  { name: 'right', label: 'Right', placeholder: 'human:correctness' },
+];
+
+/** Range of agreements where the address names none: labels are few. */
+const LABEL_RANGE = '90d';
+
+function Scorers() {
+  const [left, right] = [query.value.get('left') ?? '', query.value.get('right') ?? ''];
+  const since = query.value.get('since') ?? LABEL_RANGE;
+  return (
+    <>
+      <Agreement since={since} />
+      <section aria-labelledby="sides">
+        <h2 id="sides">Two scorers on the same answers</h2>
+        <p class="note">
+          A side is a scorer, one version of it (scorer@fingerprint), or labels of people (human:scorer).
+        </p>
+        <Filters name="Choose both sides" fields={FIELDS} />
+        {left !== '' && right !== '' && <Result left={left} right={right} />}
+      </section>
+    </>
+  );
+}
+
+function Result({ left, right }: { readonly left: string; readonly right: string }) {
+  const asked = { ...frame.value, left, right };
+  const comparison = useResource(`compare ${JSON.stringify(asked)}`, (signal) =>
+    read('/compare', { query: asked, signal }),
   );
   return (
     <Loaded of={comparison} what="the comparison">
@@ -54,7 +209,7 @@ function Result({
           </p>
           <Confusion comparison={data} />
           <section aria-labelledby="disagreements">
-            <h2 id="disagreements">Traces on which the sides disagree</h2>
+            <h3 id="disagreements">Traces on which the sides disagree</h3>
             {data.disagreements.length === 0 ? (
               <p>None.</p>
             ) : (
@@ -70,9 +225,9 @@ function Result({
             )}
           </section>
           <p class="note">
-            Scores from <Time at={data.since} /> to <Time at={data.until} /> (UTC). A score passes when it is
-            not in the worst label of its scorer; without labels, from the bar of the scorer on, else in the
-            better half of its range.
+            Scores from <Time at={data.since} /> to <Time at={data.until} />. A score passes when it is not in
+            the worst label of its scorer; without labels, from the bar of the scorer on, else in the better
+            half of its range.
           </p>
         </>
       )}

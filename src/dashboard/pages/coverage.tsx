@@ -1,11 +1,12 @@
 import { read } from '../client.ts';
+import type { Funnel as FunnelReply } from '../api-types.ts';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
-import { RangeChoice } from '../parts/range-choice.tsx';
+import { CopyLink } from '../parts/share.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
-import { adjustQuery, query } from '../router.ts';
+import { adjustQuery, frame, query } from '../router.ts';
 import {
   buildBar,
   COVERAGE_GROUPS,
@@ -17,23 +18,110 @@ import {
   type CoverageLine,
 } from '../view-models/coverage-rows.ts';
 import { formatNumber } from '../view-models/format.ts';
+import { buildFunnel, describeFunnel, nameReason, type FunnelStep } from '../view-models/funnel.ts';
 
-const DEFAULT_RANGE = '24h';
-
-/** Page of the coverage: the scored share of the traffic, and the reasons for the rest. */
+/** Page of the coverage: the scored share of the traffic, and for the rest the reason, its traces and what mends it. */
 export function Coverage() {
-  const since = query.value.get('since') ?? DEFAULT_RANGE;
+  const asked = frame.value;
+  const funnel = useResource(`funnel ${JSON.stringify(asked)}`, (signal) =>
+    read('/coverage/funnel', { query: asked, signal }),
+  );
+  return (
+    <Page title="Coverage">
+      <Loaded
+        of={funnel}
+        what="the coverage"
+        isEmpty={({ runs, arrived }) => runs + arrived === 0}
+        empty={
+          <p>
+            Nothing was decided in this time. Choose a longer range, or{' '}
+            <a href="/welcome">connect an agent</a>.
+          </p>
+        }
+      >
+        {(data) => <Funnel funnel={data} />}
+      </Loaded>
+      <Lines />
+    </Page>
+  );
+}
+
+function Funnel({ funnel }: { readonly funnel: FunnelReply }) {
+  return (
+    <section class="card" aria-labelledby="funnel">
+      <h2 id="funnel" class="unseen">
+        Funnel
+      </h2>
+      <p class="row">
+        <strong>{describeFunnel(funnel)}</strong> <CopyLink />
+      </p>
+      <ol class="plain funnel" aria-labelledby="funnel">
+        {buildFunnel(funnel).map((step) => (
+          <Step key={step.name} step={step} />
+        ))}
+      </ol>
+      <p class="note">
+        Counts of (run, rule, scorer) by the start of the run: each scorer of a rule counts once for each run.
+        Live decisions only.
+      </p>
+    </section>
+  );
+}
+
+function Step({ step: { name, count, share, note, losses } }: { readonly step: FunnelStep }) {
+  const id = `step-${name}`;
+  return (
+    <li aria-labelledby={id}>
+      <div class="funnel-step">
+        <span id={id} class="funnel-name">
+          {name} <b>{formatNumber(count)}</b>
+        </span>
+        <svg class="funnel-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
+          <rect class="part scored" width={100 * share} height="10" />
+        </svg>
+        <span class="note">{note}</span>
+      </div>
+      {losses.map(({ reason, count: lost, runs, traces, mend }) => (
+        <div key={reason} class="funnel-loss">
+          <a href={traces}>
+            <Text of={nameReason(reason)} /> {formatNumber(lost)}
+            <span class="unseen"> on {formatNumber(runs)} runs</span>
+          </a>
+          <span class="note">{formatNumber(runs)} runs</span>
+          <span>
+            {mend !== null && (
+              <>
+                Mend: <Mend of={mend} />
+              </>
+            )}
+          </span>
+        </div>
+      ))}
+    </li>
+  );
+}
+
+/** What mends a loss: the key of the configuration, or a sentence. */
+function Mend({ of }: { readonly of: string }) {
+  return /\s/u.test(of) ? (
+    <Text of={of} />
+  ) : (
+    <code>
+      <Text of={of} />
+    </code>
+  );
+}
+
+/** Outcomes by scorer, rule, service or reason. */
+function Lines() {
   const by = COVERAGE_GROUPS.find((group) => group === query.value.get('by')) ?? 'scorer';
-  const coverage = useResource(`coverage ${since} ${by}`, (signal) =>
+  const since = frame.value['since'];
+  const coverage = useResource(`coverage ${JSON.stringify([since, by])}`, (signal) =>
     read('/coverage', { query: { since, by }, signal }),
   );
   return (
-    <Page
-      title="Coverage"
-      lead="What the rules decided. Each scorer of a rule counts once for each target. Live decisions only."
-    >
+    <>
       <p class="choices">
-        <RangeChoice since={since} />{' '}
         <label>
           Lines by{' '}
           <select value={by} onChange={({ currentTarget }) => adjustQuery({ by: currentTarget.value })}>
@@ -47,18 +135,13 @@ export function Coverage() {
       </p>
       <Loaded
         of={coverage}
-        what="the coverage"
+        what="the outcomes"
         isEmpty={({ items }) => items.length === 0}
-        empty={
-          <p>
-            Nothing was decided in this time. Choose a longer range, or{' '}
-            <a href="/welcome">connect an agent</a>.
-          </p>
-        }
+        empty={<p>No decisions in this time.</p>}
       >
         {({ items }) => <CoverageTable items={items} by={by} />}
       </Loaded>
-    </Page>
+    </>
   );
 }
 
@@ -88,8 +171,8 @@ function CoverageTable({
         ))}
       </p>
       <p class="note">
-        Eligible: targets that the conditions of a rule select. Estimate: the same for all traffic, from the
-        weights of the sample.
+        Eligible: targets that the conditions of a rule select, of all agents. Estimate: the same for all
+        traffic, from the weights of the sample.
       </p>
     </>
   );

@@ -1,38 +1,45 @@
-import type { Item, Replies } from '../api-types.ts';
+import type { Costs, Item, Replies } from '../api-types.ts';
 import { read } from '../client.ts';
+import { nowMs } from '../live.ts';
+import { CopyButton } from '../parts/copy-button.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
-import { RangeChoice } from '../parts/range-choice.tsx';
+import { CopyLink, Figure } from '../parts/share.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
-import { query } from '../router.ts';
+import { adjustQuery, frame, query } from '../router.ts';
 import { budgetName } from '../view-models/budget-name.ts';
+import {
+  buildCostChart,
+  COST_FACETS,
+  forecastBudget,
+  listUnpriced,
+  priceLines,
+  type CostChart,
+  type CostDay,
+  type CostFacet,
+} from '../view-models/costs.ts';
 import { formatDuration, formatNumber, formatPercent, formatUsd, UNKNOWN } from '../view-models/format.ts';
 
 type Judge = Item<'/judges'>;
 type Hour = Judge['hours'][number];
 type Budget = Replies['/judges']['budgets'][number];
 
-const DEFAULT_RANGE = '24h';
-
-/** The judge models: calls, cost, latency, failures, and the budgets. */
+/** Money of agents and judges, budgets with a forecast, and how well the judges answer. */
 export function Judges() {
-  const since = query.value.get('since') ?? DEFAULT_RANGE;
-  const judges = useResource(`judges ${since}`, (signal) => read('/judges', { query: { since }, signal }));
+  const since = frame.value['since'];
+  const judges = useResource(`judges ${JSON.stringify(since)}`, (signal) =>
+    read('/judges', { query: { since }, signal }),
+  );
   return (
-    <Page title="Judges" lead="Models that answer the questions of judged scorers.">
-      <p class="choices">
-        <RangeChoice since={since} />
-      </p>
+    <Page title="Judges and cost">
+      <CopyLink />
+      <CostByDay />
+      <MissingPrices />
       <Loaded of={judges} what="the judges">
         {({ items, budgets }) => (
           <>
-            {items.length === 0 ? (
-              <p>No judge is configured, and none was called in this time.</p>
-            ) : (
-              <Table caption="Judges" columns={JUDGE_COLUMNS} rows={items} keyOf={({ judge }) => judge} />
-            )}
             {budgets.length === 0 ? (
               <p>No budget is configured: nothing limits what judges may cost.</p>
             ) : (
@@ -43,19 +50,179 @@ export function Judges() {
                 keyOf={({ scope, rule, tenant, period }) => JSON.stringify([scope, rule, tenant, period])}
               />
             )}
-            {items.map(({ judge, hours }) => (
-              <Table
-                key={judge}
-                caption={`${judge}, hour by hour`}
-                columns={HOUR_COLUMNS}
-                rows={hours}
-                keyOf={({ hour }) => hour ?? ''}
-              />
-            ))}
+            {items.length === 0 ? (
+              <p>No judge is configured, and none was called in this time.</p>
+            ) : (
+              <Table caption="Judges" columns={JUDGE_COLUMNS} rows={items} keyOf={({ judge }) => judge} />
+            )}
+            {items
+              .filter(({ hours }) => hours.length > 0)
+              .map(({ judge, hours }) => (
+                <details key={judge}>
+                  <summary>
+                    <Text of={judge} />, hour by hour
+                  </summary>
+                  <Table
+                    caption={`${judge}, hour by hour`}
+                    isCaptionHidden
+                    columns={HOUR_COLUMNS}
+                    rows={hours}
+                    keyOf={({ hour }) => hour ?? ''}
+                  />
+                </details>
+              ))}
           </>
         )}
       </Loaded>
     </Page>
+  );
+}
+
+/** Names of the facets of costs. */
+const FACET_NAMES: Readonly<Record<CostFacet, string>> = {
+  rule: 'judges, by rule',
+  scorer: 'judges, by scorer',
+  agent: 'agents, by agent',
+};
+
+function CostByDay() {
+  const by = COST_FACETS.find((facet) => facet === query.value.get('by')) ?? 'rule';
+  const asked = { ...frame.value, by, bucket: '1d' };
+  const costs = useResource(`costs ${JSON.stringify(asked)}`, (signal) =>
+    read('/costs', { query: asked, signal }),
+  );
+  return (
+    <Loaded of={costs} what="the costs">
+      {({ items }) => <CostFigure chart={buildCostChart(items, by)} by={by} />}
+    </Loaded>
+  );
+}
+
+function CostFigure({ chart, by }: { readonly chart: CostChart; readonly by: CostFacet }) {
+  const { keys, days, total } = chart;
+  const columns: Column<CostDay>[] = [
+    { name: 'Day', cell: ({ bucket }) => <Time at={bucket} /> },
+    ...keys.map((key): Column<CostDay> => ({
+      name: key || 'no name',
+      cell: ({ parts }) => formatUsd(parts.find((part) => part.key === key)?.usd),
+      isNumber: true,
+    })),
+    { name: 'All', cell: (day) => formatUsd(day.total), isNumber: true },
+  ];
+  return (
+    <Figure
+      title="Cost by day"
+      conclusion={
+        total === 0
+          ? 'Nothing was spent in this time.'
+          : `${formatUsd(total)} in ${formatNumber(days.length)} ${days.length === 1 ? 'day' : 'days'}.`
+      }
+      controls={
+        <label>
+          Of{' '}
+          <select value={by} onChange={({ currentTarget }) => adjustQuery({ by: currentTarget.value })}>
+            {COST_FACETS.map((facet) => (
+              <option key={facet} value={facet} selected={facet === by}>
+                {FACET_NAMES[facet]}
+              </option>
+            ))}
+          </select>
+        </label>
+      }
+      drawing={<CostBars chart={chart} />}
+      table={<Table caption="Cost by day" columns={columns} rows={days} keyOf={({ bucket }) => bucket} />}
+      csv={{
+        file: `cost-by-${by}.csv`,
+        columns: ['day', ...keys, 'all'],
+        rows: days.map((day) => [day.bucket, ...day.parts.map(({ usd }) => usd), day.total]),
+      }}
+    />
+  );
+}
+
+const WIDTH = 100;
+
+const HEIGHT = 40;
+
+/** Stacked bars, one a day; the numbers are in the table. */
+function CostBars({ chart: { keys, days, top } }: { readonly chart: CostChart }) {
+  const width = WIDTH / Math.max(days.length, 1);
+  const y = (usd: number) => (top === 0 ? 0 : (usd / top) * HEIGHT);
+  return (
+    <>
+      <svg class="cost-bars" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
+        {days.map(({ bucket, parts }, index) =>
+          parts.map(({ key, usd, from }, at) => (
+            <rect
+              key={`${bucket} ${key}`}
+              class={`line-${at}`}
+              x={index * width + width * 0.1}
+              y={HEIGHT - y(from + usd)}
+              width={width * 0.8}
+              height={y(usd)}
+            />
+          )),
+        )}
+      </svg>
+      <p class="histogram-axis" aria-hidden="true">
+        <span>
+          <Time at={days[0]?.bucket} />
+        </span>
+        <span>highest day {formatUsd(top)}</span>
+        <span>
+          <Time at={days.at(-1)?.bucket} />
+        </span>
+      </p>
+      <ul class="legend">
+        {keys.map((key, index) => (
+          <li key={key}>
+            <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
+              <rect class={`line-${index}`} width="10" height="10" />
+            </svg>{' '}
+            <Text of={key || 'no name'} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function MissingPrices() {
+  const asked = { ...frame.value, by: 'model', bucket: '1d' };
+  const costs = useResource(`unpriced ${JSON.stringify(asked)}`, (signal) =>
+    read('/costs', { query: asked, signal }),
+  );
+  return costs.kind === 'ready' ? <PriceLines items={costs.data.items} /> : null;
+}
+
+/** Models whose runs have no known cost, with the lines of the configuration that give them a price. */
+function PriceLines({ items }: { readonly items: Costs['items'] }) {
+  const models = listUnpriced(items);
+  return (
+    <section class="card" aria-labelledby="missing-prices">
+      <h2 id="missing-prices">Missing prices</h2>
+      {models.length === 0 ? (
+        <p>✓ Every model of this time has a price.</p>
+      ) : (
+        <p class="note">Write the US dollars per million tokens of your provider in place of the numbers.</p>
+      )}
+      {models.map(({ model, runs }) => (
+        <div key={model} class="row">
+          <span>
+            <b>
+              <Text of={model} />
+            </b>{' '}
+            {formatNumber(runs)} {runs === 1 ? 'run' : 'runs'} without a cost
+          </span>
+          <pre>
+            <code>
+              <Text of={priceLines(model)} />
+            </code>
+          </pre>
+          <CopyButton text={priceLines(model)} what={`the price of ${model}`} />
+        </div>
+      ))}
+    </section>
   );
 }
 
@@ -110,7 +277,7 @@ const JUDGE_COLUMNS: readonly Column<Judge>[] = [
 ];
 
 const HOUR_COLUMNS: readonly Column<Hour>[] = [
-  { name: 'Hour (UTC)', cell: ({ hour }) => <Time at={hour} /> },
+  { name: 'Hour', cell: ({ hour }) => <Time at={hour} /> },
   ...COUNT_COLUMNS,
 ];
 
@@ -127,5 +294,6 @@ const BUDGET_COLUMNS: readonly Column<Budget>[] = [
   { name: 'Reserved', cell: ({ reservedUsd }) => formatUsd(reservedUsd), isNumber: true },
   { name: 'Left', cell: ({ leftUsd }) => formatUsd(leftUsd), isNumber: true },
   { name: 'Cap', cell: ({ capUsd }) => formatUsd(capUsd), isNumber: true },
-  { name: 'Full again (UTC)', cell: ({ renewsAt }) => <Time at={renewsAt} /> },
+  { name: 'Forecast', cell: (budget) => forecastBudget(budget, nowMs.value) },
+  { name: 'Full again', cell: ({ renewsAt }) => <Time at={renewsAt} /> },
 ];

@@ -1,82 +1,39 @@
-import { read, ProblemError, write } from '../client.ts';
+import { useState } from 'preact/hooks';
 import type { Item } from '../api-types.ts';
+import { ProblemError, read, write } from '../client.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
+import { PreviewResult } from '../parts/preview.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Text, Time } from '../parts/text.tsx';
+import { LongText, Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
+import { mayUse } from '../session.ts';
+import type { Preview } from '../view-models/estimate.ts';
+import { formatDirection, formatPercent, formatScore } from '../view-models/format.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
-import { formatDirection, formatPercent, formatScore, formatUsd } from '../view-models/format.ts';
-import { describeCounts } from '../view-models/overview-rows.ts';
-import { ruleYaml, type Rule } from '../view-models/rule-yaml.ts';
-import { visibleText } from '../view-models/visible-text.ts';
-import { useState } from 'preact/hooks';
 import {
-  describeEstimate,
-  describeFirings,
-  describeVolume,
-  listNotUnderstood,
-  listVerdicts,
-  type Preview,
-  type PreviewRow,
-} from '../view-models/estimate.ts';
-import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
-
-const TRACE: Column<PreviewRow> = {
-  name: 'Trace',
-  cell: ({ tenant, traceId }) => (
-    <a href={tracePath({ tenant, traceId })}>
-      <code>{traceId.slice(0, 8)}</code>
-    </a>
-  ),
-};
-
-const SESSION: Column<PreviewRow> = {
-  name: 'Session',
-  cell: ({ tenant, sessionId }) => (
-    <a href={sessionPath({ tenant, sessionId })}>
-      <Text of={sessionId} />
-    </a>
-  ),
-};
-
-const COLUMNS: readonly Column<PreviewRow>[] = [
-  { name: 'Run', cell: ({ run }) => <Text of={run} /> },
-  { name: 'Scorer', cell: ({ scorer }) => <Text of={scorer} /> },
-  {
-    name: 'Verdict',
-    cell: ({ score, status, label, reason }) => (
-      <Text of={[score === null ? status : formatScore(score), label, reason].filter(Boolean).join(' · ')} />
-    ),
-  },
-  {
-    name: 'Stored',
-    cell: ({ stored }) =>
-      stored === null
-        ? 'none'
-        : `${formatScore(stored.score)}${stored.isSameScorer ? '' : ' (another version)'}`,
-  },
-];
+  describeApplied,
+  describeRule,
+  newRuleYaml,
+  readRule,
+  ruleYaml,
+  type ReadRule,
+  type Rule,
+} from '../view-models/rule-yaml.ts';
+import { visibleText } from '../view-models/visible-text.ts';
 
 type Scorer = Item<'/scorers'>;
 
-/** The rules in force and their scorers. The configuration stays in files: a rule can be copied as YAML. */
+/** The rules in force, with a preview of each and of an edited one, and the scorers. */
 export function Rules() {
   const rules = useResource('rules', (signal) => read('/rules', { signal }));
   const scorers = useResource('scorers', (signal) => read('/scorers', { signal }));
+  const names = scorers.kind === 'ready' ? scorers.data.items.map(({ scorer }) => scorer) : [];
   return (
-    <Page
-      title="Rules"
-      lead="Which traces get which scorers. To change a rule, edit the configuration file and start spanscore again."
-    >
-      <Loaded
-        of={rules}
-        what="the rules"
-        isEmpty={({ items }) => items.length === 0}
-        empty={<p>No rules: no trace is scored.</p>}
-      >
-        {({ items }) => items.map((rule) => <RuleDetail key={rule.rule} rule={rule} />)}
+    <Page title="Rules">
+      <Loaded of={rules} what="the rules">
+        {({ items }) => <Workbench rules={items} scorers={names} onApplied={rules.reload} />}
       </Loaded>
       <Loaded
         of={scorers}
@@ -92,48 +49,294 @@ export function Rules() {
   );
 }
 
-function RuleDetail({ rule }: { readonly rule: Rule }) {
-  const yaml = ruleYaml(rule);
-  const { scored, eligible, since } = rule.decisions;
+const RANGES = ['1h', '24h', '7d', '30d', '90d'] as const;
+
+/** Numbers of traces that are really judged. */
+const SAMPLES = [0, 5, 10, 20] as const;
+
+type Outcome =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'working'; readonly words: string }
+  | { readonly kind: 'told'; readonly words: string }
+  | { readonly kind: 'preview'; readonly preview: Preview }
+  | { readonly kind: 'diff'; readonly diff: string; readonly words: string };
+
+interface WorkbenchProps {
+  readonly rules: readonly Rule[];
+  readonly scorers: readonly string[];
+  readonly onApplied: () => void;
+}
+
+/** Outcome of the last work, and the way to do more. */
+function useOutcome() {
+  const [outcome, setOutcome] = useState<Outcome>({ kind: 'none' });
+  const work = async (words: string, action: () => Promise<Outcome>): Promise<void> => {
+    setOutcome({ kind: 'working', words });
+    try {
+      setOutcome(await action());
+    } catch (error) {
+      const why = error instanceof ProblemError ? describeFaults(error) : String(error);
+      setOutcome({ kind: 'told', words: `Not done: ${why}` });
+    }
+  };
+  return { outcome, work };
+}
+
+/** Rules beside the editor: each rule has its own text, which stays while another one is looked at. */
+function Workbench({ rules, scorers, onApplied }: WorkbenchProps) {
+  const [selected, setSelected] = useState<string | undefined>();
+  const [drafts, setDrafts] = useState<ReadonlyMap<string, string>>(new Map());
+  const [terms, setTerms] = useState({ last: '24h', sample: 0 });
+  const { outcome, work } = useOutcome();
+  const name = selected ?? rules[0]?.rule ?? '';
+  const textOf = (rule: string): string => {
+    const found = rules.find((each) => each.rule === rule);
+    return drafts.get(rule) ?? (found === undefined ? newRuleYaml(scorers) : ruleYaml(found));
+  };
+  const preview = (rule: string): void => {
+    setSelected(rule);
+    const isEdited = drafts.has(rule) || rules.every((each) => each.rule !== rule);
+    void work('Reading …', async () => {
+      const asked = isEdited ? (await parseRule(textOf(rule))).rule : rule;
+      return { kind: 'preview', preview: await write('POST /preview', { rule: asked, ...terms }) };
+    });
+  };
+  const apply = (): void =>
+    void work('Applying …', async () => {
+      const outcomeOfApply = await applyRule(textOf(name));
+      if (outcomeOfApply.kind === 'told') {
+        setDrafts(new Map());
+        onApplied();
+      }
+      return outcomeOfApply;
+    });
+  return (
+    <div class="split">
+      <div>
+        {rules.length === 0 && <p class="card">No rules: no trace is scored.</p>}
+        {rules.map((rule) => (
+          <RuleCard
+            key={rule.rule}
+            rule={rule}
+            isSelected={rule.rule === name}
+            onPreview={() => preview(rule.rule)}
+            onEdit={() => setSelected(rule.rule)}
+          />
+        ))}
+        <button type="button" onClick={() => setSelected(NEW_RULE)}>
+          New rule
+        </button>
+      </div>
+      <section class="card" aria-labelledby="editor">
+        <h2 id="editor">{name === NEW_RULE ? 'New rule' : <Text of={`Change ${name}`} />}</h2>
+        <Editor
+          text={textOf(name)}
+          terms={terms}
+          isBusy={outcome.kind === 'working'}
+          onText={(text) => setDrafts(new Map(drafts).set(name, text))}
+          onTerms={setTerms}
+          onTry={() => preview(name)}
+          onApply={apply}
+        />
+        <OutcomeView outcome={outcome} yaml={textOf(name)} />
+      </section>
+    </div>
+  );
+}
+
+/** Statuses of a process that may not write the configuration, or has no file: the change is shown instead. */
+const NOT_WRITABLE: readonly number[] = [403, 404];
+
+/** Writes a rule into the configuration file and puts it in force; where that cannot be, returns the change to copy. */
+async function applyRule(text: string): Promise<Outcome> {
+  const { rule, name } = await parseRule(text);
+  try {
+    const reply = await write('POST /config/apply', { changes: [{ path: `rules.${name}`, value: rule }] });
+    const words = describeApplied(reply);
+    return reply.applied ? { kind: 'told', words } : { kind: 'diff', diff: reply.diff, words };
+  } catch (error) {
+    if (error instanceof ProblemError && NOT_WRITABLE.includes(error.problem.status)) {
+      return { kind: 'diff', diff: '', words: `Not written: ${error.problem.detail}` };
+    }
+    throw error;
+  }
+}
+
+/** Place of the rule that does not exist yet: no rule has this name. */
+const NEW_RULE = '';
+
+async function parseRule(text: string): Promise<Extract<ReadRule, { rule: unknown }>> {
+  const { parse } = await import('yaml');
+  const found = readRule(parse(text));
+  if ('fault' in found) {
+    throw new Error(found.fault);
+  }
+  return found;
+}
+
+function describeFaults({ problem: { detail, errors } }: ProblemError): string {
+  return [detail, ...errors.map(({ path, message }) => `${path}: ${message}`)].join('; ');
+}
+
+interface RuleCardProps {
+  readonly rule: Rule;
+  readonly isSelected: boolean;
+  readonly onPreview: () => void;
+  readonly onEdit: () => void;
+}
+
+function RuleCard({ rule, isSelected, onPreview, onEdit }: RuleCardProps) {
   const title = `rule-${rule.rule}`;
   return (
-    <section class="rule" aria-labelledby={title}>
+    <section class={isSelected ? 'card selected' : 'card'} aria-labelledby={title}>
       <h2 id={title}>
         <Text of={rule.rule} />
       </h2>
       <p>
+        {describeRule(rule)}
         {rule.activeFrom === null ? (
-          'No scorer process has loaded it yet.'
+          ' · no scorer process has loaded it yet'
         ) : (
           <>
-            In force since <Time at={rule.activeFrom} /> UTC.
+            {' '}
+            · in force since <Time at={rule.activeFrom} />
           </>
-        )}{' '}
-        Scored {describeCounts(scored, eligible)} decisions since <Time at={since} /> UTC.
+        )}
       </p>
-      <pre tabIndex={0} role="group" aria-label={visibleText(`YAML of ${rule.rule}`)}>
-        <code>
-          <Text of={yaml} />
-        </code>
-      </pre>
-      <CopyButton text={yaml} what={`the YAML of ${rule.rule}`} />
-      <RulePreview rule={rule.rule} />
-      <details>
-        <summary>Versions ({rule.versions.length})</summary>
-        <Table
-          caption={`Versions of ${rule.rule}`}
-          columns={VERSION_COLUMNS}
-          rows={rule.versions}
-          keyOf={({ version }) => version}
-        />
-      </details>
+      <p>
+        {rule.scorers.map((scorer) => (
+          <a key={scorer} class="chip" href={fillPath('/scores/:scorer', { scorer })}>
+            <Text of={scorer} />
+          </a>
+        ))}
+      </p>
+      <p class="row">
+        {mayUse('admin') && (
+          <button type="button" onClick={onPreview}>
+            Preview<span class="unseen"> {visibleText(rule.rule)}</span>
+          </button>
+        )}
+        <button type="button" onClick={onEdit}>
+          Edit<span class="unseen"> {visibleText(rule.rule)}</span>
+        </button>
+      </p>
+      {rule.versions.length > 1 && (
+        <details>
+          <summary>Versions ({rule.versions.length})</summary>
+          <Table
+            caption={`Versions of ${rule.rule}`}
+            isCaptionHidden
+            columns={VERSION_COLUMNS}
+            rows={rule.versions}
+            keyOf={({ version }) => version}
+          />
+        </details>
+      )}
     </section>
+  );
+}
+
+interface EditorProps {
+  readonly text: string;
+  readonly terms: { readonly last: string; readonly sample: number };
+  readonly isBusy: boolean;
+  readonly onText: (text: string) => void;
+  readonly onTerms: (terms: { readonly last: string; readonly sample: number }) => void;
+  readonly onTry: () => void;
+  readonly onApply: () => void;
+}
+
+function Editor({ text, terms, isBusy, onText, onTerms, onTry, onApply }: EditorProps) {
+  return (
+    <>
+      <label class="note-field">
+        <span class="unseen">YAML</span>
+        <textarea
+          class="code"
+          rows={Math.min(Math.max(text.split('\n').length + 1, 6), 24)}
+          spellcheck={false}
+          value={text}
+          onInput={({ currentTarget }) => onText(currentTarget.value)}
+        />
+      </label>
+      <p class="choices">
+        <Terms terms={terms} onTerms={onTerms} />
+        {mayUse('admin') && (
+          <>
+            <button type="button" disabled={isBusy} onClick={onTry}>
+              Try the YAML
+            </button>
+            <button type="button" class="primary" disabled={isBusy} onClick={onApply}>
+              Apply
+            </button>
+          </>
+        )}
+        <CopyButton text={text} what="the YAML" />
+      </p>
+    </>
+  );
+}
+
+function Terms({ terms, onTerms }: Pick<EditorProps, 'terms' | 'onTerms'>) {
+  return (
+    <>
+      <label>
+        Range{' '}
+        <select
+          value={terms.last}
+          onChange={({ currentTarget }) => onTerms({ ...terms, last: currentTarget.value })}
+        >
+          {RANGES.map((range) => (
+            <option key={range} value={range} selected={range === terms.last}>
+              {range}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label title="Verdicts ask the judges, and count in the budgets.">
+        Verdicts{' '}
+        <select
+          value={String(terms.sample)}
+          onChange={({ currentTarget }) => onTerms({ ...terms, sample: Number(currentTarget.value) })}
+        >
+          {SAMPLES.map((sample) => (
+            <option key={sample} value={String(sample)} selected={sample === terms.sample}>
+              {sample === 0 ? 'none' : `of ${sample} traces`}
+            </option>
+          ))}
+        </select>
+      </label>
+    </>
+  );
+}
+
+function OutcomeView({ outcome, yaml }: { readonly outcome: Outcome; readonly yaml: string }) {
+  return (
+    <>
+      <p role="status">
+        {(outcome.kind === 'working' || outcome.kind === 'told' || outcome.kind === 'diff') && (
+          <Text of={outcome.words} />
+        )}
+      </p>
+      {outcome.kind === 'preview' && (
+        <section aria-label="Preview">
+          <PreviewResult preview={outcome.preview} />
+        </section>
+      )}
+      {outcome.kind === 'diff' && (
+        <section aria-labelledby="to-copy">
+          <h3 id="to-copy">Change to copy</h3>
+          <CopyButton text={outcome.diff || yaml} what="the change" />
+          <LongText of={outcome.diff || yaml} />
+        </section>
+      )}
+    </>
   );
 }
 
 const VERSION_COLUMNS: readonly Column<Rule['versions'][number]>[] = [
   { name: 'Version', cell: ({ version }) => <Text of={version} /> },
-  { name: 'In force since (UTC)', cell: ({ activeFrom }) => <Time at={activeFrom} /> },
+  { name: 'In force since', cell: ({ activeFrom }) => <Time at={activeFrom} /> },
   { name: 'Sample', cell: ({ rate }) => formatPercent(rate), isNumber: true },
 ];
 
@@ -159,6 +362,7 @@ const SCORER_COLUMNS: readonly Column<Scorer>[] = [
       </>
     ),
   },
+  { name: 'Measures', cell: ({ measures }) => <Text of={measures ?? '–'} /> },
   {
     name: 'Made by',
     cell: ({ kind, judge }) =>
@@ -178,87 +382,4 @@ const SCORER_COLUMNS: readonly Column<Scorer>[] = [
           : `${formatScore(scoreMin)} to ${formatScore(scoreMax)}`,
   },
   { name: 'Rules', cell: ({ rules }) => <Text of={rules.join(', ') || 'none'} /> },
-  { name: 'In force since (UTC)', cell: ({ activeFrom }) => <Time at={activeFrom} /> },
 ];
-
-type State =
-  | { readonly kind: 'none' | 'asking' }
-  | { readonly kind: 'failed'; readonly why: string }
-  | {
-      readonly kind: 'ready';
-      readonly preview: Preview;
-    };
-
-/** Shows the preview of a rule over the last day. Verdicts cost money, so a button of their own asks for them. */
-function RulePreview({ rule }: { readonly rule: string }) {
-  const [state, setState] = useState<State>({ kind: 'none' });
-  const ask = async (sample: number): Promise<void> => {
-    setState({ kind: 'asking' });
-    try {
-      setState({ kind: 'ready', preview: await write('POST /preview', { rule, last: '24h', sample }) });
-    } catch (error) {
-      setState({ kind: 'failed', why: error instanceof ProblemError ? error.problem.detail : String(error) });
-    }
-  };
-  const isAsking = state.kind === 'asking';
-  return (
-    <div>
-      <p>
-        <button type="button" disabled={isAsking} onClick={() => void ask(0)}>
-          Preview volume and cost
-          <span class="unseen"> of {visibleText(rule)}</span>
-        </button>{' '}
-        <button type="button" disabled={isAsking} onClick={() => void ask(10)}>
-          Preview with 10 verdicts
-          <span class="unseen"> of {visibleText(rule)}</span>
-        </button>{' '}
-        <small>Of the last 24 hours. Verdicts ask the judges, and count in the budgets.</small>
-      </p>
-      <p role="status">
-        {isAsking && 'Reading …'}
-        {state.kind === 'failed' && <Text of={`No preview: ${state.why}`} />}
-      </p>
-      {state.kind === 'ready' && <Shown preview={state.preview} />}
-    </div>
-  );
-}
-
-function Shown({ preview }: { readonly preview: Preview }) {
-  const { rule, estimate, monitors, isComplete, costUsd } = preview;
-  const rows = listVerdicts(preview);
-  return (
-    <>
-      <p>
-        <Text of={describeVolume(preview)} />
-        {!isComplete && ' There was no time to list all of them: the numbers are too small.'}
-      </p>
-      <p>
-        <Text of={describeEstimate(estimate)} />
-      </p>
-      <ul>
-        {monitors.map((monitor) => (
-          <li key={`${monitor.alert} ${monitor.series}`}>
-            <Text of={`${monitor.alert} on ${monitor.series} ${describeFirings(monitor)}`} />
-          </li>
-        ))}
-        {monitors.length === 0 && <li>No monitor watches these scorers.</li>}
-        {listNotUnderstood(preview).map((text) => (
-          <li key={text}>
-            Not understood: <Text of={text} />
-          </li>
-        ))}
-      </ul>
-      {rows.length > 0 && (
-        <>
-          <Table
-            caption={`Verdicts of ${rule.name}`}
-            columns={[rule.target === 'session' ? SESSION : TRACE, ...COLUMNS]}
-            rows={rows}
-            keyOf={({ tenant, traceId, targetId, scorer }) => `${tenant} ${traceId} ${targetId} ${scorer}`}
-          />
-          <p>The verdicts cost {formatUsd(costUsd)}.</p>
-        </>
-      )}
-    </>
-  );
-}

@@ -1,34 +1,28 @@
 import type { Item } from '../api-types.ts';
+import { BASE_PATH } from '../base-path.ts';
 import { read } from '../client.ts';
-import { Chart } from '../parts/chart.tsx';
+import { Histogram } from '../parts/histogram.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
-import { RangeChoice } from '../parts/range-choice.tsx';
 import { Score } from '../parts/score.tsx';
+import { SeriesFigure } from '../parts/series-figure.tsx';
+import { CopyLink, Figure } from '../parts/share.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
-import { adjustQuery, place, query } from '../router.ts';
+import { adjustQuery, frame, framed, place, push, query } from '../router.ts';
 import { describeSums } from '../view-models/overview-rows.ts';
+import type { Query } from '../view-models/paths/fill-path.ts';
 import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
-import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
+import { formatDirection, formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
 import {
   buildBins,
   describeDistribution,
   type Bin,
   type Distribution,
 } from '../view-models/charts/histogram.ts';
-import {
-  buildSeriesChart,
-  describeSeries,
-  nameGroup,
-  type SeriesGroup,
-  type SeriesPoint,
-  type SeriesReply,
-} from '../view-models/charts/series-chart.ts';
+import { nameGroup, type SeriesGroup, type SeriesReply } from '../view-models/charts/series-chart.ts';
 import { visibleText } from '../view-models/visible-text.ts';
-import type { ComponentChildren } from 'preact';
-import { useId, useState } from 'preact/hooks';
 
 /** Facets by which the page of a scorer splits its scores. */
 const SEGMENT_FACETS = [
@@ -42,38 +36,30 @@ const SEGMENT_FACETS = [
   'fingerprint',
 ] as const;
 
-const WIDTH = 400;
-
-const HEIGHT = 140;
+/** Choice of no facet. */
+const NO_FACET = 'none';
 
 type ScoreRow = Item<'/scores'>;
 
-const DEFAULT_RANGE = '7d';
-
-/** Number of worst traces that the page lists. */
+/** Number of worst answers that the page lists. */
 const WORST = 10;
 
-/** One scorer: its scores over time, their distribution, its segments, its worst traces. */
+/** One scorer: its scores over time, their distribution, its segments, its worst answers. */
 export function Scorer() {
   const scorer = place.value?.params['scorer'] ?? '';
-  const since = query.value.get('since') ?? DEFAULT_RANGE;
-  const by = SEGMENT_FACETS.find((facet) => facet === query.value.get('by'));
-  const key = `${scorer} ${since}`;
+  const chosen = query.value.get('by') ?? 'agent';
+  const by = SEGMENT_FACETS.find((facet) => facet === chosen);
+  const asked = { scorer, ...frame.value };
+  const key = JSON.stringify(asked);
   const series = useResource(`series ${key} ${by ?? ''}`, (signal) =>
-    read('/series', { query: { scorer, since, by }, signal }),
+    read('/series', { query: { ...asked, by }, signal }),
   );
   const distribution = useResource(`distribution ${key}`, (signal) =>
-    read('/distribution', { query: { scorer, since }, signal }),
-  );
-  const worst = useResource(`worst ${key}`, (signal) =>
-    read('/scores', { query: { scorer, since, order: 'score', limit: WORST }, signal }),
+    read('/distribution', { query: asked, signal }),
   );
   return (
-    <Page
-      title={visibleText(scorer)}
-      lead="Scores of one scorer over time. A mean counts each score with its sampling weight."
-    >
-      <Choices since={since} by={by} />
+    <Page title={visibleText(scorer)} lead={<Measured scorer={scorer} />}>
+      <Choices by={by ?? NO_FACET} />
       <Loaded
         of={series}
         what="the series"
@@ -82,114 +68,154 @@ export function Scorer() {
       >
         {(data) => <Series data={data} by={by === undefined ? [] : [by]} />}
       </Loaded>
+      <div class="split">
+        <div>
+          <Loaded
+            of={distribution}
+            what="the distribution"
+            isEmpty={({ current }) => current.n === 0}
+            empty={<p>No distribution: no scores.</p>}
+          >
+            {(data) => <ScoreDistribution data={data} />}
+          </Loaded>
+        </div>
+        <WorstAnswers scorer={scorer} asked={asked} />
+      </div>
+    </Page>
+  );
+}
+
+interface WorstAnswersProps {
+  readonly scorer: string;
+  readonly asked: Query;
+}
+
+/** Worst answers of the chosen time. */
+function WorstAnswers({ scorer, asked }: WorstAnswersProps) {
+  const worst = useResource(`worst ${JSON.stringify(asked)}`, (signal) =>
+    read('/scores', { query: { ...asked, order: 'score', limit: WORST }, signal }),
+  );
+  return (
+    <section class="card" aria-labelledby="worst">
+      <h2 id="worst">Worst answers</h2>
       <Loaded
-        of={distribution}
-        what="the distribution"
-        isEmpty={({ current }) => current.n === 0}
-        empty={<p>No distribution: no scores.</p>}
+        of={worst}
+        what="the worst answers"
+        isEmpty={({ items }) => items.length === 0}
+        empty={<p>No answers.</p>}
       >
-        {(data) => <ScoreDistribution data={data} />}
-      </Loaded>
-      <section aria-labelledby="worst">
-        <h2 id="worst">Worst traces</h2>
-        <Loaded
-          of={worst}
-          what="the worst traces"
-          isEmpty={({ items }) => items.length === 0}
-          empty={<p>No traces.</p>}
-        >
-          {({ items }) => (
+        {({ items }) => (
+          <>
             <Table
-              caption="Worst traces"
+              caption="Worst answers"
               isCaptionHidden
               columns={WORST_COLUMNS}
               rows={items}
               keyOf={({ scoreId }) => scoreId}
             />
-          )}
-        </Loaded>
-      </section>
-    </Page>
+            <a href={framed('/traces', { scorer, order: 'worst' })}>All, worst first</a>
+          </>
+        )}
+      </Loaded>
+    </section>
   );
 }
 
-function Choices({ since, by }: { readonly since: string; readonly by: string | undefined }) {
+/** One line on what the scorer measures. */
+function Measured({ scorer }: { readonly scorer: string }) {
+  const scorers = useResource('scorers', (signal) => read('/scorers', { signal }));
+  const found =
+    scorers.kind === 'ready'
+      ? scorers.data.items.find((each) => each.scorer === scorer || each.rows.includes(scorer))
+      : undefined;
+  if (found === undefined) {
+    return <>Scores over time. Each score counts with its sampling weight.</>;
+  }
+  const { measures, higherIsBetter, judge } = found;
+  return (
+    <>
+      {measures !== null && (
+        <>
+          Measures <Text of={measures} />.{' '}
+        </>
+      )}
+      {formatDirection(higherIsBetter)}
+      {judge !== null && (
+        <>
+          , judged by <Text of={judge} />
+        </>
+      )}
+      .
+    </>
+  );
+}
+
+function Choices({ by }: { readonly by: string }) {
+  const isZoomed = query.value.has('until');
   return (
     <p class="choices">
-      <RangeChoice since={since} />{' '}
       <label>
-        Segments by{' '}
-        <select value={by ?? ''} onChange={({ currentTarget }) => adjustQuery({ by: currentTarget.value })}>
-          <option value="">none</option>
-          {SEGMENT_FACETS.map((facet) => (
-            <option key={facet}>{facet}</option>
+        Lines by{' '}
+        <select value={by} onChange={({ currentTarget }) => adjustQuery({ by: currentTarget.value })}>
+          {[NO_FACET, ...SEGMENT_FACETS].map((facet) => (
+            <option key={facet} value={facet} selected={facet === by}>
+              {facet}
+            </option>
           ))}
         </select>
       </label>
+      {isZoomed && (
+        <button type="button" onClick={() => adjustQuery({ since: undefined, until: undefined })}>
+          Zoom out
+        </button>
+      )}
+      <CopyLink />
     </p>
   );
 }
 
-const numbers = (row: SeriesPoint | SeriesGroup) => [row.mean, row.p10, row.p50, row.p90].map(formatScore);
-
-const SUMMARY_COLUMNS: readonly Column<SeriesPoint | SeriesGroup>[] = [
+const SEGMENT_COLUMNS: readonly Column<SeriesGroup>[] = [
   { name: 'n', cell: ({ n }) => formatNumber(n), isNumber: true },
   { name: 'Effective n', cell: ({ effectiveN }) => formatNumber(effectiveN), isNumber: true },
-  ...['Mean', 'p10', 'p50', 'p90'].map((name, index) => ({
-    name,
-    cell: (row: SeriesPoint | SeriesGroup) => numbers(row)[index],
-    isNumber: true,
-  })),
   {
     name: 'Pass rate',
     cell: ({ passRate }) => (passRate === null ? '–' : formatPercent(passRate)),
     isNumber: true,
   },
+  { name: 'Mean', cell: ({ mean }) => formatScore(mean), isNumber: true },
+  { name: 'Baseline', cell: ({ baseline }) => formatScore(baseline?.mean), isNumber: true },
+  { name: 'p10', cell: ({ p10 }) => formatScore(p10), isNumber: true },
+  { name: 'p50', cell: ({ p50 }) => formatScore(p50), isNumber: true },
+  { name: 'p90', cell: ({ p90 }) => formatScore(p90), isNumber: true },
 ];
 
 function Series({ data, by }: { readonly data: SeriesReply; readonly by: readonly string[] }) {
-  const group: Column<SeriesPoint | SeriesGroup> = {
-    name: 'Segment',
-    cell: (row) => <Text of={nameGroup(row, by)} />,
-  };
-  const bucket: Column<SeriesPoint> = { name: 'Bucket (UTC)', cell: (point) => <Time at={point.bucket} /> };
+  const zoom = (from: number, to: number): void =>
+    push(
+      BASE_PATH +
+        framed(`/scores/${encodeURIComponent(data.groups[0]?.scorer ?? '')}`, {
+          by: query.value.get('by') ?? undefined,
+          measure: query.value.get('measure') ?? undefined,
+          since: new Date(from).toISOString(),
+          until: new Date(to).toISOString(),
+        }),
+    );
   return (
     <>
-      <Figure
-        title="Series"
-        conclusion={describeSeries(data)}
-        drawing={<Chart chart={buildSeriesChart(data, by)} />}
-        table={
-          <Table
-            caption={`Scores in buckets of ${data.bucket}`}
-            columns={[bucket, ...(by.length === 0 ? [] : [group]), ...SUMMARY_COLUMNS]}
-            rows={data.items}
-            keyOf={(point) => `${point.bucket} ${nameGroup(point, by)}`}
-          />
-        }
-      />
-      <section aria-labelledby="segments">
-        <h2 id="segments">Segments</h2>
+      <SeriesFigure title="Series" data={data} by={by} onRange={zoom} />
+      <p class="note">
+        A drag in the chart chooses the time of the whole page, a click leads to the traces.{' '}
+        {describeSums(data.sums)}
+      </p>
+      {by.length > 0 && (
         <Table
           caption="Segments"
-          isCaptionHidden
-          columns={[
-            group,
-            ...SUMMARY_COLUMNS,
-            {
-              name: 'Baseline',
-              cell: ({ baseline }: SeriesGroup) => formatScore(baseline?.mean),
-              isNumber: true,
-            },
-          ]}
+          columns={[{ name: 'Segment', cell: (row) => <Text of={nameGroup(row, by)} /> }, ...SEGMENT_COLUMNS]}
           rows={data.groups}
           keyOf={(row) => nameGroup(row, by)}
         />
-        {data.truncatedGroups > 0 && (
-          <p>{formatNumber(data.truncatedGroups)} smaller segments are left out.</p>
-        )}
-        <p class="note">{describeSums(data.sums)}</p>
-      </section>
+      )}
+      {data.truncatedGroups > 0 && <p>{formatNumber(data.truncatedGroups)} smaller segments are left out.</p>}
     </>
   );
 }
@@ -215,94 +241,30 @@ function ScoreDistribution({ data }: { readonly data: Distribution }) {
       table={
         <Table caption="Distribution" columns={BIN_COLUMNS} rows={bins} keyOf={({ from }) => String(from)} />
       }
+      csv={{
+        file: `${data.scorer}-distribution.csv`,
+        columns: ['from', 'to', 'n', 'share', 'before'],
+        rows: bins.map(({ from, to, count, share, before }) => [from, to, count, share, before]),
+      }}
     />
   );
 }
 
 const WORST_COLUMNS: readonly Column<ScoreRow>[] = [
   {
-    name: 'Trace',
-    cell: ({ tenant, traceId, sessionId }) =>
+    name: 'Started',
+    cell: ({ tenant, traceId, sessionId, traceTimestamp }) =>
       traceId === '' ? (
         <a href={sessionPath({ tenant, sessionId })} data-row-link>
           session <Text of={sessionId} />
         </a>
       ) : (
         <a href={tracePath({ tenant, traceId }, { tab: 'findings' })} data-row-link>
-          <code>{traceId}</code>
+          <Time at={traceTimestamp} />
         </a>
       ),
   },
   { name: 'Score', cell: (row) => <Score {...row} /> },
   { name: 'Agent', cell: ({ agent }) => <Text of={agent} /> },
-  { name: 'Started (UTC)', cell: ({ traceTimestamp }) => <Time at={traceTimestamp} /> },
-  { name: 'Reason', cell: ({ reason }) => <Text of={reason.slice(0, 300)} /> },
+  { name: 'Reason', cell: ({ reason }) => <Text of={reason.slice(0, 160)} /> },
 ];
-
-interface FigureProps {
-  /** Subject of the figure. */
-  readonly title: string;
-  /** Conclusion from the figure, in words. */
-  readonly conclusion: string;
-  readonly drawing: ComponentChildren;
-  /** The same numbers as a table. */
-  readonly table: ComponentChildren;
-}
-
-/** A drawing with its conclusion in words, and the same numbers as a table. */
-function Figure({ title, conclusion, drawing, table }: FigureProps) {
-  const [isTable, setTable] = useState(false);
-  const titleId = useId();
-  return (
-    <figure>
-      <figcaption>
-        <h2 id={titleId}>{title}</h2>
-        <p>{conclusion}</p>
-        <button
-          type="button"
-          aria-pressed={isTable}
-          aria-describedby={titleId}
-          onClick={() => setTable(!isTable)}
-        >
-          Show as table
-        </button>
-      </figcaption>
-      {isTable ? table : drawing}
-    </figure>
-  );
-}
-
-/** Two histograms in one drawing: bars for now, a line for before. Its numbers are also in a table. */
-function Histogram({ bins }: { readonly bins: readonly Bin[] }) {
-  const top = Math.max(...bins.flatMap(({ share, before }) => [share, before ?? 0]), Number.MIN_VALUE);
-  const width = WIDTH / Math.max(bins.length, 1);
-  const y = (share: number) => HEIGHT - (share / top) * HEIGHT;
-  const hasBefore = bins.some(({ before }) => before !== null);
-  const steps = bins.map(
-    ({ before }, index) => `${index === 0 ? 'M' : 'L'}${index * width} ${y(before ?? 0)}h${width}`,
-  );
-  const [first, last] = [bins[0], bins.at(-1)];
-  return (
-    <>
-      <svg class="histogram" aria-hidden="true" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
-        {bins.map(({ from, share }, index) => (
-          <rect
-            key={from}
-            x={index * width + 1}
-            y={y(share)}
-            width={Math.max(width - 2, 1)}
-            height={HEIGHT - y(share)}
-          />
-        ))}
-        {hasBefore && <path d={steps.join('')} />}
-      </svg>
-      <p class="histogram-axis" aria-hidden="true">
-        <span>{first?.from}</span>
-        <span>{last?.to}</span>
-      </p>
-      <p class="legend" aria-hidden="true">
-        █ now{hasBefore && ' · ┅ before'}
-      </p>
-    </>
-  );
-}

@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { Replies } from '../api-types.ts';
 import { read } from '../client.ts';
+import { CopyLink } from '../parts/share.tsx';
 import { Decisions } from '../parts/decisions.tsx';
+import { Facts } from '../parts/facts.tsx';
 import { Findings } from '../parts/findings.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { RunMessages } from '../parts/messages.tsx';
@@ -9,18 +11,18 @@ import { Page } from '../parts/page.tsx';
 import { Score } from '../parts/score.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
-import { adjustQuery, place, query } from '../router.ts';
+import { adjustQuery, framed, place, query } from '../router.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatDuration, formatNumber, formatUsd, UNKNOWN } from '../view-models/format.ts';
 import { tracePath } from '../view-models/paths/row-paths.ts';
 import { STATES } from '../view-models/trace-list.ts';
-import { visibleText } from '../view-models/visible-text.ts';
+import { cutForReading, visibleText } from '../view-models/visible-text.ts';
 
 type SessionDetail = Replies['/sessions/{sessionId}'];
 type Turn = SessionDetail['turns'][number];
 
-/** Turns whose messages are read at once; those of a later turn are read when the reader opens them. */
-const OPEN_TURNS = 10;
+/** Characters of a session id in the title. */
+const TITLE_CHARS = 60;
 
 /** A conversation, turn by turn, with the scores of each turn and of the whole. */
 export function Session() {
@@ -30,7 +32,7 @@ export function Session() {
     read('/sessions/{sessionId}', { params: { sessionId }, query: { tenant }, signal }),
   );
   return (
-    <Page title={`Session ${visibleText(sessionId.slice(0, 60))}`}>
+    <Page title={`Session ${visibleText(sessionId.slice(0, TITLE_CHARS))}`}>
       <Loaded of={session} what="the session">
         {(data) => <Conversation session={data} />}
       </Loaded>
@@ -39,87 +41,135 @@ export function Session() {
 }
 
 function Conversation({ session }: { readonly session: SessionDetail }) {
-  const { turns, omittedTurns, turnCount, userId, totalTokens, costUsd, scores, decisions } = session;
+  const { turns, omittedTurns, turnCount, userId, agents, totalTokens, costUsd, scores, decisions } = session;
   return (
     <>
-      <p class="lead">
-        {formatNumber(turnCount)} {turnCount === 1 ? 'turn' : 'turns'} from <Time at={session.startedAt} /> to{' '}
-        <Time at={session.lastTurnAt} /> (UTC) · user <Text of={userId ?? 'not known'} /> ·{' '}
-        {totalTokens === null ? UNKNOWN : formatNumber(totalTokens)} tokens · {formatUsd(costUsd)}
-      </p>
-      <section aria-labelledby="whole">
-        <h2 id="whole">Scores of the whole session</h2>
-        {scores.length === 0 ? (
-          <p>No scorer has scored the session as a whole.</p>
-        ) : (
+      <Facts
+        facts={[
+          ['Turns', formatNumber(turnCount)],
+          ['Cost', formatUsd(costUsd)],
+          ['Tokens', totalTokens === null ? UNKNOWN : formatNumber(totalTokens)],
+          ['Agent', <Text key="agent" of={agents.join(', ') || UNKNOWN} />],
+          [
+            'User',
+            userId === null ? (
+              UNKNOWN
+            ) : (
+              <a key="user" href={framed('/sessions', { userId })}>
+                <Text of={userId} />
+              </a>
+            ),
+          ],
+          ['Began', <Time key="began" at={session.startedAt} />],
+          ['Last turn', <Time key="last" at={session.lastTurnAt} />],
+        ]}
+      />
+      <CopyLink />
+      {scores.length > 0 && (
+        <section aria-labelledby="whole">
+          <h2 id="whole">The whole session</h2>
           <Findings
             trace={{ scores, spans: [] }}
             selected={query.value.get('claim') ?? ''}
             onSelect={({ id }) => adjustQuery({ claim: id })}
           />
-        )}
-        {decisions.length > 0 && <Decisions decisions={decisions} />}
-      </section>
+        </section>
+      )}
       <section aria-labelledby="turns">
         <h2 id="turns">Turns</h2>
         {omittedTurns > 0 && <p>The {formatNumber(omittedTurns)} oldest turns are left out.</p>}
-        <ol class="turns">
+        <ol class="turns" aria-labelledby="turns">
           {turns.map((turn, index) => (
-            <TurnItem
-              key={turn.traceId}
-              turn={turn}
-              number={omittedTurns + index + 1}
-              isOpenAtFirst={index < OPEN_TURNS}
-            />
+            <TurnItem key={turn.traceId} turn={turn} number={omittedTurns + index + 1} />
           ))}
         </ol>
       </section>
+      {decisions.length > 0 && (
+        <details>
+          <summary>Why the whole session was scored, or not</summary>
+          <Decisions decisions={decisions} />
+        </details>
+      )}
     </>
   );
 }
 
-interface TurnItemProps {
-  readonly turn: Turn;
-  readonly number: number;
-  readonly isOpenAtFirst: boolean;
+function TurnItem({ turn, number }: { readonly turn: Turn; readonly number: number }) {
+  const { startedAt, durationMs, costUsd, question, answer, status } = turn;
+  const [toolCalls, toolErrors] = [turn.toolCalls ?? 0, turn.toolErrors ?? 0];
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <li class="turn">
+      <p class="note">
+        <a href={tracePath(turn)} data-row-link>
+          Turn {number}
+        </a>{' '}
+        · <Time at={startedAt} /> · {formatDuration(durationMs)} · {formatUsd(costUsd)}
+        {status === 'error' && <span class="bad"> · ✗ error</span>}
+      </p>
+      <Bubble who="user" text={question} />
+      {toolCalls > 0 && (
+        <p class="tools-line">
+          {formatNumber(toolCalls)} {toolCalls === 1 ? 'tool call' : 'tool calls'}
+          {toolErrors > 0 && <span class="bad">, ✗ {formatNumber(toolErrors)} failed</span>}
+        </p>
+      )}
+      <Bubble who="agent" text={answer} />
+      <p class="turn-scores">
+        <TurnScores turn={turn} />
+      </p>
+      <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <summary>All messages of turn {number}</summary>
+        {isOpen && <TurnMessages turn={turn} />}
+      </details>
+    </li>
+  );
 }
 
-function TurnItem({ turn, number, isOpenAtFirst }: TurnItemProps) {
-  const [isOpen, setOpen] = useState(isOpenAtFirst);
-  const { startedAt, durationMs, state, scores } = turn;
+function Bubble({ who, text }: { readonly who: 'user' | 'agent'; readonly text: string | null }) {
+  if (text === null || text === '') {
+    return (
+      <p class={`bubble ${who} note`}>
+        {who === 'user' ? 'The question is not stored.' : 'The answer is not stored.'}
+      </p>
+    );
+  }
+  const { shown, hidden } = cutForReading(text);
   return (
-    <li>
-      <article aria-label={`Turn ${number}`}>
-        <h3>
-          <a href={tracePath(turn)} data-row-link>
-            Turn {number}
-          </a>
-        </h3>
-        <p class="note">
-          <Time at={startedAt} /> UTC · {formatDuration(durationMs)} · {STATES[state].sign}{' '}
-          {STATES[state].words}
-        </p>
-        <div class="turn">
-          {isOpen ? (
-            <TurnMessages turn={turn} />
-          ) : (
-            <button type="button" onClick={() => setOpen(true)}>
-              Show the messages of turn {number}
-            </button>
-          )}
-          <ul class="turn-scores" aria-label={`Scores of turn ${number}`}>
-            {scores.map((score) => (
-              <li key={score.scoreId}>
-                <a href={fillPath('/scores/:scorer', { scorer: score.scorer })}>
-                  <Text of={score.scorer} />
-                </a>{' '}
-                <Score {...score} />
-              </li>
-            ))}
-          </ul>
-        </div>
-      </article>
-    </li>
+    <p class={`bubble ${who}`}>
+      <span class="unseen">{who === 'user' ? 'Question: ' : 'Answer: '}</span>
+      <Text of={hidden > 0 ? `${shown}…` : shown} />
+    </p>
+  );
+}
+
+/** Scores of a turn, or the reason why there is none. */
+function TurnScores({ turn: { scores, notScored, state } }: { readonly turn: Turn }) {
+  if (scores.length > 0) {
+    return (
+      <>
+        {scores.map((score) => (
+          <span key={score.scoreId} class="chip">
+            <a href={fillPath('/scores/:scorer', { scorer: score.scorer })}>
+              <Text of={score.scorer} />
+            </a>{' '}
+            <Score {...score} />
+          </span>
+        ))}
+      </>
+    );
+  }
+  const reasons = [...new Set(notScored.map(({ scorer, reason }) => `${scorer}: ${reason}`))];
+  return (
+    <span class="note">
+      {STATES[state].sign} {STATES[state].words}
+      {reasons.length > 0 && (
+        <>
+          {' '}
+          (<Text of={reasons.join('; ')} />)
+        </>
+      )}
+    </span>
   );
 }
 
@@ -137,7 +187,7 @@ function TurnMessages({ turn: { tenant, traceId } }: { readonly turn: Turn }) {
       {({ reading }) => (
         <>
           {reading?.runs.map((run) => (
-            <RunMessages key={run.target.spanId} run={run} level={4} />
+            <RunMessages key={run.target.spanId} run={run} />
           ))}
         </>
       )}

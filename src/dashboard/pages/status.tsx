@@ -4,28 +4,24 @@ import { Facts } from '../parts/facts.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { LongText, Text } from '../parts/text.tsx';
+import { LongText, Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { budgetName } from '../view-models/budget-name.ts';
 import { formatUsd } from '../view-models/format.ts';
 import {
+  describeHealth,
   listProcessFacts,
   listQueueFacts,
   listStoreFacts,
   type Status as Reply,
 } from '../view-models/status-facts.ts';
-import { showValue } from '../view-models/visible-text.ts';
+import { writeYaml } from '../view-models/write-yaml.ts';
 
 /** State of spanscore: version, store, queues, components, configuration without secrets. */
 export function Status() {
   const status = useResource('status', (signal) => read('/status', { signal }));
   return (
     <Page title="Status">
-      <p class="choices">
-        <button type="button" onClick={status.reload}>
-          Refresh
-        </button>
-      </p>
       <Loaded of={status} what="the status">
         {(data) => <Parts status={data} />}
       </Loaded>
@@ -35,12 +31,22 @@ export function Status() {
 
 /** A caller of one tenant sees fewer parts, and so does a process with few roles. */
 function Parts({ status }: { readonly status: Reply }) {
-  const { components, scoring, store, judges, jobs, budgets, config } = status;
+  const { components, scoring, store, judges, jobs, budgets, config, configuration } = status;
+  const { isHealthy, words } = describeHealth(status);
   return (
     <>
-      <Facts facts={listProcessFacts(status)} />
+      <p class={isHealthy ? 'card health good' : 'card health bad'}>
+        <strong>
+          {isHealthy ? '✓' : '✗'} <Text of={words} />
+        </strong>
+      </p>
       {components !== undefined && (
-        <Table caption="Components" columns={COMPONENTS} rows={components} keyOf={({ name }) => name} />
+        <Table
+          caption="Components"
+          columns={COMPONENTS}
+          rows={components.toSorted((a, b) => Number(a.healthy) - Number(b.healthy))}
+          keyOf={({ name }) => name}
+        />
       )}
       {scoring !== undefined && (
         <Section name="Scoring">
@@ -66,12 +72,56 @@ function Parts({ status }: { readonly status: Reply }) {
       {budgets !== undefined && budgets.length > 0 && (
         <Table caption="Budgets" columns={BUDGETS} rows={budgets} keyOf={budgetName} />
       )}
+      <Section name="Process">
+        <Facts facts={listProcessFacts(status)} />
+      </Section>
       {config !== undefined && (
         <Section name="Configuration">
-          <LongText of={showValue(config)} />
+          {configuration !== undefined && <InForce of={configuration} />}
+          {Object.entries(config).map(([key, value]) => (
+            <details key={key}>
+              <summary>{key}</summary>
+              <LongText of={writeYaml({ [key]: value })} />
+            </details>
+          ))}
         </Section>
       )}
     </>
+  );
+}
+
+type Configuration = NonNullable<Reply['configuration']>;
+
+/** Revision of the configuration, and what the last reload did. */
+function InForce({ of: { file, revision, loadedAt, lastReload } }: { readonly of: Configuration }) {
+  return (
+    <p>
+      Revision {revision} of <code>{file ?? 'the defaults'}</code>, in force since <Time at={loadedAt} />.
+      {lastReload !== null && (
+        <>
+          {' '}
+          Last reload: {lastReload.outcome} <Time at={lastReload.at} />
+          {lastReload.changed.length > 0 && (
+            <>
+              {' '}
+              (<Text of={lastReload.changed.join(', ')} />)
+            </>
+          )}
+          {lastReload.issues.map(({ path, message }) => (
+            <span key={path} class="bad">
+              {' '}
+              ✗ <code>{path}</code>: <Text of={message} />
+            </span>
+          ))}
+          {lastReload.needsRestart.length > 0 && (
+            <span class="bad">
+              {' '}
+              ✗ needs a restart: <Text of={lastReload.needsRestart.join(', ')} />
+            </span>
+          )}
+        </>
+      )}
+    </p>
   );
 }
 

@@ -9,10 +9,16 @@ import { Loaded } from '../parts/loaded.tsx';
 import { RunMessages } from '../parts/messages.tsx';
 import { Page } from '../parts/page.tsx';
 import { Text, Time, LongText } from '../parts/text.tsx';
+import { Score } from '../parts/score.tsx';
+import { CopyLink } from '../parts/share.tsx';
+import { Tabs } from '../parts/tabs.tsx';
+import { TraceActions } from '../parts/trace-actions.tsx';
 import { Waterfall } from '../parts/waterfall.tsx';
 import { useResource } from '../resource.ts';
-import { adjustQuery, place, query } from '../router.ts';
+import { adjustQuery, framed, place, query } from '../router.ts';
 import { formatDuration, formatNumber, formatUsd } from '../view-models/format.ts';
+import { fillPath } from '../view-models/paths/fill-path.ts';
+import { findNeighbours } from '../view-models/paths/remembered-list.ts';
 import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { STATES } from '../view-models/trace-list.ts';
 import {
@@ -25,25 +31,41 @@ import { CopyButton } from '../parts/copy-button.tsx';
 import { buildFindings, claimsOf, verdictSign, type Claim } from '../view-models/findings.ts';
 
 const TABS = [
-  { name: 'messages', title: 'Messages' },
   { name: 'findings', title: 'Findings' },
+  { name: 'messages', title: 'Messages' },
   { name: 'decisions', title: 'Decisions' },
   { name: 'raw', title: 'Raw' },
 ] as const;
 type Tab = (typeof TABS)[number]['name'];
 
-/** One trace: its steps, its messages, what the scorers found, why it was scored, and its spans as they are. */
+/** One trace: its answer with what is wrong in it and why, then messages, decisions and spans. */
 export function Trace() {
   const traceId = place.value?.params['traceId'] ?? '';
   const tenant = query.value.get('tenant') ?? undefined;
   const trace = useResource(`trace ${traceId} ${tenant}`, (signal) =>
     read('/traces/{traceId}', { params: { traceId }, query: { tenant }, signal }),
   );
+  const { previous, next } = findNeighbours(traceId);
   return (
     <Page title={`Trace ${traceId.slice(0, 8)}`}>
-      <p>
-        <code>{traceId}</code>
-      </p>
+      <div class="row trace-head">
+        {previous !== undefined && (
+          <a class="button" href={previous}>
+            Previous
+          </a>
+        )}
+        {next !== undefined && (
+          <a class="button" href={next}>
+            Next
+          </a>
+        )}
+        <TraceActions traceId={traceId} onDone={trace.reload} />
+        <CopyLink />
+        <a class="button" href={fillPath('/api/v1/traces/:traceId', { traceId }, { tenant })}>
+          JSON
+        </a>
+        <code class="small quiet">{traceId}</code>
+      </div>
       <Loaded of={trace} what="the trace">
         {(data) => <Detail trace={data} />}
       </Loaded>
@@ -56,27 +78,13 @@ function Detail({ trace }: { readonly trace: TraceDetail }) {
   const asked = query.value.get('span') ?? '';
   const selected = rows.some(({ span }) => span.spanId === asked) ? asked : (rows[0]?.span.spanId ?? '');
   const claim = query.value.get('claim') ?? '';
-  const tab: Tab = TABS.find(({ name }) => name === query.value.get('tab'))?.name ?? 'messages';
+  const tab: Tab = TABS.find(({ name }) => name === query.value.get('tab'))?.name ?? 'findings';
   const step = rows.find(({ span }) => span.spanId === selected);
   return (
     <>
+      <ScoreChips scores={trace.scores} />
       <TraceFacts trace={trace} />
       <div class="trace">
-        <section aria-labelledby="steps">
-          <h2 id="steps">Steps</h2>
-          {rows.length === 0 ? (
-            <p>The spans of this trace are not stored any more. Its scores and decisions are.</p>
-          ) : (
-            <Waterfall rows={rows} selected={selected} onSelect={(spanId) => adjustQuery({ span: spanId })} />
-          )}
-          {step !== undefined && (
-            <StepSummary
-              row={step}
-              scores={trace.scores}
-              onSelect={({ id }) => adjustQuery({ tab: 'findings', claim: id })}
-            />
-          )}
-        </section>
         <section aria-label="Details">
           <Tabs label="Details" tabs={TABS} selected={tab} onSelect={(name) => adjustQuery({ tab: name })}>
             {tab === 'messages' && <TraceMessages trace={trace} />}
@@ -98,8 +106,39 @@ function Detail({ trace }: { readonly trace: TraceDetail }) {
             {tab === 'raw' && <RawSpan trace={trace} spanId={selected} />}
           </Tabs>
         </section>
+        <section class="steps" aria-labelledby="steps">
+          <h2 id="steps">Steps</h2>
+          {rows.length === 0 ? (
+            <p>The spans of this trace are not stored any more. Its scores and decisions are.</p>
+          ) : (
+            <Waterfall rows={rows} selected={selected} onSelect={(spanId) => adjustQuery({ span: spanId })} />
+          )}
+          {step !== undefined && (
+            <StepSummary
+              row={step}
+              scores={trace.scores}
+              onSelect={({ id }) => adjustQuery({ tab: 'findings', claim: id })}
+            />
+          )}
+        </section>
       </div>
     </>
+  );
+}
+
+function ScoreChips({ scores }: { readonly scores: readonly ScoreItem[] }) {
+  return (
+    <p>
+      {scores.map((score) => (
+        <a
+          key={score.scoreId}
+          class="chip"
+          href={framed(fillPath('/scores/:scorer', { scorer: score.scorer }))}
+        >
+          <Text of={score.scorer} /> <Score {...score} />
+        </a>
+      ))}
+    </p>
   );
 }
 
@@ -118,7 +157,11 @@ function TraceMessages({ trace: { reading } }: { readonly trace: TraceDetail }) 
 }
 
 function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
-  const { tenant, state, reading, joinedWith } = trace;
+  const { tenant, traceId, state, reading, joinedWith } = trace;
+  const listed = useResource(`cost ${traceId}`, (signal) =>
+    read('/traces', { query: { traceId, limit: 10 }, signal }),
+  );
+  const row = listed.kind === 'ready' ? listed.data.items.find((each) => each.tenant === tenant) : undefined;
   const run = reading?.runs[0];
   const others = joinedWith.map((traceId) => (
     <a key={traceId} href={tracePath({ tenant, traceId })}>
@@ -130,6 +173,7 @@ function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
       facts={[
         ['State', `${STATES[state].sign} ${STATES[state].words}`],
         ...(run === undefined ? [] : listRunFacts(run, tenant)),
+        ['Cost of the run', formatUsd(row?.costUsd)],
         ['Cost of scoring', formatUsd(sumCost(trace))],
         ...(joinedWith.length === 0 ? [] : [['Other traces of the run', others] as const]),
       ]}
@@ -138,25 +182,28 @@ function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
 }
 
 function listRunFacts(run: AgentRun, tenant: string): (readonly [name: string, value: ComponentChildren])[] {
-  const { service, serviceVersion, environment, startedAt, endedAt, usage, sessionId } = run;
+  const { service, serviceVersion, environment, startedAt, endedAt, usage, sessionId, userId } = run;
   const text = (value: string) => <Text of={value === '' ? 'not known' : value} />;
   const session = sessionId !== null && (
     <a href={sessionPath({ tenant, sessionId })}>
       <Text of={sessionId} />
     </a>
   );
+  const user = userId !== null && (
+    <a href={framed('/traces', { userId, since: '90d' })}>
+      <Text of={userId} />
+    </a>
+  );
   return [
     ['Agent', text(run.agent ?? '')],
+    ['Version', text(run.agentVersion ?? serviceVersion ?? '')],
+    ...(user === false ? [] : [['User', user] as const]),
+    ...(session === false ? [] : [['Session', session] as const]),
     ['Service', text([service, serviceVersion, environment].filter(Boolean).join(' · '))],
-    [
-      'Started (UTC)',
-      <>
-        <Time at={startedAt} />, {formatDuration(Date.parse(endedAt) - Date.parse(startedAt))}
-      </>,
-    ],
+    ['Started', <Time at={startedAt} />],
+    ['Time', formatDuration(Date.parse(endedAt) - Date.parse(startedAt))],
     ['Models', text(run.models.join(', '))],
     ['Tokens', usage.totalTokens === null ? 'not known' : formatNumber(usage.totalTokens)],
-    ...(session === false ? [] : [['Session', session] as const]),
   ];
 }
 
@@ -194,55 +241,6 @@ function RawSpan({
   );
 }
 
-interface TabsProps<Name extends string> {
-  readonly label: string;
-  readonly tabs: readonly { readonly name: Name; readonly title: string }[];
-  readonly selected: Name;
-  readonly onSelect: (name: Name) => void;
-  readonly children: ComponentChildren;
-}
-
-/** Tabs: the left and right arrows go from one to the next. */
-function Tabs<Name extends string>({ label, tabs, selected, onSelect, children }: TabsProps<Name>) {
-  const move = (event: KeyboardEvent): void => {
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (step === undefined || !(event.currentTarget instanceof HTMLElement)) {
-      return;
-    }
-    event.preventDefault();
-    const index = tabs.findIndex(({ name }) => name === selected);
-    const next = (index + step + tabs.length) % tabs.length;
-    const target = tabs[next];
-    if (target !== undefined) {
-      onSelect(target.name);
-      event.currentTarget.querySelectorAll<HTMLElement>('[role="tab"]')[next]?.focus();
-    }
-  };
-  return (
-    <div class="tabs">
-      <div role="tablist" aria-label={label} tabIndex={-1} onKeyDown={move}>
-        {tabs.map(({ name, title }) => (
-          <button
-            key={name}
-            type="button"
-            role="tab"
-            id={`tab-${name}`}
-            aria-selected={name === selected}
-            aria-controls={`panel-${name}`}
-            tabIndex={name === selected ? 0 : -1}
-            onClick={() => onSelect(name)}
-          >
-            {title}
-          </button>
-        ))}
-      </div>
-      <div role="tabpanel" id={`panel-${selected}`} aria-labelledby={`tab-${selected}`} tabIndex={0}>
-        {children}
-      </div>
-    </div>
-  );
-}
-
 interface StepSummaryProps {
   readonly row: WaterfallRow;
   readonly scores: readonly ScoreItem[];
@@ -258,7 +256,7 @@ function StepSummary({ row: { span }, scores, onSelect }: StepSummaryProps) {
         Selected step: <Text of={span.name} />
       </h3>
       <p>
-        {span.kind} · <Text of={span.service} /> · <Time at={span.startedAt} /> UTC ·{' '}
+        {span.kind} · <Text of={span.service} /> · <Time at={span.startedAt} /> ·{' '}
         {formatDuration(span.durationMs)} ·{' '}
         {span.status === 'error' ? <span class="bad">✗ error</span> : span.status}
       </p>

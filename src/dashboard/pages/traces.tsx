@@ -1,164 +1,256 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
+import type { Facets } from '../api-types.ts';
 import { read } from '../client.ts';
-import { Filters } from '../parts/filters.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
-import { Score } from '../parts/score.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
+import { TraceStrip } from '../parts/trace-strip.tsx';
 import { useResource } from '../resource.ts';
-import { query } from '../router.ts';
-import { fillPath } from '../view-models/paths/fill-path.ts';
+import { adjustQuery, frame, framed, query } from '../router.ts';
 import { formatDuration, formatNumber, formatUsd } from '../view-models/format.ts';
-import { readFilters } from '../view-models/query-filters.ts';
-import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
-import { listScorers, scoresOf, STATES, TRACE_FILTERS, type TraceRow } from '../view-models/trace-list.ts';
+import { tracePath } from '../view-models/paths/row-paths.ts';
+import { rememberList } from '../view-models/paths/remembered-list.ts';
+import {
+  describeNotScored,
+  FACET_GROUPS,
+  listActiveFilters,
+  listChips,
+  readTraceFilters,
+  STATES,
+  toggleValue,
+  VIEWS,
+  type TraceRow,
+} from '../view-models/trace-list.ts';
+import { visibleText } from '../view-models/visible-text.ts';
 
-/** Time between two looks for newer traces, milliseconds. */
-const LOOK_EVERY_MS = 5_000;
+/** Chips of a row that are shown. */
+const CHIPS = 2;
 
-/** List of traces with their scores as columns. */
+/** Values of a group that are shown. */
+const VALUES = 8;
+
+/** List of traces: question and answer of each, the worst finding, and filters with counts beside. */
 export function Traces() {
-  const filters = readFilters(TRACE_FILTERS, query.value);
+  const filters = { ...frame.value, ...readTraceFilters(query.value) };
   const cursor = query.value.get('cursor') ?? undefined;
-  const key = JSON.stringify([filters, cursor]);
-  const traces = useResource(key, (signal) => read('/traces', { query: { ...filters, cursor }, signal }));
-  const newest = traces.kind === 'ready' ? traces.data.items[0]?.traceId : undefined;
+  const traces = useResource(JSON.stringify([filters, cursor]), (signal) =>
+    read('/traces', { query: { ...filters, cursor }, signal }),
+  );
+  const { order, ...counted } = filters;
+  const facets = useResource(`facets ${JSON.stringify(counted)}`, (signal) =>
+    read('/traces/facets', { query: counted, signal }),
+  );
   return (
-    <Page title="Traces">
-      <Filters name="Filter traces" fields={TRACE_FILTERS} />
-      {cursor === undefined && traces.kind === 'ready' && (
-        <Newer key={key} filters={filters} newest={newest} onRefresh={traces.reload} />
-      )}
-      <Loaded
-        of={traces}
-        what="the traces"
-        isEmpty={({ items }) => items.length === 0}
-        empty={
-          <p>
-            No traces match. Clear the filter, or <a href="/welcome">connect an agent</a>.
-          </p>
-        }
-      >
-        {({ items, next }) => (
-          <>
-            <Table
-              caption="Traces"
-              columns={listColumns(items)}
-              rows={items}
-              keyOf={({ tenant, traceId }) => `${tenant} ${traceId}`}
-            />
-            <p class="pages">
-              {formatNumber(items.length)} traces on this page, newest first.{' '}
-              {cursor !== undefined && <a href={fillPath('/traces', {}, filters)}>First page</a>}{' '}
-              {next !== null && <a href={fillPath('/traces', {}, { ...filters, cursor: next })}>Next page</a>}
-            </p>
-          </>
-        )}
-      </Loaded>
+    <Page title="Traces" isTitleHidden>
+      <div class="row list-head">
+        <nav aria-label="Views" class="row">
+          {VIEWS.map((view) => (
+            <a key={view.name} class="button" href={framed('/traces', view.query)}>
+              {view.name}
+            </a>
+          ))}
+        </nav>
+        <ActiveFilters />
+      </div>
+      <div class="listing">
+        <FilterPanel facets={facets.kind === 'ready' ? facets.data : undefined} />
+        <div class="list">
+          <TraceStrip filters={counted} facets={facets.kind === 'ready' ? facets.data : undefined} />
+          <Loaded
+            of={traces}
+            what="the traces"
+            isEmpty={({ items }) => items.length === 0}
+            empty={
+              <p>
+                No traces match. Remove a filter, choose a longer range, or{' '}
+                <a href="/welcome">connect an agent</a>.
+              </p>
+            }
+          >
+            {({ items, next }) => <Rows items={items} next={next} hasFirst={cursor !== undefined} />}
+          </Loaded>
+        </div>
+      </div>
     </Page>
   );
 }
 
-interface NewerProps {
-  readonly filters: Readonly<Record<string, readonly string[]>>;
-  readonly newest: string | undefined;
-  readonly onRefresh: () => void;
+interface RowsProps {
+  readonly items: readonly TraceRow[];
+  readonly next: string | null;
+  /** True when there is a page before. */
+  readonly hasFirst: boolean;
 }
 
-/** Says that newer traces have come; the list itself stays until the reader wants them. */
-function Newer({ filters, newest, onRefresh }: NewerProps) {
-  const [found, setFound] = useState(newest);
-  useEffect(() => {
-    setFound(newest);
-    const abort = new AbortController();
-    const look = async (): Promise<void> => {
-      const { items } = await read('/traces', { query: { ...filters, limit: 1 }, signal: abort.signal });
-      setFound(items[0]?.traceId ?? newest);
-    };
-    // A look that fails is repeated; the list says why when it is loaded.
-    const timer = setInterval(() => void look().catch(() => undefined), LOOK_EVERY_MS);
-    return () => {
-      clearInterval(timer);
-      abort.abort();
-    };
-  }, [newest]);
+function Rows({ items, next, hasFirst }: RowsProps) {
+  useEffect(() => rememberList(items), [items]);
+  const chosen = readTraceFilters(query.value);
   return (
-    <p role="status" class="newer">
-      {found !== newest && (
-        <>
-          New traces have come.{' '}
-          <button type="button" onClick={onRefresh}>
-            Refresh
-          </button>
-        </>
-      )}
-    </p>
+    <>
+      <Table
+        caption="Traces"
+        isCaptionHidden
+        kind="traces"
+        columns={COLUMNS}
+        rows={items}
+        keyOf={({ tenant, traceId }) => `${tenant} ${traceId}`}
+      />
+      <p class="pages">
+        {formatNumber(items.length)} traces, {chosen['order'] === undefined ? 'newest' : 'worst'} first.{' '}
+        {hasFirst && <a href={framed('/traces', chosen)}>First page</a>}{' '}
+        {next !== null && <a href={framed('/traces', { ...chosen, cursor: next })}>Next page</a>}
+      </p>
+    </>
   );
 }
 
-function listColumns(items: readonly TraceRow[]): Column<TraceRow>[] {
-  return [
-    {
-      name: 'Started (UTC)',
-      cell: ({ tenant, traceId, startedAt }) => (
-        <a href={tracePath({ tenant, traceId })} data-row-link>
-          <Time at={startedAt} />
-          <br />
-          <span class="unseen">trace </span>
-          <code>{traceId.slice(0, 8)}</code>
-        </a>
-      ),
-    },
-    { name: 'Agent', cell: ({ agent, service }) => <Text of={agent ?? service ?? '–'} /> },
-    {
-      name: 'State',
-      cell: ({ state }) => (
-        <span class={`chip ${state}`}>{`${STATES[state].sign} ${STATES[state].words}`}</span>
-      ),
-    },
-    {
-      name: 'Run',
-      cell: ({ status, errorType }) =>
-        status === 'error' ? (
-          <span class="bad">
+const COLUMNS: readonly Column<TraceRow>[] = [
+  {
+    name: 'Time',
+    cell: ({ tenant, traceId, startedAt, state }) => (
+      <a href={tracePath({ tenant, traceId })} data-row-link>
+        <Time at={startedAt} />
+        <span class="line quiet">
+          <span class="unseen">trace {traceId.slice(0, 8)}, </span>
+          {STATES[state].sign} {STATES[state].words}
+        </span>
+      </a>
+    ),
+  },
+  {
+    name: 'Agent',
+    cell: ({ agent, service, agentVersion, serviceVersion }) => (
+      <>
+        <Line of={agent ?? service ?? '–'} />
+        <Line of={agentVersion ?? serviceVersion ?? ''} isQuiet />
+      </>
+    ),
+  },
+  {
+    name: 'Question',
+    cell: ({ question, answer, status, errorType }) => (
+      <>
+        <Line of={question ?? 'no question in the spans'} isQuiet />
+        {status === 'error' && answer === null ? (
+          <span class="line bad">
             ✗ error <Text of={errorType ?? ''} />
           </span>
         ) : (
-          (status ?? '–')
-        ),
-    },
-    ...listScorers(items).map((scorer) => ({
-      name: scorer,
-      cell: (row: TraceRow) =>
-        scoresOf(row, scorer).map((score) => (
-          <div key={score.scoreId}>
-            <Score {...score} />
-          </div>
-        )),
-    })),
-    ...COST_COLUMNS,
-  ];
-}
-
-const COST_COLUMNS: readonly Column<TraceRow>[] = [
-  { name: 'Duration', cell: ({ durationMs }) => formatDuration(durationMs), isNumber: true },
-  {
-    name: 'Tokens',
-    cell: ({ usage }) => (usage.totalTokens === null ? '–' : formatNumber(usage.totalTokens)),
-    isNumber: true,
+          <Line of={answer ?? 'no answer in the spans'} />
+        )}
+      </>
+    ),
   },
+  { name: 'Finding', cell: (row) => <Finding row={row} /> },
+  { name: 'Scores', cell: (row) => <Chips row={row} /> },
+  { name: 'Duration', cell: ({ durationMs }) => formatDuration(durationMs), isNumber: true },
   { name: 'Cost', cell: ({ costUsd }) => formatUsd(costUsd), isNumber: true },
-  { name: 'Models', cell: ({ models }) => <Text of={models.join(', ')} /> },
   {
-    name: 'Session',
-    cell: ({ tenant, sessionId }) =>
-      sessionId === null ? (
+    name: 'User',
+    cell: ({ userId }) =>
+      userId === null ? (
         '–'
       ) : (
-        <a href={sessionPath({ tenant, sessionId })}>
-          <Text of={sessionId} />
+        <a class="line" href={framed('/traces', { userId })}>
+          <Text of={userId} />
         </a>
       ),
   },
 ];
+
+/** One line of a cell; a longer text is whole beside the pointer. */
+function Line({ of, isQuiet = false }: { readonly of: string; readonly isQuiet?: boolean }) {
+  const text = visibleText(of);
+  return (
+    <span class={isQuiet ? 'line quiet' : 'line'} title={text}>
+      <bdi>{text}</bdi>
+    </span>
+  );
+}
+
+function Finding({ row }: { readonly row: TraceRow }) {
+  const { finding, notScored } = row;
+  if (finding !== null) {
+    return (
+      <>
+        <span class="line bad">
+          ✗ <Text of={finding.verdict} />
+        </span>
+        <Line of={finding.claim} />
+      </>
+    );
+  }
+  return notScored.length === 0 ? null : (
+    <span class="two-lines quiet" title={visibleText(describeNotScored(row))}>
+      – <Text of={describeNotScored(row)} />
+    </span>
+  );
+}
+
+function Chips({ row }: { readonly row: TraceRow }) {
+  const chips = listChips(row);
+  return (
+    <>
+      {chips.slice(0, CHIPS).map(({ key, scorer, text, isBad }) => (
+        <span key={key} class={isBad ? 'score-line bad' : 'score-line good'}>
+          <span aria-hidden="true">{isBad ? '✗' : '✓'}</span> <Text of={scorer} /> <b>{text}</b>
+        </span>
+      ))}
+      {chips.length > CHIPS && <small class="quiet more">+{chips.length - CHIPS}</small>}
+    </>
+  );
+}
+
+function ActiveFilters() {
+  const search = query.value;
+  return (
+    <ul class="plain row" aria-label="Active filters">
+      {listActiveFilters(search).map((filter) => (
+        <li key={`${filter.parameter} ${filter.value}`} class="chip">
+          <Text of={filter.text} />{' '}
+          <button
+            type="button"
+            class="plain"
+            aria-label={`Remove ${visibleText(filter.text)}`}
+            onClick={() => adjustQuery(toggleValue(search, filter))}
+          >
+            ×
+          </button>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Filters with the number of traces of each value. */
+function FilterPanel({ facets }: { readonly facets: Facets | undefined }) {
+  const search = query.value;
+  return (
+    <aside aria-label="Filters" class="facets">
+      {FACET_GROUPS.map(({ name, parameter, facet }) => {
+        const chosen = search.getAll(parameter);
+        const counts = facets?.[facet] ?? [];
+        const lost = chosen.filter((value) => counts.every((each) => each.value !== value));
+        const values = [...lost.map((value) => ({ value, count: 0 })), ...counts];
+        return (
+          <fieldset key={parameter}>
+            <legend>{name}</legend>
+            {values.length === 0 && <span class="quiet">none</span>}
+            {values.slice(0, Math.max(VALUES, chosen.length)).map(({ value, count }) => (
+              <label key={value}>
+                <input
+                  type="checkbox"
+                  checked={chosen.includes(value)}
+                  onChange={() => adjustQuery(toggleValue(search, { parameter, value }))}
+                />{' '}
+                <Text of={facet === 'notScored' ? value.replaceAll('_', ' ') : value} />{' '}
+                <span class="quiet">{count}</span>
+              </label>
+            ))}
+          </fieldset>
+        );
+      })}
+    </aside>
+  );
+}

@@ -1,40 +1,36 @@
 import { describeDecision, type Decision } from '../view-models/decisions.ts';
 import type { TraceDetail } from '../view-models/waterfall.ts';
-import { Table, type Column } from './table.tsx';
 import { Text, Time } from './text.tsx';
 
-const COLUMNS: readonly Column<Decision>[] = [
-  {
-    name: 'Outcome',
-    cell: (decision) => {
-      const { sign, words } = describeDecision(decision);
-      return `${sign} ${words}`;
-    },
-  },
-  { name: 'Rule', cell: ({ rule }) => <Text of={rule === '*' ? 'every rule' : rule} /> },
-  { name: 'Scorer', cell: ({ scorer }) => <Text of={scorer === '*' ? 'all of the rule' : scorer} /> },
-  { name: 'Reason', cell: ({ reason }) => <Text of={reason === '' ? '–' : reason} /> },
-  { name: 'Sampled', cell: (decision) => describeDecision(decision).sampling },
-  { name: 'Next attempt (UTC)', cell: ({ nextAttemptAt }) => <Time at={nextAttemptAt} /> },
-  {
-    name: 'Decided (UTC)',
-    cell: (decision) => <Time at={'decidedAt' in decision ? decision.decidedAt : null} />,
-  },
-];
-
-/** Says why each scorer of each rule scored the trace, or did not. */
+/** Says why each scorer of each rule scored the trace, or did not: a sentence each. */
 export function Decisions({ decisions }: { readonly decisions: readonly Decision[] }) {
   return decisions.length === 0 ? (
     <p>No rule has decided yet.</p>
   ) : (
-    <Table
-      caption="Why was this scored, or not?"
-      columns={COLUMNS}
-      rows={decisions}
-      keyOf={(decision) =>
-        JSON.stringify([decision.rule, decision.scorer, 'targetId' in decision ? decision.targetId : ''])
-      }
-    />
+    <ul class="plain decisions" aria-label="Decisions">
+      {decisions.map((decision) => {
+        const { sign, sentence } = describeDecision(decision);
+        return (
+          <li
+            key={JSON.stringify([
+              decision.rule,
+              decision.scorer,
+              'targetId' in decision ? decision.targetId : '',
+            ])}
+          >
+            <span aria-hidden="true">{sign}</span> <Text of={sentence} />{' '}
+            <span class="quiet small">
+              {decision.nextAttemptAt !== null && (
+                <>
+                  It is tried again <Time at={decision.nextAttemptAt} />.{' '}
+                </>
+              )}
+              {'decidedAt' in decision && <Time at={decision.decidedAt} />}
+            </span>
+          </li>
+        );
+      })}
+    </ul>
   );
 }
 

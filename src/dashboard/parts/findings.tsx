@@ -2,13 +2,16 @@ import { useState } from 'preact/hooks';
 import type { Replies } from '../api-types.ts';
 import { read } from '../client.ts';
 import { useResource } from '../resource.ts';
+import { markAnswer } from '../view-models/answer.ts';
 import {
   buildFindings,
   findEvidence,
+  nameTool,
   verdictSign,
   type Claim,
   type FindingGroup,
 } from '../view-models/findings.ts';
+import { readTexts } from '../view-models/messages.ts';
 import { formatDuration, formatNumber, formatUsd } from '../view-models/format.ts';
 import type { SpanItem, TraceDetail } from '../view-models/waterfall.ts';
 import { Loaded } from './loaded.tsx';
@@ -16,41 +19,114 @@ import { Score } from './score.tsx';
 import { LongText, Text } from './text.tsx';
 
 interface FindingsProps {
-  readonly trace: Pick<TraceDetail, 'scores' | 'spans'>;
-  /** Id of the selected claim; '' for none. */
+  /** Without a reading, there is no answer to mark. */
+  readonly trace: Pick<TraceDetail, 'scores' | 'spans'> & Partial<Pick<TraceDetail, 'reading'>>;
+  /** Id of the chosen claim; '' for the first one. */
   readonly selected: string;
   readonly onSelect: (claim: Claim) => void;
 }
 
-/** Scores with their claims; a selected claim shows its evidence. */
+/** Answer with its wrong words marked, the evidence of the chosen claim beside it, and all scores with their claims. */
 export function Findings({ trace, selected, onSelect }: FindingsProps) {
   const groups = buildFindings(trace.scores);
-  if (groups.length === 0) {
-    return <p>This trace has no scores. The tab Decisions says why.</p>;
-  }
+  const claims = groups.flatMap((group) => group.claims);
+  const bad = claims.filter(({ verdict }) => verdictSign(verdict).tone === 'bad');
+  const chosen = claims.find(({ id }) => id === selected) ?? bad[0] ?? claims[0];
   return (
     <>
+      <div class="split">
+        {trace.reading !== undefined && (
+          <Answer reading={trace.reading} bad={bad} chosen={chosen} onSelect={onSelect} />
+        )}
+        <section class="card" aria-label="Evidence" aria-live="polite">
+          <h2>Evidence</h2>
+          {chosen === undefined ? (
+            <p class="quiet">No score has a finding with evidence.</p>
+          ) : (
+            <EvidenceOf claim={chosen} spans={trace.spans} />
+          )}
+        </section>
+      </div>
+      {groups.length === 0 && <p>This trace has no scores. The tab Decisions says why.</p>}
       {groups.map((group) => (
-        <Group
-          key={group.score.scoreId}
-          group={group}
-          spans={trace.spans}
-          selected={selected}
-          onSelect={onSelect}
-        />
+        <Group key={group.score.scoreId} group={group} selected={chosen?.id ?? ''} onSelect={onSelect} />
       ))}
     </>
   );
 }
 
-interface GroupProps extends Omit<FindingsProps, 'trace'> {
-  readonly group: FindingGroup;
-  readonly spans: readonly SpanItem[];
+interface AnswerProps extends Pick<TraceDetail, 'reading'>, Pick<FindingsProps, 'onSelect'> {
+  /** Claims with a bad verdict. */
+  readonly bad: readonly Claim[];
+  readonly chosen: Claim | undefined;
 }
 
-function Group({ group: { score, claims }, spans, selected, onSelect }: GroupProps) {
+/** The whole answer. Each bad claim is a mark that leads to its evidence. */
+function Answer({ reading, bad, chosen, onSelect }: AnswerProps) {
+  const run = reading?.runs[0];
+  const [question, answer] = run === undefined ? ['', ''] : readTexts(run);
+  const { parts, elsewhere } = markAnswer(
+    answer,
+    bad.map(({ statement }) => statement),
+  );
+  const mark = (key: number, text: string, numbers: readonly number[]) => {
+    const claims = numbers.flatMap((number) => bad[number] ?? []);
+    const [first] = claims;
+    const select = (): void => (first === undefined ? undefined : onSelect(first));
+    return (
+      <mark
+        key={key}
+        tabIndex={0}
+        data-row-link
+        class={claims.some(({ id }) => id === chosen?.id) ? 'chosen' : undefined}
+        onClick={select}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter' || event.key === ' ') {
+            event.preventDefault();
+            select();
+          }
+        }}
+      >
+        <Text of={text} />
+      </mark>
+    );
+  };
+  return (
+    <section class="card" aria-label="Answer">
+      <h2>Answer</h2>
+      {question !== '' && (
+        <p class="quiet question">
+          “<Text of={question} />”
+        </p>
+      )}
+      <div class="answer whole">
+        {answer === '' && (
+          <span class="quiet">The spans of this trace have no answer, or are not stored any more.</span>
+        )}
+        {parts.map(({ text, claims }, index) =>
+          claims.length === 0 ? <Text key={index} of={text} /> : mark(index, text, claims),
+        )}
+      </div>
+      {elsewhere.length > 0 && (
+        <>
+          <p class="small quiet">Not word for word in the answer:</p>
+          <ul>
+            {elsewhere.map((number) => (
+              <li key={number}>{mark(number, bad[number]?.statement ?? '', [number])}</li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+interface GroupProps extends Omit<FindingsProps, 'trace'> {
+  readonly group: FindingGroup;
+}
+
+function Group({ group: { score, claims }, selected, onSelect }: GroupProps) {
   const title = `finding-${score.scoreId}`;
-  const claim = claims.find(({ id }) => id === selected);
   return (
     <section class="finding" aria-labelledby={title}>
       <h3 id={title}>
@@ -67,7 +143,6 @@ function Group({ group: { score, claims }, spans, selected, onSelect }: GroupPro
           ))}
         </ul>
       )}
-      {claim !== undefined && <EvidenceOf claim={claim} spans={spans} />}
       <JudgeCalls scoreId={score.scoreId} calls={score.judgeCalls} />
     </section>
   );
@@ -124,23 +199,29 @@ function ClaimLine({ claim, isSelected, onSelect }: ClaimLineProps) {
 function EvidenceOf({ claim, spans }: { readonly claim: Claim; readonly spans: readonly SpanItem[] }) {
   const span = spans.find(({ spanId }) => spanId === claim.spanId);
   const evidence = span === undefined ? undefined : findEvidence(claim.quote, span);
+  const { tone, sign } = verdictSign(claim.verdict);
   return (
-    <section class="evidence" aria-label="Evidence" aria-live="polite">
-      <h4>
-        Evidence
-        {claim.source !== '' && ` from ${claim.source}`}
-        {span !== undefined && (
+    <>
+      <p>
+        <Text of={claim.statement} />
+      </p>
+      <p>
+        <b class={tone === 'open' ? undefined : tone}>
+          {sign} <Text of={claim.verdict} />
+        </b>{' '}
+        {span !== undefined ? (
           <>
-            {' '}
-            in the step <Text of={span.name} />
+            by <Text of={nameTool(span)} />
+          </>
+        ) : (
+          claim.source !== '' && `by ${claim.source}`
+        )}
+        {claim.reason !== '' && (
+          <>
+            : <Text of={claim.reason} />
           </>
         )}
-        {evidence !== undefined && (
-          <>
-            , <Text of={evidence.place} />
-          </>
-        )}
-      </h4>
+      </p>
       {evidence === undefined ? (
         <WithoutPlace claim={claim} hasSpan={span !== undefined} />
       ) : (
@@ -152,7 +233,12 @@ function EvidenceOf({ claim, spans }: { readonly claim: Claim; readonly spans: r
           <Text of={evidence.after} />
         </pre>
       )}
-    </section>
+      {evidence !== undefined && (
+        <p class="small quiet">
+          <Text of={evidence.place} />
+        </p>
+      )}
+    </>
   );
 }
 

@@ -55,7 +55,8 @@ function Messages({ messages }: { readonly messages: readonly AgentMessage[] }) 
   );
 }
 
-function Part({ part: { kind, title, text, result } }: { readonly part: ShownPart }) {
+/** Part of a message: a text, or a call of a tool with its result. */
+export function Part({ part: { kind, title, text, result } }: { readonly part: ShownPart }) {
   if (kind === 'text') {
     return <LongText of={text} />;
   }

@@ -16,13 +16,22 @@ interface TableProps<Row> {
   readonly keyOf: (row: Row) => string;
   /** True when a heading above says the same as the caption. */
   readonly isCaptionHidden?: boolean;
+  /** Class of the table. */
+  readonly kind?: string;
 }
 
 /** A real table; its first column names the row. A wide one scrolls inside its own box. */
-export function Table<Row>({ caption, columns, rows, keyOf, isCaptionHidden = false }: TableProps<Row>) {
+export function Table<Row>({
+  caption,
+  columns,
+  rows,
+  keyOf,
+  isCaptionHidden = false,
+  kind,
+}: TableProps<Row>) {
   return (
     <div class="scroll" role="group" aria-label={`${visibleText(caption)}, scrolls sideways`} tabIndex={0}>
-      <table>
+      <table class={kind}>
         <caption class={isCaptionHidden ? 'unseen' : undefined}>
           <Text of={caption} />
         </caption>

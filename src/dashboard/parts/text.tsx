@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { formatTime } from '../view-models/format.ts';
+import { formatLocalTime, formatTime } from '../view-models/format.ts';
 import { cutForReading, visibleText } from '../view-models/visible-text.ts';
 
 /** A short text of a trace: never markup, and apart from the direction of the text around it. */
@@ -25,7 +25,19 @@ export function LongText({ of }: { readonly of: string }) {
   );
 }
 
-/** A time in UTC. */
-export function Time({ at }: { readonly at: string | null | undefined }) {
-  return at === null || at === undefined ? <>–</> : <time dateTime={at}>{formatTime(at)}</time>;
+interface TimeProps {
+  readonly at: string | null | undefined;
+  /** True for a time whose day is enough. */
+  readonly isDay?: boolean;
+}
+
+/** A time where the reader is, with UTC beside the pointer. */
+export function Time({ at, isDay = false }: TimeProps) {
+  return at === null || at === undefined ? (
+    <>–</>
+  ) : (
+    <time dateTime={at} title={`${formatTime(at)} UTC`}>
+      {isDay ? formatLocalTime(at).replace(/, \d\d:\d\d$/u, '') : formatLocalTime(at)}
+    </time>
+  );
 }

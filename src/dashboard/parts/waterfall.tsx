@@ -99,7 +99,6 @@ function WaterfallHead() {
           Duration
         </th>
         <th scope="col">Time</th>
-        <th scope="col">Scores</th>
       </tr>
     </thead>
   );
@@ -145,15 +144,7 @@ function Step({ row, isClosed, isSelected, isStop, onSelect, onToggle }: StepPro
         )}
         <span aria-hidden="true">{KINDS[span.kind]}</span> <span class="kind">{span.kind}</span>{' '}
         <Text of={span.name} />
-        {span.status === 'error' && <span class="bad"> ✗ error</span>}
-      </td>
-      <td class="number">{formatDuration(span.durationMs)}</td>
-      <td class="bar-cell">
-        <svg class={`bar ${span.kind}`} viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-          <rect x={100 * offset} y="0" width={Math.max(100 * width, 0.5)} height="8" />
-        </svg>
-      </td>
-      <td>
+        {span.status === 'error' && <span class="bad"> ✗ error</span>}{' '}
         {scores.map((score) => (
           <span key={score.scoreId} class="chip">
             <Text of={score.scorer} /> <Score {...score} />
@@ -162,6 +153,12 @@ function Step({ row, isClosed, isSelected, isStop, onSelect, onToggle }: StepPro
         {citations > 0 && (
           <span class="chip">cited by {citations === 1 ? 'one claim' : `${citations} claims`}</span>
         )}
+      </td>
+      <td class="number">{formatDuration(span.durationMs)}</td>
+      <td class="bar-cell">
+        <svg class={`bar ${span.kind}`} viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+          <rect x={100 * offset} y="0" width={Math.max(100 * width, 0.5)} height="8" />
+        </svg>
       </td>
     </tr>
   );

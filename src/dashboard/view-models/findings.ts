@@ -80,6 +80,11 @@ export function buildFindings(scores: readonly ScoreItem[]): FindingGroup[] {
     .toSorted((a, b) => Number(b.claims.length > 0) - Number(a.claims.length > 0));
 }
 
+/** Names the tool of a span: its name without the verb of OpenTelemetry. */
+export function nameTool({ name, attributes }: SpanItem): string {
+  return attributes['gen_ai.tool.name'] ?? name.replace(/^execute_tool /u, '');
+}
+
 /** Lists the claims that cite a span. */
 export function claimsOf(groups: readonly FindingGroup[], spanId: string): Claim[] {
   return groups.flatMap(({ claims }) => claims.filter((claim) => claim.spanId === spanId));

@@ -59,6 +59,25 @@ export function formatTime(iso: string | null | undefined): string {
   return iso === null || iso === undefined ? UNKNOWN : iso.slice(0, 19).replace('T', ' ');
 }
 
+const MINUTES = {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+} as const;
+
+/** Writes a time where the reader is: `21 Nov, 08:05`, with its year when that is not the present one. */
+export function formatLocalTime(iso: string, timeZone?: string): string {
+  const at = new Date(iso);
+  const isOld = at.getUTCFullYear() !== new Date().getUTCFullYear();
+  return at.toLocaleString('en-GB', {
+    ...MINUTES,
+    ...(isOld ? { year: 'numeric' } : {}),
+    ...(timeZone === undefined ? {} : { timeZone }),
+  });
+}
+
 /** Writes the direction of a score. */
 export function formatDirection(isHigherBetter: boolean | null | undefined): string {
   if (isHigherBetter === null || isHigherBetter === undefined) {

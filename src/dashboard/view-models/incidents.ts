@@ -1,6 +1,10 @@
 import type { Item } from '../api-types.ts';
+import { formatNumber, formatPercent, formatScore } from './format.ts';
 
 export type AlertEvent = Item<'/alerts'>;
+export type Mute = Item<'/mutes'>;
+type Monitor = Item<'/monitors'>;
+type Segment = AlertEvent['segments'][number];
 
 /** Incident with its latest event. */
 export interface Incident {
@@ -21,29 +25,37 @@ export function joinIncidents(events: readonly AlertEvent[]): Incident[] {
   );
 }
 
-/** Bar of an incident in a timeline: begin and length as shares of the whole time. */
-export interface IncidentBar {
-  readonly from: number;
-  readonly width: number;
+/** Writes what changed, and on how many scores. A limit is named as one: it is no value of before. */
+export function describeChange({ before, limit, after, count, lateScores }: AlertEvent): string {
+  const late = lateScores === 0 ? '' : `, ${formatNumber(lateScores)} too late`;
+  const values =
+    limit === null
+      ? `${formatScore(before)} → ${formatScore(after)}`
+      : `${before === null ? '' : `${formatScore(before)} → `}${formatScore(after)}, limit ${formatScore(limit)}`;
+  return `${values} (n = ${formatNumber(count)}${late})`;
 }
 
-/** Builds the bar of an incident within a range of time, Unix milliseconds. */
-export function buildIncidentBar(
-  { event }: Incident,
-  range: { readonly fromMs: number; readonly toMs: number },
-): IncidentBar {
-  const length = Math.max(range.toMs - range.fromMs, 1);
-  const clamp = (ms: number) => Math.min(Math.max((ms - range.fromMs) / length, 0), 1);
-  const from = clamp(event.startsAt === null ? range.fromMs : Date.parse(event.startsAt));
-  const to = clamp(event.endsAt === null ? range.toMs : Date.parse(event.endsAt));
-  return { from, width: Math.max(to - from, 0) };
+/** Part of a change from which a segment is named as its cause. */
+const CAUSE_SHARE = 0.3;
+
+/** Writes the main segment of a change: `98 % within agent version 1.5.0 (new)`; '' when none stands out. */
+export function describeCause(segments: readonly Segment[]): string {
+  const [main] = segments.toSorted((a, b) => b.share - a.share);
+  return main === undefined || main.share < CAUSE_SHARE
+    ? ''
+    : `${formatPercent(Math.min(main.share, 1))} within ${nameSegment(main)}${main.isNew ? ' (new)' : ''}`;
+}
+
+/** Names a segment: `agent version 1.5.0`. */
+export function nameSegment({ dimension, value }: Pick<Segment, 'dimension' | 'value'>): string {
+  return `${dimension.replaceAll('_', ' ')} ${value || 'unknown'}`;
 }
 
 /** Writes the series of an alert or a monitor: agent, environment and the facets that a rule splits by. */
 export function describeSeriesFacets(series: AlertEvent['series']): string {
   const { agent, environment, target, model, agentVersion, serviceVersion, service } = series;
   const parts = [
-    agent === '' ? 'all agents' : `agent ${agent}`,
+    agent === '' ? 'all agents' : agent,
     environment,
     target,
     model,
@@ -51,5 +63,94 @@ export function describeSeriesFacets(series: AlertEvent['series']): string {
     serviceVersion === undefined ? '' : `service version ${serviceVersion || 'unknown'}`,
     service,
   ];
-  return parts.filter((part) => part !== undefined && part !== '').join(' · ');
+  return parts.filter((part) => part !== undefined && part !== '').join(', ');
+}
+
+/** Subject of a mute of everything, and tenant of a mute of all tenants. */
+export const ALL = '*';
+
+/** Finds the mute of an incident that lasts longest: of itself, its series, its alert or everything. */
+export function findMute(
+  { incidentId, seriesId, alert }: Pick<AlertEvent, 'incidentId' | 'seriesId' | 'alert'>,
+  mutes: readonly Mute[],
+): Mute | undefined {
+  return mutes
+    .filter(({ subject }) => [incidentId, seriesId, alert, ALL].includes(subject))
+    .toSorted((a, b) => (b.until ?? '').localeCompare(a.until ?? ''))[0];
+}
+
+const PHASES: readonly (readonly [phase: Monitor['phase'], words: string])[] = [
+  ['ok', 'ok'],
+  ['learning', 'learning'],
+  ['pending', 'pending'],
+  ['firing', 'firing'],
+  ['recovering', 'recovering'],
+  ['no_data', 'without data'],
+  ['scorer_error', 'with scorer errors'],
+  ['paused', 'paused'],
+];
+
+/** Monitors of one rule. */
+export interface MonitorGroup {
+  readonly key: string;
+  readonly alert: string;
+  readonly detector: string;
+  /** `42 ok, 3 learning, 1 firing`. */
+  readonly states: string;
+  readonly isFiring: boolean;
+  readonly scores: number;
+  readonly late: number;
+  /** Monitors that are not simply ok, the firing ones first. */
+  readonly others: readonly Monitor[];
+}
+
+/** Groups monitors by their rule, with the number of each state. */
+export function groupMonitors(monitors: readonly Monitor[]): MonitorGroup[] {
+  const groups = Map.groupBy(monitors, ({ group, alert, detector }) =>
+    JSON.stringify([group, alert, detector]),
+  );
+  return [...groups].map(([key, all]) => {
+    const count = (phase: Monitor['phase']) => all.filter((each) => each.phase === phase).length;
+    return {
+      key,
+      alert: all[0]?.alert ?? '',
+      detector: all[0]?.detector ?? '',
+      states: PHASES.flatMap(([phase, words]) =>
+        count(phase) === 0 ? [] : [`${count(phase)} ${words}`],
+      ).join(', '),
+      isFiring: count('firing') > 0,
+      scores: all.reduce((sum, each) => sum + each.scores, 0),
+      late: all.reduce((sum, each) => sum + each.lateScores, 0),
+      others: all
+        .filter(({ phase }) => phase !== 'ok')
+        .toSorted((a, b) => Number(b.phase === 'firing') - Number(a.phase === 'firing')),
+    };
+  });
+}
+
+type Budget = NonNullable<AlertEvent['budget']>;
+
+/** Open alert of a limit: the one of the greatest percentage, for each percentage has an alert of its own. */
+export function findBudgetAlert(
+  incidents: readonly Incident[],
+  limit: Pick<Budget, 'scope' | 'rule' | 'tenant' | 'period'>,
+): AlertEvent | undefined {
+  return incidents
+    .flatMap(({ event, isOpen }) => (isOpen && event.budget !== undefined ? [event] : []))
+    .filter(
+      ({ budget }) =>
+        budget?.scope === limit.scope &&
+        budget.rule === limit.rule &&
+        budget.tenant === limit.tenant &&
+        budget.period === limit.period,
+    )
+    .toSorted((a, b) => (b.budget?.percent ?? 0) - (a.budget?.percent ?? 0))[0];
+}
+
+/** Address of the runbook of an alert; undefined without one, and for an address that a browser should not open. */
+export function findRunbook(annotations: Readonly<Record<string, string>>): string | undefined {
+  const address = annotations['runbook_url'] ?? annotations['runbook'];
+  return address !== undefined && /^https?:\/\//iu.test(address) && URL.canParse(address)
+    ? address
+    : undefined;
 }

@@ -1,3 +1,4 @@
+import type { AgentRun } from '../../domain/trace/agent-run.ts';
 import type { AgentMessage, MessagePart, SystemMessage } from '../../domain/trace/messages.ts';
 import { showValue } from './visible-text.ts';
 
@@ -49,6 +50,19 @@ function isOf<Type extends MessagePart['type']>(
   type: Type,
 ): part is Extract<MessagePart, { type: Type }> {
   return part.type === type;
+}
+
+/** Reads the question of a run and its whole answer. */
+export function readTexts({
+  input,
+  output,
+}: Pick<AgentRun, 'input' | 'output'>): [question: string, answer: string] {
+  const textOf = (messages: readonly AgentMessage[]) =>
+    messages
+      .flatMap((message) => showParts(message).flatMap(({ kind, text }) => (kind === 'text' ? [text] : [])))
+      .join('\n')
+      .trim();
+  return [textOf(input.inputMessages.filter(({ role }) => role === 'user').slice(-1)), textOf(output)];
 }
 
 /** Returns the text of a system message. */

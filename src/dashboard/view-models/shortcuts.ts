@@ -1,19 +1,33 @@
-import { LABEL_KEYS } from './label-keys.ts';
+import { LABEL_KEYS } from './review.ts';
 import type { PagePath } from '../../api/dashboard/page-paths.ts';
 
-/** Pages of the menu, in its order. */
+/** Pages of the menu, in its order: the work of each day, then what is set up once. */
 export const MENU = [
-  { path: '/', name: 'Overview', key: 'o' },
+  { path: '/', name: 'Home', key: 'h' },
+  { path: '/agents', name: 'Agents', key: 'a' },
+  { path: '/issues', name: 'Issues', key: 'i' },
   { path: '/traces', name: 'Traces', key: 't' },
-  { path: '/coverage', name: 'Coverage', key: 'c' },
-  { path: '/alerts', name: 'Alerts', key: 'a' },
-  { path: '/judges', name: 'Judges', key: 'j' },
+  { path: '/sessions', name: 'Sessions', key: 's' },
+  { path: '/alerts', name: 'Alerts', key: 'l' },
+  { path: '/review', name: 'Review', key: 'v' },
+] as const satisfies readonly Entry[];
+
+/** Pages of the menu Set-up. */
+export const SET_UP = [
   { path: '/rules', name: 'Rules', key: 'r' },
-  { path: '/compare', name: 'Compare', key: 'm' },
-  { path: '/labels', name: 'Labels', key: 'l' },
+  { path: '/judges', name: 'Judges and cost', key: 'j' },
+  { path: '/coverage', name: 'Coverage', key: 'c' },
   { path: '/backfills', name: 'Backfills', key: 'b' },
-  { path: '/status', name: 'Status', key: 's' },
-] as const satisfies readonly { path: PagePath; name: string; key: string }[];
+  { path: '/status', name: 'Status', key: 'u' },
+] as const satisfies readonly Entry[];
+
+interface Entry {
+  readonly path: PagePath;
+  readonly name: string;
+  readonly key: string;
+}
+
+const ENTRIES: readonly Entry[] = [...MENU, ...SET_UP];
 
 /** Key that begins the way to a page. */
 export const GO = 'g';
@@ -21,15 +35,15 @@ export const GO = 'g';
 /** Shortcuts with what they do. */
 export const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
   ['?', 'Show this list'],
-  ...MENU.map(({ key, name }) => [`${GO} ${key}`, `Go to ${name}`] as const),
-  ['/', 'Go to the first field of the filter'],
+  ...ENTRIES.map(({ key, name }) => [`${GO} ${key}`, `Go to ${name}`] as const),
+  ['/', 'Go to the search'],
   ['j', 'Next row of a list'],
   ['k', 'Previous row of a list'],
   ['Enter', 'Open the row'],
   ['↑ ↓', 'Previous or next step of a trace'],
   ['← →', 'Close or open a step of a trace'],
   ...LABEL_KEYS.map(({ key, does }) => [key, `While labelling: ${does.toLowerCase()}`] as const),
-  ['Esc', 'Close a dialog, or leave a note'],
+  ['Esc', 'Close a dialog or a menu, or leave a note'],
 ];
 
 /** Action of a key: go to a page, wait for the second key of a pair, or one of the others. */
@@ -37,14 +51,14 @@ export type KeyAction =
   | { readonly kind: 'go'; readonly path: PagePath }
   | { readonly kind: 'wait' }
   | { readonly kind: 'help' }
-  | { readonly kind: 'filter' }
+  | { readonly kind: 'search' }
   | { readonly kind: 'next' }
   | { readonly kind: 'previous' };
 
 /** Finds what a key does after the key before it; undefined for other keys. */
 export function findAction(key: string, before: string | undefined): KeyAction | undefined {
   if (before === GO) {
-    const page = MENU.find((entry) => entry.key === key);
+    const page = ENTRIES.find((entry) => entry.key === key);
     return page === undefined ? undefined : { kind: 'go', path: page.path };
   }
   switch (key) {
@@ -53,7 +67,7 @@ export function findAction(key: string, before: string | undefined): KeyAction |
     case '?':
       return { kind: 'help' };
     case '/':
-      return { kind: 'filter' };
+      return { kind: 'search' };
     case 'j':
       return { kind: 'next' };
     case 'k':

@@ -4,6 +4,25 @@ import { formatBytes, formatDuration, formatNumber, formatTime, UNKNOWN } from '
 export type Status = Replies['/status'];
 type Fact = readonly [name: string, value: string];
 
+/** Says first what does not work. */
+export function describeHealth({ components = [], judges = [] }: Status): {
+  readonly isHealthy: boolean;
+  readonly words: string;
+} {
+  const failing = [
+    ...components.filter(({ healthy }) => !healthy).map(({ name, error }) => `${name}: ${error ?? 'fails'}`),
+    ...judges
+      .filter(({ state }) => state === 'failing')
+      .map(
+        ({ scorer, judge, lastFailure }) =>
+          `${scorer} (${judge || 'no judge'}): ${lastFailure?.reason ?? 'fails'}`,
+      ),
+  ];
+  return failing.length === 0
+    ? { isHealthy: true, words: 'All works' }
+    : { isHealthy: false, words: `${failing.length} of its parts fail. ${failing.join('; ')}` };
+}
+
 /** Lists what the process is. */
 export function listProcessFacts(status: Status): Fact[] {
   const { version, pid, startedAt, roles, otlpHttp, otlpGrpc, spansPerSecond, scoresPerSecond } = status;

@@ -67,6 +67,11 @@ export function formatBeyond(
   return `${side} ${numberText(before, digits)}: ${numberText(after, digits)} over ${formatCount(count, noun)}`;
 }
 
+/** Returns the mean before the change where `before` is a limit on the mean; null for any other alert. */
+export function findEarlier({ detector, meanBefore }: AlertEvent): number | null {
+  return ['floor', 'threshold'].includes(detector) ? (meanBefore ?? null) : null;
+}
+
 function formatChange(event: AlertEvent): string {
   const { before, after, detector } = event;
   const measure = MEASURES[detector] ?? 'mean score';
@@ -76,7 +81,8 @@ function formatChange(event: AlertEvent): string {
   }
   const beyond = formatBeyond(event, detector);
   if (beyond !== undefined) {
-    return `${measure} is ${beyond}${scale}`;
+    const earlier = findEarlier(event);
+    return `${measure} is ${beyond}${scale}${earlier === null ? '' : `; it was ${numberText(earlier)} before`}`;
   }
   if (before === null || before === after) {
     return `${measure} is ${numberText(after)}${scale}`;

@@ -25,6 +25,9 @@ const DEFAULT_PRICES: PriceTable = {
   'openai/gpt-4o': { input: 2.5, cachedInput: 1.25, output: 10 },
   'openai/gpt-4o-mini': { input: 0.15, cachedInput: 0.075, output: 0.6 },
   'openai/o4-mini': { input: 1.1, cachedInput: 0.275, output: 4.4 },
+  'openai/gpt-6-luna': { input: 0.1, output: 0 },
+  'anthropic/claude-haiku-4-5': { input: 1, output: 5 },
+  'google/gemini-2.5-flash': { input: 0.3, cachedInput: 0.03, output: 2.5 },
 };
 
 /** Suffix of a dated snapshot: `-2025-08-07`, `-20250807`. */

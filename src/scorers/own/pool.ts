@@ -243,9 +243,9 @@ class WorkerPool {
   }
 
   async #grow(): Promise<void> {
-    const isCell = this.#suspects.length > 0 && this.#suspectWorker === null;
+    const isAlone = this.#suspects.length > 0 && this.#suspectWorker === null;
     const worker = this.#addWorker();
-    this.#suspectWorker = isCell ? worker : this.#suspectWorker;
+    this.#suspectWorker = isAlone ? worker : this.#suspectWorker;
     const loading = await worker.loaded;
     this.#starting = null;
     const fault =
@@ -256,7 +256,7 @@ class WorkerPool {
           : `${this.#spec.path} has changed since the start: restart to use it`;
     if (fault !== null && !this.#isStopping) {
       this.#declareUnavailable(worker, fault);
-    } else if (isCell) {
+    } else if (isAlone) {
       worker.take(this.#suspects.splice(0, 1));
     }
     this.#pump();

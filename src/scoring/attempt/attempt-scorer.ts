@@ -1,5 +1,5 @@
 import { computeFenceCode } from '../../judge/judge-scope.ts';
-import type { Cell } from './cell.ts';
+import type { Pair } from './pair.ts';
 import type { Scoring } from '../scoring.ts';
 import {
   findScoreLabel,
@@ -38,15 +38,15 @@ interface AttemptNotes {
  * @param reserve reserves money for a judge call; undefined without a budget
  */
 export async function attemptScorer(
-  cell: Cell,
+  pair: Pair,
   input: ScorerRunInput,
   scoring: Scoring,
   reserve: JudgeScope['reserve'],
 ): Promise<ScorerAttempt> {
   const notes: AttemptNotes = { calls: [], reused: [], redactor: createRedactor(scoring.redaction) };
   const startedMs = scoring.monotonicMs();
-  const result = await runWithinLimit(cell, scoring, (signal) =>
-    startScorer(cell, input, { scope: buildScope(cell, scoring, { notes, reserve, signal }), notes, signal }),
+  const result = await runWithinLimit(pair, scoring, (signal) =>
+    startScorer(pair, input, { scope: buildScope(pair, scoring, { notes, reserve, signal }), notes, signal }),
   );
   const durationMs = Math.max(0, Math.round(scoring.monotonicMs() - startedMs));
   const { calls, reused, redactor } = notes;
@@ -54,7 +54,7 @@ export async function attemptScorer(
 }
 
 async function runWithinLimit(
-  { bound }: Cell,
+  { bound }: Pair,
   { signal: outer, scorerTimeoutMs }: Scoring,
   start: (signal: AbortSignal) => Promise<ScorerRunResult>,
 ): Promise<AttemptResult> {
@@ -80,7 +80,7 @@ async function runWithinLimit(
 
 /** Starts a scorer. One that asks a judge gets a redacted run: structured values are redacted before they become text. */
 async function startScorer(
-  { bound }: Cell,
+  { bound }: Pair,
   input: ScorerRunInput,
   { scope, notes, signal }: { scope: JudgeScope; notes: AttemptNotes; signal: AbortSignal },
 ): Promise<ScorerRunResult> {
@@ -95,7 +95,7 @@ async function startScorer(
 }
 
 function buildScope(
-  { task, target, hash }: Cell,
+  { task, target, hash }: Pair,
   { judgeScope, reuses }: Scoring,
   { notes, reserve, signal }: { notes: AttemptNotes; reserve: JudgeScope['reserve']; signal: AbortSignal },
 ): JudgeScope {

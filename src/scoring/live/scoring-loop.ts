@@ -9,7 +9,7 @@ import {
   OVERLAP_MS,
 } from '../../readiness/readiness.ts';
 import { Tail, type ReadyTrace } from '../../readiness/tail.ts';
-import { joinCell, createOwnership, type Ownership } from '../../ownership/ownership.ts';
+import { joinPair, createOwnership, type Ownership } from '../../ownership/ownership.ts';
 import type { Scoring } from '../scoring.ts';
 import { prepareRule, recordRules, type PreparedRule, type Rule, type RuleHistory } from '../select/rule.ts';
 import { createStoreClock, systemTimers, waitWithin, type StoreClock, type Timers } from './timers.ts';
@@ -336,11 +336,11 @@ export class ScoringLoop {
     this.#queue.beginSweep();
     let isFull = false;
     const coverage = history.coverage(this.#rules);
-    for (const { cells, shards } of this.#ownership.shares()) {
+    for (const { pairs, shards } of this.#ownership.shares()) {
       const { nowMs, found, full } = await runSweep(stores, {
         settings: readiness,
         range: this.#sweepRange,
-        cells: coverage.filter(({ rule, scorer }) => cells.includes(joinCell(rule, scorer))),
+        pairs: coverage.filter(({ rule, scorer }) => pairs.includes(joinPair(rule, scorer))),
         shards,
         isWaiting: (key) => this.#tail.isWaiting(key) || this.#queue.has(key),
         limit: SWEEP_LIMIT + this.#queue.queued(),
@@ -462,6 +462,6 @@ export function createScorerOwnership(
 ): Ownership {
   return createOwnership(members, {
     ...options,
-    cells: rules.flatMap((rule) => rule.scorers.map(({ name }) => joinCell(rule.name, name))),
+    pairs: rules.flatMap((rule) => rule.scorers.map(({ name }) => joinPair(rule.name, name))),
   });
 }

@@ -11,7 +11,7 @@ import {
   type AttemptResult,
   type ScorerAttempt,
 } from '../attempt/attempt-failure.ts';
-import type { Cell } from '../attempt/cell.ts';
+import type { Pair } from '../attempt/pair.ts';
 import type { SpentCap } from '../budget/budget-request.ts';
 import { isReadByShape } from '../select/where.ts';
 import type { PreparedRule } from '../select/rule.ts';
@@ -28,26 +28,26 @@ export interface Unscored {
   readonly reason: string;
 }
 
-/** Builds the row of a cell from its plan; null for a plan that writes no row by itself. */
-export function buildPlannedRow(cell: Cell): Decision | null {
-  const { plan } = cell;
-  return plan.action === 'decide' ? buildCellRow(cell, plan) : null;
+/** Builds the row of a pair from its plan; null for a plan that writes no row by itself. */
+export function buildPlannedRow(pair: Pair): Decision | null {
+  const { plan } = pair;
+  return plan.action === 'decide' ? buildPairRow(pair, plan) : null;
 }
 
-/** Builds the row of a cell from an attempt; null for an attempt that was broken off. */
-export function buildAttemptRow(cell: Cell, attempt: ScorerAttempt, random: number): Decision | null {
+/** Builds the row of a pair from an attempt; null for an attempt that was broken off. */
+export function buildAttemptRow(pair: Pair, attempt: ScorerAttempt, random: number): Decision | null {
   const { result } = attempt;
-  if (result.status === 'abandoned' || cell.plan.action !== 'run') {
+  if (result.status === 'abandoned' || pair.plan.action !== 'run') {
     return null;
   }
-  const attempts = cell.plan.attempts + 1;
-  return buildCellRow(cell, {
+  const attempts = pair.plan.attempts + 1;
+  return buildPairRow(pair, {
     ...(result.status === 'scored' && result.standing !== undefined ? { fingerprint: result.standing } : {}),
     status: result.status,
     reason: result.status === 'scored' ? formatReuse(attempt.cost) : result.reason,
     attempts,
-    nextAttemptAt: computeNextAttempt(cell, result, attempts, random),
-    revision: cell.plan.revision,
+    nextAttemptAt: computeNextAttempt(pair, result, attempts, random),
+    revision: pair.plan.revision,
     costUsd: attempt.cost.costUsd,
   });
 }
@@ -60,7 +60,7 @@ function formatReuse({ reusedAnswers, judgeCalls }: AttemptCost): string {
 }
 
 function computeNextAttempt(
-  cell: Cell,
+  pair: Pair,
   result: AttemptResult,
   attempts: number,
   random: number,
@@ -69,39 +69,39 @@ function computeNextAttempt(
     return null;
   }
   const waitMs = computeBackoffMs(attempts, result.retryAfterMs, random);
-  return Math.max(cell.task.clock.nowMs() + waitMs, result.notBeforeMs ?? 0);
+  return Math.max(pair.task.clock.nowMs() + waitMs, result.notBeforeMs ?? 0);
 }
 
 /**
- * Builds the interim row of a cell that still runs; null for a cell that needs no run. The sweep takes a rule for decided as soon
- * as one of its rows has seen the latest arrival, so interim rows are written for all cells or for none.
+ * Builds the interim row of a pair that still runs; null for a pair that needs no run. The sweep takes a rule for decided as soon
+ * as one of its rows has seen the latest arrival, so interim rows are written for all pairs or for none.
  */
-export function buildInProgressRow(cell: Cell): Decision | null {
-  if (cell.plan.action !== 'run') {
+export function buildInProgressRow(pair: Pair): Decision | null {
+  if (pair.plan.action !== 'run') {
     return null;
   }
-  return buildCellRow(cell, {
+  return buildPairRow(pair, {
     status: 'deferred',
     reason: 'in_progress: the scorer is at work',
-    attempts: cell.plan.attempts,
-    nextAttemptAt: cell.task.clock.nowMs() + IN_PROGRESS_MS,
-    revision: cell.plan.revision,
+    attempts: pair.plan.attempts,
+    nextAttemptAt: pair.task.clock.nowMs() + IN_PROGRESS_MS,
+    revision: pair.plan.revision,
   });
 }
 
-/** Builds the row that withdraws an earlier verdict on the target of a cell; null without such a verdict. */
-export function buildWithdrawnRow(cell: Cell): Decision | null {
-  const verdict = cell.selected.prior.find(
-    (row) => row.targetId === cell.target.targetId && row.scorer === WHOLE_RULE,
+/** Builds the row that withdraws an earlier verdict on the target of a pair; null without such a verdict. */
+export function buildWithdrawnRow(pair: Pair): Decision | null {
+  const verdict = pair.selected.prior.find(
+    (row) => row.targetId === pair.target.targetId && row.scorer === WHOLE_RULE,
   );
   if (verdict === undefined || verdict.status === 'scored') {
     return null;
   }
-  const row = buildCellRow(cell, {
+  const row = buildPairRow(pair, {
     fingerprint: '',
     status: 'scored',
     reason: 'superseded: later spans changed the verdict; see the rows of the scorers',
-    attempts: verdict.evidenceUntil >= cell.task.activity.lastArrivalMs ? verdict.attempts + 1 : 0,
+    attempts: verdict.evidenceUntil >= pair.task.activity.lastArrivalMs ? verdict.attempts + 1 : 0,
     revision: verdict.revision + 1,
   });
   return { ...row, scorer: WHOLE_RULE };
@@ -110,8 +110,8 @@ export function buildWithdrawnRow(cell: Cell): Decision | null {
 type CellColumns = Pick<Decision, 'status' | 'reason' | 'attempts' | 'revision'> &
   Partial<Pick<Decision, 'fingerprint' | 'nextAttemptAt' | 'evidenceHash' | 'costUsd'>>;
 
-function buildCellRow(cell: Cell, columns: CellColumns): Decision {
-  const { task, selected, target, bound } = cell;
+function buildPairRow(pair: Pair, columns: CellColumns): Decision {
+  const { task, selected, target, bound } = pair;
   const { status, reason, attempts, revision } = columns;
   return {
     ...task.key,
@@ -130,7 +130,7 @@ function buildCellRow(cell: Cell, columns: CellColumns): Decision {
     ...selected.selection,
     revision,
     evidenceUntil: task.activity.lastArrivalMs,
-    evidenceHash: columns.evidenceHash ?? cell.hash,
+    evidenceHash: columns.evidenceHash ?? pair.hash,
     costUsd: columns.costUsd ?? null,
     decidedAt: task.clock.nowMs(),
   };

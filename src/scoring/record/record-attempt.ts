@@ -2,7 +2,7 @@ import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
 import type { JudgeCallRecord } from '../../domain/judge-call.ts';
 import type { RecordedAttempt } from '../attempt/attempt-failure.ts';
-import type { Cell, CellResults, RulePass } from '../attempt/cell.ts';
+import type { Pair, PairResults, RulePass } from '../attempt/pair.ts';
 import type { Scoring } from '../scoring.ts';
 import { buildScoreId } from './score-rows.ts';
 import type { Decision } from '../../domain/decision.ts';
@@ -15,28 +15,28 @@ import { buildInProgressRow } from './decision-rows.ts';
  */
 export async function recordAttempt(
   context: Scoring,
-  cell: Cell,
+  pair: Pair,
   recorded: RecordedAttempt,
 ): Promise<RecordedAttempt> {
   const { attempt, scores } = recorded;
   try {
-    await cell.task.claim.check();
-    await recordCalls(context, cell, attempt.calls);
+    await pair.task.claim.check();
+    await recordCalls(context, pair, attempt.calls);
   } catch (error) {
     if (error instanceof AppError && error.code === 'cancelled') {
       // Prompts quote the turns of a session, also those that were purged.
-      await (error.details['isPurged'] === true ? undefined : recordCalls(context, cell, attempt.calls));
+      await (error.details['isPurged'] === true ? undefined : recordCalls(context, pair, attempt.calls));
       return { attempt: { ...attempt, result: { status: 'abandoned' } }, scores: [] };
     }
     throw error;
   }
   await context.scoreWriter.write(scores);
-  recordDelay(context, cell, scores.length);
+  recordDelay(context, pair, scores.length);
   return recorded;
 }
 
 /** Records for each stored score how long its trace has waited for it. */
-function recordDelay({ metrics }: Scoring, { task, bound }: Cell, scores: number): void {
+function recordDelay({ metrics }: Scoring, { task, bound }: Pair, scores: number): void {
   const { readyAtMs, clock } = task;
   if (readyAtMs === undefined) {
     return;
@@ -50,24 +50,24 @@ function recordDelay({ metrics }: Scoring, { task, bound }: Cell, scores: number
 /** Writes the audit rows of judge calls. Rows that the store refuses for good are logged, and the scores are stored all the same. */
 async function recordCalls(
   { callWriter, metrics, log }: Scoring,
-  cell: Cell,
+  pair: Pair,
   calls: readonly JudgeCall[],
 ): Promise<void> {
   try {
-    await callWriter.write(calls.map((call) => buildCallRecord(cell, call)));
-    const { name, paidBy: rule = name } = cell.selected.rule;
+    await callWriter.write(calls.map((call) => buildCallRecord(pair, call)));
+    const { name, paidBy: rule = name } = pair.selected.rule;
     for (const { model, cost = 0 } of calls) {
-      metrics.add('spanscore.judge.cost', cost, { model, scorer: cell.bound.name, rule });
+      metrics.add('spanscore.judge.cost', cost, { model, scorer: pair.bound.name, rule });
     }
   } catch (error) {
     if (error instanceof AppError && error.retryable) {
       throw error;
     }
-    log.warn('judge calls not stored', { scorer: cell.bound.name, error: readErrorMessage(error) });
+    log.warn('judge calls not stored', { scorer: pair.bound.name, error: readErrorMessage(error) });
   }
 }
 
-function buildCallRecord({ task, target, bound }: Cell, call: JudgeCall): JudgeCallRecord {
+function buildCallRecord({ task, target, bound }: Pair, call: JudgeCall): JudgeCallRecord {
   const { tenant, traceId } = task.key;
   return {
     tenant,
@@ -96,15 +96,15 @@ export interface RunningTrace {
   readonly task: TraceTask;
   readonly passes: readonly RulePass[];
   /** Grows while the scorers run. */
-  readonly results: CellResults;
+  readonly results: PairResults;
 }
 
 /**
  * Writes the rows of a rule as soon as one of its scorers fails while others still run: a person sees a dead judge at once, not
  * after minutes.
  */
-export async function showFailure(context: Scoring, trace: RunningTrace, failed: Cell): Promise<void> {
-  const pass = trace.passes.find((each) => each.cells.includes(failed));
+export async function showFailure(context: Scoring, trace: RunningTrace, failed: Pair): Promise<void> {
+  const pass = trace.passes.find((each) => each.pairs.includes(failed));
   const status = trace.results.get(failed)?.row?.status;
   const isFailure = status === 'deferred' || status === 'failed';
   if (pass !== undefined && isFailure && hasRunning(pass, trace.results)) {
@@ -114,14 +114,14 @@ export async function showFailure(context: Scoring, trace: RunningTrace, failed:
 
 /**
  * Writes new decisions every 2 s while an own scorer runs: a scorer that hangs must not hide the decisions of the others. A
- * rule whose cells are all done is left out when the trace has earlier scores: they may have to be withdrawn, and that goes
+ * rule whose pairs are all done is left out when the trace has earlier scores: they may have to be withdrawn, and that goes
  * before the decisions.
  */
 export function startInterimRows(context: Scoring, trace: RunningTrace): { stop(): Promise<void> } {
   const { task, passes, results } = trace;
   const ownScorers = passes
-    .flatMap(({ cells }) => cells)
-    .filter((cell) => cell.bound.own !== undefined && !results.has(cell));
+    .flatMap(({ pairs }) => pairs)
+    .filter((pair) => pair.bound.own !== undefined && !results.has(pair));
   if (ownScorers.length === 0) {
     return { stop: async () => undefined };
   }
@@ -129,7 +129,7 @@ export function startInterimRows(context: Scoring, trace: RunningTrace): { stop(
   let writing: Promise<void> = Promise.resolve();
   const show = () => {
     const decided = [...results.values()].filter(({ row }) => row !== null).length;
-    if (decided > shown && ownScorers.some((cell) => !results.has(cell))) {
+    if (decided > shown && ownScorers.some((pair) => !results.has(pair))) {
       shown = decided;
       const open = passes.filter((pass) => task.existing.length === 0 || hasRunning(pass, results));
       // An error is dropped: the final rows are written in any case.
@@ -145,14 +145,14 @@ export function startInterimRows(context: Scoring, trace: RunningTrace): { stop(
   };
 }
 
-function hasRunning({ cells }: RulePass, results: CellResults): boolean {
-  return cells.some((cell) => !results.has(cell));
+function hasRunning({ pairs }: RulePass, results: PairResults): boolean {
+  return pairs.some((pair) => !results.has(pair));
 }
 
-/** Returns null for a cell whose earlier row is still right, or whose run is left to a later pass. */
-function readInterimRow(cell: Cell, results: CellResults): Decision | null {
-  const result = results.get(cell);
-  return result === undefined ? buildInProgressRow(cell) : result.row;
+/** Returns null for a pair whose earlier row is still right, or whose run is left to a later pass. */
+function readInterimRow(pair: Pair, results: PairResults): Decision | null {
+  const result = results.get(pair);
+  return result === undefined ? buildInProgressRow(pair) : result.row;
 }
 
 async function writeInterimRows(
@@ -163,7 +163,7 @@ async function writeInterimRows(
   await task.claim.check();
   const rows = passes.flatMap((pass) => [
     ...pass.verdicts,
-    ...pass.cells.flatMap((cell) => readInterimRow(cell, results) ?? []),
+    ...pass.pairs.flatMap((pair) => readInterimRow(pair, results) ?? []),
   ]);
   await context.decisionWriter.write(rows);
 }

@@ -7,6 +7,8 @@ import type { Scoring } from '../scoring.ts';
 import { listTargets, type ScoringTarget } from '../select/targets.ts';
 import type { TraceTask } from '../trace-task.ts';
 import type { PriceTable } from '../../domain/money/model-prices.ts';
+import { cutText } from '../../domain/cut-text.ts';
+import type { AgentMessage } from '../../domain/trace/messages.ts';
 import { parseTime } from './score-rows.ts';
 import { computeRunCost } from '../select/where.ts';
 import type { Score } from '../../domain/score.ts';
@@ -106,7 +108,8 @@ function buildRunRecord(task: TraceTask, { kind, targetId, run }: ScoringTarget,
     durationMs: Math.max(0, parseTime(run.endedAt, startedAt) - startedAt),
     status: run.status,
     errorType: run.error?.type ?? '',
-    ...countTools(run),
+    ...readTools(run),
+    ...readTexts(run),
     turns: task.read !== null && 'session' in task.read ? task.read.turns : 1,
     notScorable: run.notScorable?.code ?? '',
     readFrom: 'content',
@@ -126,10 +129,13 @@ const UNKNOWN = {
   costUsd: null,
   toolCalls: null,
   toolErrors: null,
+  tools: [],
   turns: null,
   status: '',
   errorType: '',
   notScorable: '',
+  question: '',
+  answer: '',
 } as const;
 
 /** Builds the record of a trace that no rule reads. */
@@ -178,18 +184,44 @@ function buildGoneRecord({ activity }: TraceTask, record: RunRecord): RunRecord 
   };
 }
 
-function countTools({ output }: AgentRun): Pick<RunRecord, 'toolCalls' | 'toolErrors'> {
+/** Most names of tools of one run. */
+const MAX_TOOLS = 100;
+
+function readTools({ output }: AgentRun): Pick<RunRecord, 'toolCalls' | 'toolErrors' | 'tools'> {
   const calls = output
     .flatMap(({ content }) => content.parts)
     .flatMap((part) =>
       part.type === 'tool-invocation' && 'toolInvocation' in part && part.handoff !== true
-        ? [part.toolInvocation as { state: string }]
+        ? [part.toolInvocation as { state: string; toolName: string }]
         : [],
     );
   return {
     toolCalls: calls.length,
     toolErrors: calls.filter(({ state }) => state === 'output-error').length,
+    tools: [...new Set(calls.map(({ toolName }) => cutText(toolName, MAX_LINE_CHARS)))].slice(0, MAX_TOOLS),
   };
+}
+
+/** Most characters of a stored question, answer or name. */
+const MAX_LINE_CHARS = 500;
+
+/** Characters of a text that are looked at: more than a line has, for the blanks that are left out. */
+const READ_CHARS = 4 * MAX_LINE_CHARS;
+
+/** Reads the question and the answer of a run, each in one line. */
+function readTexts({ input, output }: AgentRun): Pick<RunRecord, 'question' | 'answer'> {
+  const asked = input.inputMessages.find(({ role }) => role === 'user');
+  const answers = output.filter(({ role }) => role === 'assistant').map(toLine);
+  return {
+    question: asked === undefined ? '' : toLine(asked),
+    answer: answers.findLast((line) => line !== '') ?? '',
+  };
+}
+
+function toLine({ content }: AgentMessage): string {
+  const parts = content.parts.flatMap((part) => (part.type === 'text' && 'text' in part ? [part.text] : []));
+  const text = content.content ?? parts.join(' ');
+  return cutText(text.slice(0, READ_CHARS).toWellFormed().replace(/\s+/gu, ' ').trim(), MAX_LINE_CHARS);
 }
 
 /** Returns true for a score of a person or a program whose run was not known when it was posted. */

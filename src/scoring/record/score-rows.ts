@@ -2,7 +2,7 @@ import { ANSWER_CUT, type TargetKind } from '../../domain/trace/agent-run.ts';
 import { computeScoreId } from '../../domain/identity.ts';
 import type { Score, ScoreSource } from '../../domain/score.ts';
 import type { AttemptCost, ScorerAttempt, ScoreValue } from '../attempt/attempt-failure.ts';
-import { isScoreOfCell, type Cell, type CellResult, type CellResults } from '../attempt/cell.ts';
+import { isScoreOfPair, type Pair, type PairResult, type PairResults } from '../attempt/pair.ts';
 import type { PreparedScorer } from '../select/rule.ts';
 import type { Selection, TraceTask } from '../trace-task.ts';
 import type { ScoringTarget } from '../select/targets.ts';
@@ -22,15 +22,15 @@ export interface ScoreTerms {
 }
 
 /** Builds the score rows of an attempt; none for an attempt that did not score. */
-export function buildScoreRows(cell: Cell, attempt: ScorerAttempt, terms: ScoreTerms): Score[] {
+export function buildScoreRows(pair: Pair, attempt: ScorerAttempt, terms: ScoreTerms): Score[] {
   const { result, cost } = attempt;
-  if (result.status !== 'scored' || cell.plan.action !== 'run') {
+  if (result.status !== 'scored' || pair.plan.action !== 'run') {
     return [];
   }
-  const { revision } = cell.plan;
-  const nowMs = cell.task.clock.nowMs();
+  const { revision } = pair.plan;
+  const nowMs = pair.task.clock.nowMs();
   return result.values.map((value, index) => ({
-    ...buildScoreRow(cell, value, { terms, revision, nowMs }),
+    ...buildScoreRow(pair, value, { terms, revision, nowMs }),
     judgeModel: cost.judgeModel,
     durationMs: cost.durationMs,
     redactions: cost.redactions,
@@ -40,21 +40,21 @@ export function buildScoreRows(cell: Cell, attempt: ScorerAttempt, terms: ScoreT
 }
 
 /**
- * Builds new rows for the scores of a cell that stand, when facts that came late changed their sampling: an error gives a trace the
+ * Builds new rows for the scores of a pair that stand, when facts that came late changed their sampling: an error gives a trace the
  * probability 1. The probability of a row never falls, so that rules and passes that share it do not take turns.
  */
-export function buildReweighedRows(cell: Cell, { source, takesOver }: ScoreTerms): Score[] {
-  const { plan, task, target, bound, selected } = cell;
+export function buildReweighedRows(pair: Pair, { source, takesOver }: ScoreTerms): Score[] {
+  const { plan, task, target, bound, selected } = pair;
   if (plan.action !== 'decide' || plan.status !== 'scored' || source !== 'live' || takesOver) {
     return [];
   }
-  const selection = joinSelections(cell);
+  const selection = joinSelections(pair);
   const evidenceUntil = task.activity.lastArrivalMs;
   return task.existing
     .filter(
       (score) =>
         score.source === 'live' &&
-        isScoreOfCell(score, { target, bound, selected }) &&
+        isScoreOfPair(score, { target, bound, selected }) &&
         score.fingerprint === plan.fingerprint &&
         score.evidenceHash === plan.evidenceHash &&
         isNewer(selection, score),
@@ -79,7 +79,7 @@ function isNewer(selection: Selection, { inclusionProbability, weight }: Score):
  * Returns the sampling of a score. Rules with the same scorer share its row. They share the number that is drawn, too, so the trace is
  * scored with the greatest of their probabilities.
  */
-function joinSelections({ task, target, bound, selected }: Cell): Selection {
+function joinSelections({ task, target, bound, selected }: Pair): Selection {
   const shared = task.rules.filter(
     ({ rule, scorers }) =>
       rule.target === target.kind &&
@@ -105,15 +105,15 @@ function listCosts({ inputTokens, outputTokens, costUsd, judgeCalls }: AttemptCo
 type ValueRow = Omit<Score, keyof CostColumns | 'judgeModel' | 'durationMs' | 'redactions'>;
 
 function buildScoreRow(
-  cell: Cell,
+  pair: Pair,
   value: ScoreValue,
   { terms, revision, nowMs }: { terms: ScoreTerms; revision: number; nowMs: number },
 ): ValueRow {
-  const { task, target, bound } = cell;
+  const { task, target, bound } = pair;
   const { tenant, traceId } = task.key;
   const scoreId = buildScoreId(tenant, target, bound, value.name);
-  const former = cell.existing.find((score) => score.scoreId === scoreId);
-  const origin = terms.takesOver && former !== undefined ? former : readOrigin(cell, terms);
+  const former = pair.existing.find((score) => score.scoreId === scoreId);
+  const origin = terms.takesOver && former !== undefined ? former : readOrigin(pair, terms);
   return {
     scoreId,
     tenant,
@@ -136,7 +136,7 @@ function buildScoreRow(
     completeness: terms.completeness,
     source: origin.source,
     scoredBy: '',
-    evidenceHash: cell.hash,
+    evidenceHash: pair.hash,
     // A row keeps the day of the row that it replaces: the day is part of the key of the table.
     day: former?.day ?? formatUtcDay(nowMs),
     evidenceUntil: task.activity.lastArrivalMs,
@@ -144,9 +144,9 @@ function buildScoreRow(
   };
 }
 
-function readOrigin(cell: Cell, { redoes, source }: ScoreTerms): Selection & Pick<Score, 'source'> {
-  const replaced = redoes ? cell.priorScores[0] : undefined;
-  return { ...joinSelections(cell), source: replaced?.source ?? source };
+function readOrigin(pair: Pair, { redoes, source }: ScoreTerms): Selection & Pick<Score, 'source'> {
+  const replaced = redoes ? pair.priorScores[0] : undefined;
+  return { ...joinSelections(pair), source: replaced?.source ?? source };
 }
 
 /** Computes the id of a scorer's value on a target. `valueName` is '' for the scorer's own score. */
@@ -235,7 +235,7 @@ export function parseTime(iso: string, fallbackMs: number): number {
  * that were not replaced. A score stays while its scorer is deferred, because it will be replaced. It stays when its evidence is
  * the same: it belongs to another configuration. A score by a person or by a program of the user always stays.
  */
-export function findStaleScores(task: TraceTask, results: CellResults, nowMs: number): Score[] {
+export function findStaleScores(task: TraceTask, results: PairResults, nowMs: number): Score[] {
   const yields = new Set([
     ...task.rules.flatMap(({ rule }) =>
       rule.scorers
@@ -248,12 +248,12 @@ export function findStaleScores(task: TraceTask, results: CellResults, nowMs: nu
     rule.scorers.forEach((bound) => yields.delete(joinYieldKey(rule.target, bound.name)));
   }
   const done = [...results];
-  const hashes = new Map(done.map(([cell]) => [cell.target.targetId, cell.hash]));
+  const hashes = new Map(done.map(([pair]) => [pair.target.targetId, pair.hash]));
   const replaced = new Set(done.flatMap(([, { scores }]) => scores.map((score) => score.scoreId)));
   const kept = new Set(
     done
       .filter(([, result]) => isPending(result))
-      .map(([cell]) => `${cell.target.targetId} ${cell.bound.name}`),
+      .map(([pair]) => `${pair.target.targetId} ${pair.bound.name}`),
   );
   return task.existing
     .filter(
@@ -272,7 +272,7 @@ export function findStaleScores(task: TraceTask, results: CellResults, nowMs: nu
  * Returns true when the earlier score stays for now: its scorer is deferred, was broken off or may not run again today, or another
  * process has just replaced the score.
  */
-function isPending({ row, scores }: CellResult): boolean {
+function isPending({ row, scores }: PairResult): boolean {
   return scores.length === 0 && (row === null || row.status === 'deferred' || row.status === 'scored');
 }
 
@@ -285,7 +285,7 @@ function readScorerName(score: Score): string {
 }
 
 export interface RepairTerms {
-  readonly results: CellResults;
+  readonly results: PairResults;
   readonly redo: Redo;
   /** True when the content of the trace could not be read. */
   readonly isUnread: boolean;
@@ -307,13 +307,13 @@ export function selectRepairs(
   }
   const written = new Set(rows);
   const standing = new Map(
-    [...results].map(([cell, result]) => [
-      cell,
+    [...results].map(([pair, result]) => [
+      pair,
       result.row === null || written.has(result.row) ? result : { ...result, row: null },
     ]),
   );
-  const replaced = [...standing].flatMap(([cell, result]) =>
-    redo.selects(cell.prior) ? findReplaced(task, cell, result) : [],
+  const replaced = [...standing].flatMap(([pair, result]) =>
+    redo.selects(pair.prior) ? findReplaced(task, pair, result) : [],
   );
   const ids = new Set(replaced.map(({ scoreId }) => scoreId));
   const { lastArrivalMs } = task.activity;
@@ -339,19 +339,19 @@ function isRepair(task: TraceTask, row: Decision): boolean {
 /** Finds the scores of a decision that its new result replaces. A score by a person always stays. */
 function findReplaced(
   task: TraceTask,
-  cell: Cell,
-  { row, scores }: Pick<CellResult, 'row' | 'scores'>,
+  pair: Pair,
+  { row, scores }: Pick<PairResult, 'row' | 'scores'>,
 ): Score[] {
   if (row?.status !== 'scored' && row?.status !== 'not_applicable') {
     return [];
   }
   // Without new scores, an interrupted pass of the same repair has stored them.
-  const standing = row.status === 'scored' && scores.length === 0 ? cell.existing : scores;
+  const standing = row.status === 'scored' && scores.length === 0 ? pair.existing : scores;
   const ids = new Set(standing.map(({ scoreId }) => scoreId));
-  const fingerprints = [cell.prior?.fingerprint, cell.bound.fingerprint];
+  const fingerprints = [pair.prior?.fingerprint, pair.bound.fingerprint];
   return task.existing.filter(
     (score) =>
-      isScoreOfCell(score, cell) &&
+      isScoreOfPair(score, pair) &&
       score.source !== 'human' &&
       fingerprints.includes(score.fingerprint) &&
       !ids.has(score.scoreId),

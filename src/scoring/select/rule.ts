@@ -5,7 +5,7 @@ import { hashValue, computeFingerprint } from '../../domain/identity.ts';
 import type { RunSlots } from '../live/queue.ts';
 import { parseReasons, type SamplePlan, type PriorityReason } from './sample-trace.ts';
 import { canonicalOptions } from '../../scorers/evals/create-scorer.ts';
-import type { CoveredCell, RuleVersion } from '../../store/contracts/stores.ts';
+import type { CoveredPair, RuleVersion } from '../../store/contracts/stores.ts';
 import type { RuleVersionStore } from '../../store/tables/versions.ts';
 import type { Scorer } from '../../scorers/evals/scorer.ts';
 
@@ -160,9 +160,9 @@ export interface RuleHistory {
   /** Returns the time from which all current versions of the rules are in force; -Infinity without rules. */
   activeFromMs(rules: readonly Rule[]): number;
   /** Lists the scorers of the rules and the first arrivals that each covers: those for which it is in force. */
-  coverage(rules: readonly PreparedRule[]): CoveredCell[];
+  coverage(rules: readonly PreparedRule[]): CoveredPair[];
   /** Lists the same for the stored rules that are not among these. */
-  formerCoverage(rules: readonly Rule[]): CoveredCell[];
+  formerCoverage(rules: readonly Rule[]): CoveredPair[];
 }
 
 /** Stores the current version of each rule and returns the history. A stored version keeps its first time. */

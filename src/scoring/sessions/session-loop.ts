@@ -1,7 +1,7 @@
 import { waitWithin, systemTimers, createStoreClock, type Timers } from '../live/timers.ts';
 import PQueue from 'p-queue';
 import { readErrorMessage } from '../../domain/errors.ts';
-import { joinCell, type Ownership } from '../../ownership/ownership.ts';
+import { joinPair, type Ownership } from '../../ownership/ownership.ts';
 import { OVERLAP_MS, SWEEP_BACK_MS, SWEEP_EVERY_MS, SweepRange } from '../../readiness/readiness.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import { joinSessionKey, type SessionKey, type UndecidedSession } from '../../store/contracts/lists.ts';
@@ -162,11 +162,11 @@ export class SessionLoop {
       ? this.#sweepRange.sinceMs(nowMs)
       : nowMs - settings.idleMs - 2 * everyMs - OVERLAP_MS;
     const mode = liveMode(this.#rules, history);
-    for (const { cells, shards } of ownership.shares()) {
+    for (const { pairs, shards } of ownership.shares()) {
       const covered = history.coverage(this.#rules);
       const found = await stores.sessions.undecided({
         sinceMs,
-        cells: covered.filter(({ rule, scorer }) => cells.includes(joinCell(rule, scorer))),
+        pairs: covered.filter(({ rule, scorer }) => pairs.includes(joinPair(rule, scorer))),
         shards,
         limit: SEARCH_LIMIT,
       });

@@ -105,27 +105,48 @@ export async function readScale(entry: Found['entry'], prebuilt: Found['prebuilt
   return declareScale(entry, await createUnasked(entry, prebuilt));
 }
 
+/** Pass line of the score rows of a name. */
+export interface PassLine {
+  /** Directed score from which scores pass. */
+  readonly line: number;
+  /** True when labels or a bar say it; false for the better half of the range. */
+  readonly isDeclared: boolean;
+}
+
 /** Creates the search for pass lines. The labels of a module are known where its rules run: `runRules`. */
-export function createPassLineFinder(
+export function createPassLines(
   config: Config,
   runRules?: readonly PreparedRule[],
-): (row: string) => Promise<number> {
+): (row: string) => Promise<PassLine> {
   const configured = listConfiguredScorers(config);
-  const lines = new Map<string, Promise<number>>();
-  const find = async (row: string): Promise<number> => {
+  const lines = new Map<string, Promise<PassLine>>();
+  const find = async (row: string): Promise<PassLine> => {
     const name = findRowScorer(row, configured) ?? row;
     const { entry, prebuilt } = findScorerEntry(name, config);
     const scorer =
       name === row
         ? (findBound(name, runRules)?.scorer ?? (await createUnasked(entry, prebuilt)))
         : prebuilt?.rowFacts?.[row.startsWith(`${name}/`) ? row.slice(name.length + 1) : row];
-    return findPassLine(scorer?.labels ?? [], declareScale(entry, scorer), entry?.failBelow);
+    const labels = scorer?.labels ?? [];
+    return {
+      line: findPassLine(labels, declareScale(entry, scorer), entry?.failBelow),
+      isDeclared: labels.length > 0 || entry?.failBelow !== undefined,
+    };
   };
   return (row) => {
     const line = lines.get(row) ?? find(row);
     lines.set(row, line);
     return line;
   };
+}
+
+/** Creates the search for the directed scores from which scores pass. */
+export function createPassLineFinder(
+  config: Config,
+  runRules?: readonly PreparedRule[],
+): (row: string) => Promise<number> {
+  const find = createPassLines(config, runRules);
+  return async (row) => (await find(row)).line;
 }
 
 /** Finds a scorer of rules by its name. */

@@ -1,7 +1,7 @@
 import type { DecisionStatus, StatusCounts } from '../../domain/decision.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import type { Score, ScoreSource } from '../../domain/score.ts';
-import type { CoveredCell, TraceKey } from './stores.ts';
+import type { CoveredPair, TraceKey } from './stores.ts';
 
 /** Identity of a session: session ids are unique only within a tenant. */
 export interface SessionKey {
@@ -34,7 +34,7 @@ export interface UndecidedSession extends SessionActivity {
 export interface UndecidedSessionsQuery {
   /** Only sessions with a turn that was read at or after this time. */
   readonly sinceMs: number;
-  readonly cells: readonly CoveredCell[];
+  readonly pairs: readonly CoveredPair[];
   /** Only sessions of these shards; null: all. */
   readonly shards: readonly number[] | null;
   readonly limit: number;
@@ -112,6 +112,13 @@ export interface ListFilters {
   readonly min?: number | undefined;
   readonly max?: number | undefined;
   readonly traceId?: readonly string[] | undefined;
+  readonly agentVersion?: readonly string[] | undefined;
+  /** Names of called tools. */
+  readonly tool?: readonly string[] | undefined;
+  /** True: only runs with a tool call that failed. */
+  readonly toolError?: true | undefined;
+  /** Part of the question or the answer, in any case; or a whole id of a trace, a user or a session. */
+  readonly q?: string | undefined;
 }
 
 /** Part of a list, newest first. */
@@ -142,6 +149,54 @@ export interface ListedTrace extends TraceKey {
   /** Number of current decisions by status. */
   readonly decisions: StatusCounts;
   readonly scores: readonly ScoreBrief[];
+  /** Bad verdict of the worst score that has one; null without any. */
+  readonly finding: TraceFinding | null;
+  /** Reasons of rules and scorers that gave no score, one for each scorer. */
+  readonly notScored: readonly { readonly scorer: string; readonly reason: string }[];
+}
+
+/** Verdict of a judge on one statement of an answer. */
+export interface TraceFinding {
+  readonly scorer: string;
+  readonly verdict: string;
+  readonly claim: string;
+}
+
+/** Number of traces with a value of a facet. */
+export interface FacetCount {
+  readonly value: string;
+  readonly count: number;
+}
+
+/** Facets of traces that are counted. */
+export const TRACE_FACETS = [
+  'agent',
+  'agentVersion',
+  'environment',
+  'service',
+  'model',
+  'tool',
+  'scorer',
+  'notScored',
+] as const;
+
+/** Counts of traces by facet, the greatest first. */
+export type TraceFacets = Readonly<Record<(typeof TRACE_FACETS)[number], readonly FacetCount[]>>;
+
+/** Traces that started within an hour or a day. */
+export interface TraceBucket {
+  /** Unix milliseconds. */
+  readonly startMs: number;
+  readonly runs: number;
+  /** Runs with a tool call that failed. */
+  readonly errors: number;
+}
+
+/** Counts of traces: by facet, in all, and over time. */
+export interface CountedTraces {
+  readonly facets: TraceFacets;
+  readonly runs: number;
+  readonly buckets: readonly TraceBucket[];
 }
 
 /** One session of a list. Times are Unix milliseconds. */
@@ -156,9 +211,12 @@ export interface ListedSession extends SessionKey {
   readonly agents: readonly string[];
   readonly services: readonly string[];
   readonly totalTokens: number | null;
+  /** Null when the cost of a turn is not known. */
   readonly costUsd: number | null;
   /** Current scores of the whole session. */
   readonly scores: readonly Score[];
+  /** Worst score of the session or of one of its turns, in the direction of each scorer; null without any. */
+  readonly worst: Pick<Score, 'scorer' | 'score'> | null;
 }
 
 /** Lists for people, by keys that a new row does not move. */
@@ -170,6 +228,10 @@ export interface ListStore {
   ): Promise<Listed<Score>>;
   /** Traces of agents, by the start of their run and their id. */
   traces(filters: ListFilters, page: ListPage): Promise<Listed<ListedTrace>>;
+  /** Traces of agents with their worst scores first. */
+  worstTraces(filters: ListFilters, limit: number): Promise<readonly ListedTrace[]>;
+  /** Counts traces by facet. Scorers and reasons are counted in the newest ones only. */
+  traceFacets(filters: ListFilters): Promise<CountedTraces>;
   /** Reads the traces of these ids that have a run. */
   tracesOf(keys: readonly TraceKey[]): Promise<readonly ListedTrace[]>;
   /** Lists the tenants that have a run of a trace, or a score that was not posted, by name. */

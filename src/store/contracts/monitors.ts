@@ -1,4 +1,4 @@
-import type { AlertDelivery } from '../../domain/alert-delivery.ts';
+import type { AlertDelivery } from '../../domain/delivery.ts';
 import type { Deploy, DeployMarker } from '../../domain/deploy-marker.ts';
 import type { SeriesFacets } from '../../domain/series-facets.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
@@ -26,8 +26,16 @@ export interface AlertStore {
     filter: { readonly tenant?: string | undefined; readonly sinceMs?: number | undefined },
     page: ListPage,
   ): Promise<Listed<AlertEvent>>;
+  /** Lists the beginnings of incidents that have not ended, newest first. */
+  listOpen(tenant: string | undefined, page: ListPage): Promise<Listed<AlertEvent>>;
   /** Accepts the change of an incident as normal. */
-  acknowledge(incidentId: string): Promise<void>;
+  acknowledge(incidentId: string, by: Replier): Promise<void>;
+  /** Adds a note to an incident. */
+  addNote(incidentId: string, note: Replier & { readonly text: string }): Promise<void>;
+  /** Lists the notes on an incident, the oldest first. */
+  notes(incidentId: string): Promise<readonly AlertNote[]>;
+  /** Lists what became of the events of an incident in each channel, by time; those of mutes are left out. */
+  messages(incidentId: string): Promise<readonly AlertMessage[]>;
   /** Reads the times of the first acknowledgements, by incident id. */
   acknowledged(): Promise<Map<string, number>>;
   /** Mutes a subject until a time; a time in the past ends the mute. */
@@ -36,6 +44,30 @@ export interface AlertStore {
   mutes(sinceMs?: number): Promise<Mute[]>;
   /** Lists the active mutes of a tenant and of all tenants, the latest begun first. Without a tenant: every mute. */
   listMutes(tenant: string | undefined, page: ListPage): Promise<Listed<Mute>>;
+}
+
+/** Person or program that answers an incident. */
+export interface Replier {
+  /** Tenant of the incident. */
+  readonly tenant: string;
+  /** Name of the token; '' without tokens. */
+  readonly by: string;
+}
+
+/** Note of a person on an incident. */
+export interface AlertNote {
+  /** Unix milliseconds. */
+  readonly atMs: number;
+  readonly by: string;
+  readonly text: string;
+}
+
+/** Message about an incident in one channel. */
+export interface AlertMessage {
+  readonly channel: string;
+  /** Unix milliseconds: of the plan while it waits, else of its end. */
+  readonly atMs: number;
+  readonly state: Exclude<AlertDelivery['state'], 'muted' | 'withdrawn'>;
 }
 
 /** Conditions on markers. */

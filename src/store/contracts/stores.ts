@@ -115,7 +115,7 @@ export interface SpanSource {
 }
 
 /** A scorer of a rule, and the first arrivals of the traces that it covers: [fromMs, untilMs), by the store's clock. */
-export interface CoveredCell {
+export interface CoveredPair {
   /** True for a rule on sessions: a trace is decided as soon as its runs are stored. */
   readonly ofSessions?: boolean;
   readonly rule: string;
@@ -129,7 +129,7 @@ export interface CoveredCell {
 export interface UndecidedQuery {
   readonly sinceMs: number;
   readonly nowMs: number;
-  readonly cells: readonly CoveredCell[];
+  readonly pairs: readonly CoveredPair[];
   /** Only traces of these shards (`computeShard`); null or undefined: all traces. */
   readonly shards?: readonly number[] | null;
   readonly limit: number;
@@ -221,8 +221,8 @@ export interface SpendingPart extends Pick<SpendEntry, 'rule' | 'tenant' | 'scop
 /** A scorer process among those of one store. */
 export interface Member {
   readonly name: string;
-  /** Scorers of its rules (`joinCell`); `ANY_CELL` for all. */
-  readonly cells: readonly string[];
+  /** Scorers of its rules (`joinPair`); `ANY_PAIR` for all. */
+  readonly pairs: readonly string[];
   /** Its last beat, Unix milliseconds by the store's clock. */
   readonly beatAtMs: number;
   /** True for a member that gave its work to the others. */

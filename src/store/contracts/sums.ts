@@ -3,7 +3,7 @@ import type { AnswerPair, VersionFacts } from '../../domain/agreement/agreement.
 import type { DecisionStatus } from '../../domain/decision.ts';
 import type { ScoreSource } from '../../domain/score.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
-import type { CoveredCell } from './stores.ts';
+import type { CoveredPair } from './stores.ts';
 
 /** Hour of the scores of a tenant. */
 export interface TouchedHour {
@@ -131,7 +131,7 @@ export interface CoverageQuery {
   /** Absent: every tenant. */
   readonly tenant?: string | undefined;
   /** Scorers of each rule over time: a verdict on a whole rule counts for each of them. */
-  readonly cells: readonly CoveredCell[];
+  readonly pairs: readonly CoveredPair[];
   /** True: one row for each service, which takes longer. */
   readonly byService?: boolean | undefined;
 }
@@ -173,7 +173,67 @@ export interface WaitingQuery {
   readonly nowMs: number;
   readonly tenant?: string | undefined;
   /** Scorers of the rules in force. */
-  readonly cells: readonly CoveredCell[];
+  readonly pairs: readonly CoveredPair[];
+}
+
+/** Choice of runs by their start: any of the values. An agent without a name goes by its service. Times are Unix milliseconds: [fromMs, toMs). */
+export interface RunSumsQuery {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Absent: all tenants. */
+  readonly tenant?: string | undefined;
+  readonly agent?: readonly string[] | undefined;
+  readonly environment?: readonly string[] | undefined;
+}
+
+/** Times are Unix milliseconds, by the store's clock. */
+export interface FunnelQuery extends RunSumsQuery {
+  readonly nowMs: number;
+  /** Scorers of each rule over time: a verdict on a whole rule counts for each of them. */
+  readonly pairs: readonly CoveredPair[];
+  /** Scorers of the rules in force here; none where no rule runs: then nothing waits. */
+  readonly live: readonly CoveredPair[];
+}
+
+/** Current decisions of one status and reason, of one scorer and status, or of all together. */
+export interface FunnelRow {
+  /** Null for all scorers. */
+  readonly scorer: string | null;
+  readonly status: DecisionStatus | null;
+  /** Code of the reason; '' for none. */
+  readonly reason: string;
+  readonly count: number;
+  /** Distinct traces. */
+  readonly runs: number;
+  /** Rules that decided. */
+  readonly rules: readonly string[];
+}
+
+/** Decisions on the runs that began in a range. */
+export interface FunnelReading {
+  readonly rows: readonly FunnelRow[];
+  /** Pairs of a trace and a scorer without a decision, their traces, and the number of those without any decision. */
+  readonly waiting: {
+    readonly count: number;
+    readonly undecided: number;
+    readonly traceIds: readonly string[];
+  };
+}
+
+/** What costs are split by. */
+export const COST_KEYS = ['agent', 'agentVersion', 'model', 'rule', 'scorer'] as const;
+export type CostKey = (typeof COST_KEYS)[number];
+
+/** Costs of a key in a bucket. */
+export interface CostRow {
+  readonly key: string;
+  /** Start of the bucket, Unix milliseconds. */
+  readonly bucketMs: number;
+  /** Null without a known cost. */
+  readonly usd: number | null;
+  readonly runs: number;
+  /** Runs without a known cost. */
+  readonly unpriced: number;
 }
 
 /** Choice of the targets of a reviewer. */

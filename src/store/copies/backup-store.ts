@@ -82,9 +82,7 @@ const OF_PROCESSES: ReadonlySet<string> = new Set(['members']);
  */
 const FIRST = [
   'jobs',
-  'aggregate_progress',
-  'monitor_progress',
-  'export_progress',
+  'progress',
   // Sums are of no more rows than are copied after them.
   'score_hours',
   'score_days',

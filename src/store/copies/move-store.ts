@@ -121,7 +121,7 @@ async function readNow({ outside }: Database): Promise<number> {
 }
 
 /** Columns with the day of a row: stamps of the store. */
-const STAMPS = ['ArrivedAt', 'WrittenAt', 'ExportedAt', 'ChosenAt'];
+const STAMPS = ['ArrivedAt', 'WrittenAt', 'ChosenAt'];
 
 /** Size of one range: it is in memory as a whole. */
 const RANGE_BYTES = 32 * MIB;

@@ -9,7 +9,7 @@ import {
   isMissingTable,
 } from './foreign-schema.ts';
 import { readClock } from '../spans/arrivals.ts';
-import { toDateTime } from '../values.ts';
+import { markDoneUntil, readDoneUntil } from '../tables/progress.ts';
 
 /** Range of every search, milliseconds; most spans arrive seconds after their end. */
 const NEAR_MS = 60_000;
@@ -86,12 +86,7 @@ export class Discovery {
   }
 
   async #begin(nowMs: number): Promise<Position> {
-    const [row] = await this.#database.rows<{ until: number; searches: number }>(
-      `SELECT toUnixTimestamp64Milli(max(PolledUntil)) AS until, count() AS searches FROM polled_tables
-       WHERE Source = {source:String}`,
-      { source: this.#tables.traces },
-    );
-    const until = row === undefined || row.searches === 0 ? null : row.until;
+    const until = await readDoneUntil(this.#database, 'source', this.#tables.traces);
     const doneMs = Math.min(until ?? nowMs, nowMs);
     return { doneMs, keptMs: doneMs, fresh: until === null, searched: false };
   }
@@ -110,9 +105,7 @@ export class Discovery {
     await this.#discover(schema, search);
     const isKept = position.fresh || untilMs - position.keptMs >= KEEP_EVERY_MS;
     if (isKept) {
-      await this.#database.insertRows('polled_tables', [
-        { Source: this.#tables.traces, PolledUntil: toDateTime(untilMs) },
-      ]);
+      await markDoneUntil(this.#database, 'source', this.#tables.traces, untilMs);
     }
     this.#position = {
       doneMs: untilMs,

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { canonicalJson } from '../../domain/identity.ts';
 import type { Job, JobRow, JobStatus, JobStore, JobTask } from '../contracts/jobs.ts';
 import type { Database } from '../database.ts';
@@ -12,8 +13,11 @@ export function createJobStore(database: Database): JobStore {
         { Id: id, Kind: kind, Tenant: tenant, Spec: JSON.stringify(spec), Status: 'queued', Version: '0' },
       ]),
     write: (row) => database.insertRows('jobs', [toRow(row)]),
-    order: (id, order) => database.insertRows('job_events', [{ JobId: id, Event: order }]),
-    leave: (id, reason) => database.insertRows('job_events', [{ JobId: id, Event: 'left', Detail: reason }]),
+    // A job may be paused twice, so each word has a token of its own.
+    order: (id, order) =>
+      database.insertRows('jobs', [{ Id: id, Word: 'order', Status: order }], randomUUID()),
+    leave: (id, reason) =>
+      database.insertRows('jobs', [{ Id: id, Word: 'left', Error: reason }], randomUUID()),
     listOpen: () => readJobs(database, `Status IN ('queued', 'running')`, {}),
     listEqual: (task) => listEqual(database, task),
     list: async ({ kind, tenant }, { limit, after }) => {
@@ -69,12 +73,12 @@ async function readJobs(database: Database, where: string, params: QueryParams):
        Checkpoint AS checkpoint, Report AS report, CostUsd AS costUsd, Error AS error,
        toUnixTimestamp64Milli(CreatedAt) AS createdAtMs, toUnixTimestamp64Milli(StartedAt) AS startedAtMs,
        toUnixTimestamp64Milli(FinishedAt) AS finishedAtMs, toString(Version) AS version
-     FROM jobs FINAL WHERE ${where} ORDER BY CreatedAt DESC, Id DESC
+     FROM jobs FINAL WHERE Word = '' AND ${where} ORDER BY CreatedAt DESC, Id DESC
      ${params['limit'] === undefined ? '' : 'LIMIT {limit:UInt32}'}`,
     params,
   );
-  const events = rows.length === 0 ? new Map<string, JobWords>() : await readEvents(database, rows);
-  return rows.map((row) => fromRow(row, events.get(row.id))).reverse();
+  const words = rows.length === 0 ? new Map<string, JobWords>() : await readWords(database, rows);
+  return rows.map((row) => fromRow(row, words.get(row.id))).reverse();
 }
 
 /** Last words on a job. */
@@ -84,15 +88,14 @@ interface JobWords {
   readonly left: string;
 }
 
-async function readEvents(
+async function readWords(
   database: Database,
   jobs: readonly { readonly id: string }[],
 ): Promise<Map<string, JobWords>> {
   const rows = await database.rows<JobWords & { id: string }>(
-    `SELECT JobId AS id, argMaxIf(Event, WrittenAt, Event != 'left') AS order,
-       toUnixTimestamp64Milli(maxIf(WrittenAt, Event != 'left')) AS orderedAtMs,
-       argMaxIf(Detail, WrittenAt, Event = 'left') AS left
-     FROM job_events WHERE JobId IN {ids:Array(String)} GROUP BY JobId`,
+    `SELECT Id AS id, anyIf(Status, Word = 'order') AS order,
+       toUnixTimestamp64Milli(maxIf(WrittenAt, Word = 'order')) AS orderedAtMs, anyIf(Error, Word = 'left') AS left
+     FROM jobs FINAL WHERE Id IN {ids:Array(String)} AND Word != '' GROUP BY Id`,
     { ids: jobs.map(({ id }) => id) },
   );
   return new Map(rows.map(({ id, ...words }) => [id, words]));

@@ -33,8 +33,25 @@ export const OF_VALUES: Known = {
 /** Conditions on scores. */
 export const OF_SCORES: Known = { ...OF_FACETS, ...OF_VALUES, model: 'Model IN {model:Array(String)}' };
 
+/** Condition that the question or the answer of a run holds `q`. An index of `run_starts` serves it. */
+const HOLDS_TEXT = String.raw`lowerUTF8(concat(Question, '\n', Answer)) LIKE concat('%', replaceRegexpAll(lowerUTF8({q:String}), '[\\\\%_]', '\\\\\\0'), '%')`;
+
+const OF_TOOLS: Known = {
+  ...OF_FACETS,
+  model: 'hasAny(Models, {model:Array(String)})',
+  agentVersion: 'AgentVersion IN {agentVersion:Array(String)}',
+  tool: 'hasAny(Tools, {tool:Array(String)})',
+  toolError: 'ToolErrors > 0',
+};
+
 /** Conditions on runs. */
-export const OF_RUNS: Known = { ...OF_FACETS, model: 'hasAny(Models, {model:Array(String)})' };
+export const OF_RUNS: Known = {
+  ...OF_TOOLS,
+  q: `({q:String} IN (UserId, SessionId) OR TraceId = lower({q:String}) OR ${HOLDS_TEXT})`,
+};
+
+/** Conditions on runs, of which `q` asks for texts alone. */
+export const OF_TEXTS: Known = { ...OF_TOOLS, q: HOLDS_TEXT };
 
 /** Conditions on decisions. */
 export const OF_DECISIONS: Known = {

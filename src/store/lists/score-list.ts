@@ -44,11 +44,12 @@ export function listScores(
 /** Candidates beyond twice the limit among the worst scores: some are out of date, or come more than once. */
 const SPARE_CANDIDATES = 1_000;
 
-/**
- * Distance to the best value of the scorer, from 0 to 1. Scores without a range count as they are; scores without a direction come last.
- */
-const BADNESS = `isNull(HigherIsBetter),
-  ifNull(if(HigherIsBetter, ScoreMax - Score, Score - ScoreMin) / (ScoreMax - ScoreMin), if(HigherIsBetter, -Score, Score)) DESC`;
+/** Distance of a score to the best value of its scorer, from 0 to 1; null without a range or a direction. */
+export const DISTANCE =
+  'if(HigherIsBetter, ScoreMax - Score, Score - ScoreMin) / nullIf(ScoreMax - ScoreMin, 0)';
+
+/** Order of the worst scores. Scores without a range count as they are; scores without a direction come last. */
+const BADNESS = `isNull(HigherIsBetter), ifNull(${DISTANCE}, if(HigherIsBetter, -Score, Score)) DESC`;
 
 /** Reads the worst current scores. The scores of a scorer stand together in `scores`. */
 export async function readWorstScores(

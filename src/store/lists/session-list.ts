@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../domain/durations.ts';
 import { compareValues } from '../../domain/compare-values.ts';
 import type { Listed, ListedSession, ListFilters, ListPage, SessionKey } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
@@ -5,7 +6,8 @@ import { IS_TURN } from '../tables/sessions.ts';
 import { scoreRows } from '../table-rows.ts';
 import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { fromInteger } from '../values.ts';
-import { buildConditions, OF_RUNS } from './list-conditions.ts';
+import { buildConditions, OF_RUNS, startOf } from './list-conditions.ts';
+import { DISTANCE } from './score-list.ts';
 import type { Keyed } from './keyset-page.ts';
 import { readRunStarts, type RunStart, keyOf, type CandidateRange } from './trace-list.ts';
 import { leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
@@ -68,21 +70,25 @@ async function resolveSessions(
       ? [{ turn, session }]
       : [];
   });
-  const scores = await readSessionScores(
-    database,
-    first.map(({ session }) => session),
-  );
-  return first.map(({ turn, session }) => ({
-    key: keyOf(turn),
-    item: { ...session, scores: scores.get(joinKey(session)) ?? [] },
-  }));
+  const found = first.map(({ session }) => session);
+  const [scores, worst] = await Promise.all([
+    readSessionScores(database, found),
+    readWorstOfSessions(database, found),
+  ]);
+  return first.map(({ turn, session }) => {
+    const name = joinKey(session);
+    return {
+      key: keyOf(turn),
+      item: { ...session, scores: scores.get(name) ?? [], worst: worst.get(name) ?? null },
+    };
+  });
 }
 
 function joinKey({ tenant, sessionId }: SessionKey): string {
   return `${tenant} ${sessionId}`;
 }
 
-type SessionFacts = Omit<ListedSession, 'scores'> & { readonly firstTraceId: string };
+type SessionFacts = Omit<ListedSession, 'scores' | 'worst'> & { readonly firstTraceId: string };
 
 interface FactsRow extends SessionKey {
   readonly firstTraceId: string;
@@ -112,7 +118,8 @@ async function readSessions(
          uniqExact(TraceId) AS turnCount, argMax(UserId, StartedAt) AS userId,
          arraySort(groupUniqArrayIf(20)(Agent, Agent != '')) AS agents,
          arraySort(groupUniqArrayIf(20)(ServiceName, ServiceName != '')) AS services,
-         sum(TotalTokens) AS totalTokens, sum(CostUsd) AS costUsd
+         sum(TotalTokens) AS totalTokens,
+         if(countIf(isNull(CostUsd) AND notEmpty(Models)) > 0, NULL, sum(CostUsd)) AS costUsd
        FROM runs FINAL
        WHERE ${IS_TURN} AND TargetId = TraceId AND SessionId IN {sessionIds:Array(String)} AND (Tenant, TraceId) IN (
          SELECT Tenant, TraceId FROM runs
@@ -153,6 +160,37 @@ async function readSessionScores(database: Database, keys: readonly SessionKey[]
       const key = joinKey(score);
       found.set(key, [...(found.get(key) ?? []), score]);
     }
+  }
+  return found;
+}
+
+type WorstRow = SessionKey & { readonly scorer: string; readonly score: number };
+
+/** Reads the worst scores of sessions and their turns. A score is never of an earlier day than its session, by the clocks of both. */
+async function readWorstOfSessions(
+  database: Database,
+  keys: readonly SessionFacts[],
+): Promise<Map<string, WorstRow>> {
+  const found = new Map<string, WorstRow>();
+  for (const slice of splitIntoSlices(keys)) {
+    const firstMs = Math.min(Date.now(), ...slice.map(({ startedAtMs }) => startedAtMs));
+    const rows = await database.rows<WorstRow>(
+      `SELECT Tenant AS tenant, SessionId AS sessionId,
+         argMax((toString(Scorer), Score), (${DISTANCE}, TraceTimestamp)) AS worst, worst.1 AS scorer, worst.2 AS score
+       FROM scores FINAL
+       PREWHERE SessionId IN {sessionIds:Array(String)} AND Tenant IN {tenants:Array(String)}
+         AND Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))
+       WHERE isNotNull(${DISTANCE})
+       GROUP BY Tenant, SessionId`,
+      {
+        sessionIds: slice.map(({ sessionId }) => sessionId),
+        tenants: tenantsOf(slice),
+        first: startOf(firstMs - 2 * DAY_MS),
+      },
+    );
+    rows.forEach(({ tenant, sessionId, scorer, score }) =>
+      found.set(joinKey({ tenant, sessionId }), { tenant, sessionId, scorer, score }),
+    );
   }
   return found;
 }

@@ -6,23 +6,27 @@ import type {
   ListPage,
   ScoreBrief,
   SessionKey,
+  TraceFinding,
 } from '../contracts/lists.ts';
 import { joinTraceKey, type TraceKey } from '../contracts/stores.ts';
-import type { DecisionStatus, StatusCounts } from '../../domain/decision.ts';
+import type { DecisionStatus } from '../../domain/decision.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
-import type { ScoreSource } from '../../domain/score.ts';
+import { BAD_VERDICTS, type ScoreSource, type Verdict } from '../../domain/score.ts';
 import type { Database } from '../database.ts';
 import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
 import {
   startOf,
   buildConditions,
   OF_RUNS,
+  OF_SCORES,
+  OF_TEXTS,
   ofTimes,
   type Conditions,
   buildDecided,
   OF_VALUES,
 } from './list-conditions.ts';
+import { DISTANCE } from './score-list.ts';
 import { SMALL_BLOCKS, leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
 import { readMainRuns } from '../tables/runs.ts';
 import type { Keyed } from './keyset-page.ts';
@@ -65,11 +69,17 @@ export async function addFacts(
 ): Promise<readonly ListedTrace[]> {
   const [scores, decisions] = await Promise.all([
     readBriefs(database, traces),
-    countDecisions(database, traces),
+    readDecided(database, traces),
   ]);
   return traces.map((trace) => {
     const name = joinTraceKey(trace);
-    return { ...trace, scores: scores.get(name) ?? [], decisions: decisions.get(name) ?? {} };
+    const found = scores.get(name) ?? [];
+    return {
+      ...trace,
+      scores: found.map(({ brief }) => brief),
+      finding: findWorst(found),
+      ...sumUp(decisions.get(name) ?? []),
+    };
   });
 }
 
@@ -80,7 +90,14 @@ interface BriefRow extends TraceKey {
   readonly label: string;
   readonly higherIsBetter: boolean | null;
   readonly source: ScoreSource;
+  /** Distance to the best value; null without a range or a direction. */
+  readonly distance: number | null;
+  /** JSON of verdicts; '' without any. */
+  readonly verdicts: string;
 }
+
+/** Score with what its list leaves out. */
+type FoundScore = Pick<BriefRow, 'distance' | 'verdicts'> & { readonly brief: ScoreBrief };
 
 /**
  * Reads the scores of traces. A score is never of an earlier day than its trace, by the clocks of both: so the primary key leaves out
@@ -89,44 +106,73 @@ interface BriefRow extends TraceKey {
 async function readBriefs(
   database: Database,
   traces: readonly FoundTrace[],
-): Promise<Map<string, ScoreBrief[]>> {
-  const found = new Map<string, ScoreBrief[]>();
+): Promise<Map<string, FoundScore[]>> {
+  const found = new Map<string, FoundScore[]>();
   for (const slice of splitIntoSlices(traces)) {
     const firstMs = Math.min(Date.now(), ...slice.map(({ startedAtMs }) => startedAtMs));
     const rows = await database.rows<BriefRow>(
       `SELECT Tenant AS tenant, TraceId AS traceId, toString(ScoreId) AS scoreId, Scorer AS scorer, Score AS score, Label AS label,
-         HigherIsBetter AS higherIsBetter, Source AS source
+         HigherIsBetter AS higherIsBetter, Source AS source, ${DISTANCE} AS distance, Verdicts AS verdicts
        FROM scores FINAL
        PREWHERE ${IN_KEYS} AND Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))
        ORDER BY Scorer, TargetId, ScoreId`,
       { ...keyParams(slice), first: startOf(firstMs - 2 * DAY_MS) },
     );
-    for (const { tenant, traceId, ...brief } of rows) {
+    for (const { tenant, traceId, distance, verdicts, ...brief } of rows) {
       const key = joinTraceKey({ tenant, traceId });
-      found.set(key, [...(found.get(key) ?? []), brief]);
+      found.set(key, [...(found.get(key) ?? []), { brief, distance, verdicts }]);
     }
   }
   return found;
 }
 
-/** Counts the current decisions of traces by status. Keyed by `joinTraceKey`. */
-async function countDecisions(
-  database: Database,
-  keys: readonly TraceKey[],
-): Promise<Map<string, StatusCounts>> {
-  const found = new Map<string, StatusCounts>();
-  for (const slice of splitIntoSlices(keys)) {
-    const rows = await database.rows<TraceKey & { status: DecisionStatus; decisions: string }>(
-      `SELECT Tenant AS tenant, TraceId AS traceId, Status AS status, count() AS decisions
-       FROM decisions FINAL WHERE ${IN_KEYS} GROUP BY Tenant, TraceId, Status ORDER BY status`,
-      keyParams(slice),
-    );
-    for (const row of rows) {
-      const name = joinTraceKey(row);
-      found.set(name, { ...found.get(name), [row.status]: Number(row.decisions) });
+/** Finds the first bad verdict of the worst score that has one, a contradiction before other ones. */
+function findWorst(scores: readonly FoundScore[]): TraceFinding | null {
+  const worstFirst = scores
+    .filter(({ verdicts }) => verdicts !== '')
+    .toSorted((a, b) => (b.distance ?? 0) - (a.distance ?? 0));
+  for (const { brief, verdicts } of worstFirst) {
+    const bad = (JSON.parse(verdicts) as Verdict[]).filter(({ verdict }) => BAD_VERDICTS.has(verdict));
+    const first = bad.find(({ verdict }) => verdict === 'contradicted') ?? bad[0];
+    if (first !== undefined) {
+      return { scorer: brief.scorer, verdict: first.verdict, claim: first.statement };
     }
   }
+  return null;
+}
+
+interface DecidedRow {
+  readonly scorer: string;
+  readonly status: DecisionStatus;
+  readonly reason: string;
+}
+
+/** Reads the current decisions of traces. Keyed by `joinTraceKey`. */
+async function readDecided(
+  database: Database,
+  keys: readonly TraceKey[],
+): Promise<Map<string, DecidedRow[]>> {
+  const found = new Map<string, DecidedRow[]>();
+  for (const slice of splitIntoSlices(keys)) {
+    const rows = await database.rows<TraceKey & DecidedRow>(
+      `SELECT Tenant AS tenant, TraceId AS traceId, Scorer AS scorer, Status AS status, if(Status = 'scored', '', Reason) AS reason
+       FROM decisions FINAL WHERE ${IN_KEYS} ORDER BY status, Rule, scorer, TargetId`,
+      keyParams(slice),
+    );
+    Map.groupBy(rows, joinTraceKey).forEach((group, name) => found.set(name, group));
+  }
   return found;
+}
+
+/** Counts decisions by status, and lists the reasons of scorers that gave no score to any rule. */
+function sumUp(decided: readonly DecidedRow[]): Pick<ListedTrace, 'decisions' | 'notScored'> {
+  const counts: Partial<Record<DecisionStatus, number>> = {};
+  decided.forEach(({ status }) => (counts[status] = (counts[status] ?? 0) + 1));
+  const scored = new Set(decided.filter(({ status }) => status === 'scored').map(({ scorer }) => scorer));
+  const reasons = new Map(
+    decided.filter(({ scorer }) => !scored.has(scorer)).map(({ scorer, reason }) => [scorer, reason]),
+  );
+  return { decisions: counts, notScored: [...reasons].map(([scorer, reason]) => ({ scorer, reason })) };
 }
 
 /** First run of a trace. */
@@ -141,7 +187,7 @@ export async function readRunStarts(
   filters: ListFilters,
   { after, limit, further }: CandidateRange & { readonly further: Conditions },
 ): Promise<RunStart[]> {
-  const { sql, params } = buildConditions(filters, OF_RUNS, ofTimes('StartedAt'));
+  const { sql, params } = buildConditions(filters, OF_TEXTS, ofTimes('StartedAt'));
   const rows = await database.rows<Omit<RunStart, 'atMs'> & { readonly atMs: string }>(
     `SELECT Tenant AS tenant, TraceId AS traceId, SessionId AS sessionId, toString(toUnixTimestamp64Milli(StartedAt)) AS atMs
      FROM ${runTable(filters)} ${sql} AND ${further.sql} AND IsDeleted = 0 ${after === undefined ? '' : AFTER_RUN}
@@ -182,6 +228,41 @@ export function listTraces(
   );
 }
 
+/** Worst scores for each trace that is asked for, and beyond: a trace has several, and some are out of date. */
+const SCORES_A_TRACE = 20;
+const SPARE_SCORES = 1_000;
+
+/** Lists traces by their worst current score as asked, the worst first, then the newest. Scores without a range or a direction do not count. */
+export async function listWorstTraces(
+  database: Database,
+  filters: ListFilters,
+  limit: number,
+): Promise<readonly ListedTrace[]> {
+  const ofScores = buildConditions(filters, OF_SCORES, ofTimes('TraceTimestamp'));
+  const rows = await database.rows<TraceKey & { readonly atMs: string }>(
+    `SELECT tenant, traceId, atMs FROM (
+       SELECT Tenant AS tenant, TraceId AS traceId, toString(toUnixTimestamp64Milli(TraceTimestamp)) AS atMs, ${DISTANCE} AS distance
+       FROM score_starts WHERE ${ofScores.sql} AND TraceId != '' AND IsDeleted = 0 AND isNotNull(${DISTANCE})
+       ORDER BY distance DESC, TraceTimestamp DESC LIMIT {scores:UInt32})
+     ORDER BY distance DESC, atMs DESC LIMIT 1 BY tenant, traceId`,
+    { ...ofScores.params, scores: SCORES_A_TRACE * limit + SPARE_SCORES },
+  );
+  const found: ListedTrace[] = [];
+  for (const slice of splitIntoSlices(rows, limit + SPARE_SCORES)) {
+    const runs = await readRuns(database, slice, filters);
+    const traces = slice.flatMap(({ tenant, traceId }): FoundTrace[] => {
+      const run = runs.get(joinTraceKey({ tenant, traceId }));
+      return run === undefined ? [] : [{ tenant, traceId, startedAtMs: run.startedAt, run }];
+    });
+    const listed = await addFacts(database, traces.slice(0, limit));
+    found.push(...listed.filter((trace) => isAsked(trace, filters)));
+    if (found.length >= limit) {
+      break;
+    }
+  }
+  return found.slice(0, limit);
+}
+
 /** Reads traces by their ids. */
 export async function readListedTraces(
   database: Database,
@@ -214,15 +295,33 @@ async function readCandidates(
   filters: ListFilters,
   range: CandidateRange,
 ): Promise<Candidates<TraceCandidate>> {
+  const further = buildScored(filters);
   const sources = await Promise.all([
-    readRunStarts(database, filters, { ...range, further: buildScored(filters) }),
+    ...splitSearch(filters).map((asked) => readRunStarts(database, asked, { ...range, further })),
     asksRun(filters) ? [] : readUnread(database, filters, range),
   ]);
   const ends = sources.flatMap((rows) => (rows.length < range.limit ? [] : (rows.at(-1) ?? [])));
   const end = ends.toSorted(byNewest)[0];
-  const rows = sources.flatMap((source) => leaveOutRepeats(source, (row) => `${row.atMs} ${keyOf(row).id}`));
+  const rows = leaveOutRepeats(
+    sources.flat(),
+    (row) => `${row.atMs} ${keyOf(row).id} ${row.isRead ? 'run' : ''}`,
+  );
   const found = rows.filter((row) => end === undefined || byNewest(row, end) <= 0);
   return { found: found.toSorted(byNewest), next: end === undefined ? null : keyOf(end) };
+}
+
+/** Splits a search into one for texts, and one for each kind of id: each has an index of its own. */
+function splitSearch(filters: ListFilters): ListFilters[] {
+  const { q, ...rest } = filters;
+  if (q === undefined) {
+    return [filters];
+  }
+  const ids = { userId: q, sessionId: q, traceId: q.toLowerCase() };
+  const byIds = Object.entries(ids).flatMap(([name, id]): ListFilters[] => {
+    const asked = rest[name as keyof typeof ids];
+    return asked === undefined || asked.includes(id) ? [{ ...rest, [name]: [id] }] : [];
+  });
+  return [filters, ...byIds];
 }
 
 /** Returns true for filters that a trace without a run cannot meet. */
@@ -247,7 +346,7 @@ function compareText(a: string, b: string): number {
 }
 
 /** Builds the condition that a trace has a score as asked. Its scores are of the trace, or of an agent or a call that starts later. */
-function buildScored(filters: ListFilters): Conditions {
+export function buildScored(filters: ListFilters): Conditions {
   const { sql, params } = buildConditions(filters, OF_VALUES);
   if (sql === '1') {
     return { sql, params };

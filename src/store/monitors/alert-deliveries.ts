@@ -1,16 +1,24 @@
+import { NIL } from 'uuid';
+import type { AlertDelivery, Delivery } from '../../domain/delivery.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import type { AlertFeed, PendingAlert, SentAlerts } from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
-import { alertDeliveryRows } from '../table-rows.ts';
+import { deliveryRows } from '../table-rows.ts';
 
 /** Creates the store of alert deliveries. */
 export function createAlertFeed(database: Database): AlertFeed {
   return {
     pending: (channel, fromMs, limit) => readPending(database, { channel, fromMs, limit }),
-    record: (deliveries) => alertDeliveryRows.write(database, deliveries),
+    record: (deliveries) => deliveryRows.write(database, deliveries.map(toDelivery)),
     sent: (channel, sinceMs) => readSent(database, channel, sinceMs),
   };
 }
+
+function toDelivery(delivery: AlertDelivery): Delivery {
+  return { kind: 'alert', scoreId: NIL, revision: 0, isDeleted: false, ...delivery };
+}
+
+const IN_CHANNEL = "Kind = 'alert' AND Receiver = {channel:String}";
 
 /** Incidents that have not ended. */
 const GOES_ON = `IncidentId NOT IN (SELECT IncidentId FROM alert_events WHERE Status = 'resolved')`;
@@ -32,7 +40,7 @@ async function readPending(
   const rows = await database.rows<PendingRow>(
     `WITH known AS (
        SELECT EventId, toString(MessageId) AS MessageId, State, toUnixTimestamp64Milli(PlannedAt) AS PlannedAtMs, Round
-       FROM alert_deliveries FINAL WHERE Channel = {channel:String})
+       FROM deliveries FINAL WHERE ${IN_CHANNEL})
      SELECT Event, toUnixTimestamp64Milli(alert.WrittenAt) AS WrittenAtMs, MessageId, PlannedAtMs, Round
      FROM (
        SELECT EventId, Event, WrittenAt FROM alert_events FINAL
@@ -63,11 +71,11 @@ async function readSent(database: Database, channel: string, sinceMs: number): P
      WHERE EventId IN (
        SELECT EventId FROM alert_events
        WHERE (Status = 'firing' AND ${GOES_ON} AND EventId IN (
-           SELECT EventId FROM alert_deliveries FINAL
-           WHERE Channel = {channel:String} AND State IN ('delivered', 'dead')))
+           SELECT EventId FROM deliveries FINAL
+           WHERE ${IN_CHANNEL} AND State IN ('delivered', 'dead')))
          OR (Status = 'resolved' AND EventId IN (
-           SELECT EventId FROM alert_deliveries FINAL
-           WHERE Channel = {channel:String} AND State = 'delivered'
+           SELECT EventId FROM deliveries FINAL
+           WHERE ${IN_CHANNEL} AND State = 'delivered'
              AND WrittenAt >= fromUnixTimestamp64Milli({since:Int64}))))
      ORDER BY StartsAt, EventId`,
     { channel, since: Math.trunc(sinceMs) },

@@ -1,6 +1,6 @@
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { ALL_TENANTS, type Mute } from '../../monitors/mute.ts';
-import type { AlertStore } from '../contracts/monitors.ts';
+import type { AlertStore, Replier } from '../contracts/monitors.ts';
 import type { Listed, ListPage } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
@@ -12,12 +12,7 @@ export function createAlertStore(database: Database): AlertStore {
   return {
     write: (events) => database.insertRows('alert_events', events.map(toRow)),
     known: (ids) => knownEvents(database, ids),
-    open: () =>
-      readEvents(
-        database,
-        `Status = 'firing' AND IncidentId NOT IN (SELECT IncidentId FROM alert_events WHERE Status = 'resolved')
-         ORDER BY StartsAt, EventId`,
-      ),
+    open: () => readEvents(database, `${IS_OPEN} ORDER BY StartsAt, EventId`),
     incident: (id) =>
       readEvents(
         database,
@@ -27,7 +22,22 @@ export function createAlertStore(database: Database): AlertStore {
         { id: id.toLowerCase() },
       ),
     list: (filter, page) => listEvents(database, filter, page),
-    acknowledge: (incidentId) => database.insertRows('alert_acks', [{ IncidentId: incidentId }]),
+    listOpen: (tenant, page) => listEvents(database, { tenant, isOpen: true }, page),
+    acknowledge: (incidentId, replier) =>
+      addReply(database, incidentId, { ...replier, kind: 'ack', text: '' }),
+    addNote: (incidentId, note) => addReply(database, incidentId, { ...note, kind: 'note' }),
+    notes: (incidentId) =>
+      database.rows(
+        `SELECT toUnixTimestamp64Milli(WrittenAt) AS atMs, Author AS by, Text AS text FROM alert_replies
+         WHERE IncidentId = {incidentId:UUID} AND Kind = 'note' ORDER BY WrittenAt, text`,
+        { incidentId },
+      ),
+    messages: (incidentId) =>
+      database.rows(
+        `SELECT Receiver AS channel, State AS state, toUnixTimestamp64Milli(if(State = 'planned', PlannedAt, WrittenAt)) AS atMs
+         FROM deliveries FINAL WHERE Kind = 'alert' AND IncidentId = {incidentId:UUID} AND State IN ('planned', 'delivered', 'dead') ORDER BY atMs, channel`,
+        { incidentId },
+      ),
     acknowledged: () => readAcknowledged(database),
     mute: (mute) => writeMute(database, mute),
     mutes: (sinceMs) => readMutes(database, sinceMs),
@@ -60,14 +70,32 @@ async function readEvents(
   return rows.map(({ Event }) => JSON.parse(Event) as AlertEvent);
 }
 
+function addReply(
+  database: Database,
+  incidentId: string,
+  { tenant, by, kind, text }: Replier & { readonly kind: 'ack' | 'note'; readonly text: string },
+): Promise<void> {
+  const row = { IncidentId: incidentId, Tenant: tenant, Kind: kind, Author: by, Text: text };
+  return database.insertRows('alert_replies', [row]);
+}
+
+/** Condition on an event: its incident has not ended. */
+const IS_OPEN = `Status = 'firing' AND IncidentId NOT IN (SELECT IncidentId FROM alert_events WHERE Status = 'resolved')`;
+
+interface EventFilter {
+  readonly tenant?: string | undefined;
+  readonly sinceMs?: number | undefined;
+  readonly isOpen?: boolean;
+}
+
 function listEvents(
   database: Database,
-  { tenant, sinceMs }: { readonly tenant?: string | undefined; readonly sinceMs?: number | undefined },
+  { tenant, sinceMs, isOpen = false }: EventFilter,
   page: ListPage,
 ): Promise<Listed<AlertEvent>> {
   const sql = `SELECT Event, toUnixTimestamp64Milli(ifNull(EndsAt, StartsAt)) AS atMs, toString(EventId) AS keyId
      FROM alert_events FINAL
-     WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'} AND atMs >= {since:Int64}`;
+     WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'} AND atMs >= {since:Int64} AND ${isOpen ? IS_OPEN : '1'}`;
   const params = { tenant, since: Math.trunc(sinceMs ?? 0) };
   const toItem = ({ Event }: { readonly Event: string }) => JSON.parse(Event) as AlertEvent;
   return readKeysetPage(database, { sql, params, order: 'newest', toItem }, page);
@@ -87,8 +115,8 @@ async function knownEvents(database: Database, ids: readonly string[]): Promise<
 
 async function readAcknowledged(database: Database): Promise<Map<string, number>> {
   const rows = await database.rows<{ id: string; atMs: string }>(
-    `SELECT toString(IncidentId) AS id, toUnixTimestamp64Milli(min(AckedAt)) AS atMs
-     FROM alert_acks GROUP BY IncidentId`,
+    `SELECT toString(IncidentId) AS id, toUnixTimestamp64Milli(min(WrittenAt)) AS atMs
+     FROM alert_replies WHERE Kind = 'ack' GROUP BY IncidentId`,
   );
   return new Map(rows.map(({ id, atMs }) => [id, Number(atMs)]));
 }
@@ -97,22 +125,29 @@ interface MuteRow {
   readonly tenant: string;
   readonly subject: string;
   readonly untilMs: string;
+  readonly by: string;
+  readonly reason: string;
 }
 
-const MUTE = 'Tenant AS tenant, Subject AS subject, toUnixTimestamp64Milli(MutedUntil) AS untilMs';
+const MUTE =
+  'Tenant AS tenant, Subject AS subject, toUnixTimestamp64Milli(MutedUntil) AS untilMs, Author AS by, Reason AS reason';
 
-function fromMuteRow({ tenant, subject, untilMs }: MuteRow): Mute {
-  return { tenant, subject, untilMs: Number(untilMs) };
+function fromMuteRow({ tenant, subject, untilMs, by, reason }: MuteRow): Mute {
+  return { tenant, subject, untilMs: Number(untilMs), by, reason };
 }
 
 /** A mute that is active keeps its beginning. */
-function writeMute(database: Database, { tenant, subject, untilMs }: Mute): Promise<void> {
+function writeMute(
+  database: Database,
+  { tenant, subject, untilMs, by = '', reason = '' }: Mute,
+): Promise<void> {
   return database.insertSelected(
-    `INSERT INTO alert_mutes (Tenant, Subject, MutedUntil, MutedAt)
-     SELECT {tenant:String}, {subject:String}, fromUnixTimestamp64Milli({until:Int64}), if(count() = 0, now64(3), min(MutedAt))
+    `INSERT INTO alert_mutes (Tenant, Subject, MutedUntil, Author, Reason, MutedAt)
+     SELECT {tenant:String}, {subject:String}, fromUnixTimestamp64Milli({until:Int64}), {by:String}, {reason:String},
+       if(count() = 0, now64(3), min(MutedAt))
      FROM alert_mutes FINAL
      WHERE Tenant = {tenant:String} AND Subject = {subject:String} AND MutedUntil > now64(3)`,
-    { tenant, subject, until: Math.trunc(untilMs) },
+    { tenant, subject, by, reason, until: Math.trunc(untilMs) },
   );
 }
 

@@ -101,23 +101,23 @@ type PastScoreColumns = [atMs: string, step: number, ...series: SeriesValues];
 const STALE_AFTER_MS = 3 * HOUR_MS;
 
 /** Columns of the place of a state, which stays. */
-const PLACE = keyIdOf(`JSONExtractString(Status, 'alert'), ${SERIES_COLUMNS}, RuleKey`);
+const PLACE = keyIdOf(`JSONExtractString(State, 'alert'), ${SERIES_COLUMNS}, RuleKey`);
 
 interface StatusRow {
-  readonly Status: string;
+  readonly State: string;
 }
 
-function fromStatusRow({ Status }: StatusRow): MonitorStatus {
-  return JSON.parse(Status) as MonitorStatus;
+function fromStatusRow({ State }: StatusRow): MonitorStatus {
+  return JSON.parse(State) as MonitorStatus;
 }
 
 /** Returns the statement of the states that rules have now. */
 function statusSource({ tenant, sinceMs, ruleKeys }: StatusFilter) {
-  const sql = `SELECT Status, 0 AS atMs, ${PLACE} AS keyId FROM (
-       SELECT *, max(Bucket) OVER () AS Latest FROM monitor_status FINAL
-       WHERE RuleKey IN {ruleKeys:Array(String)})
+  const sql = `SELECT State, 0 AS atMs, ${PLACE} AS keyId FROM (
+       SELECT *, max(Bucket) OVER () AS Latest FROM monitor_states FINAL
+       WHERE RuleKey IN {ruleKeys:Array(String)} AND Kind = 'status')
      WHERE Bucket >= subtractMilliseconds(Latest, ${STALE_AFTER_MS}) AND ${tenantCondition(tenant)}
-       AND ${sinceMs === undefined ? '1' : "JSONExtractInt(Status, 'sinceMs') >= {sinceMs:Int64}"}`;
+       AND ${sinceMs === undefined ? '1' : "JSONExtractInt(State, 'sinceMs') >= {sinceMs:Int64}"}`;
   return { sql, params: { ruleKeys, tenant, sinceMs: Math.trunc(sinceMs ?? 0) } };
 }
 
@@ -128,8 +128,8 @@ async function readStatuses(
 ): Promise<MonitorStatus[]> {
   const { sql, params } = statusSource(filter);
   const rows = await database.rows<StatusRow>(
-    `SELECT Status FROM (${sql})
-     ORDER BY JSONExtractString(Status, 'phase') IN ('firing', 'recovering') DESC, keyId
+    `SELECT State FROM (${sql})
+     ORDER BY JSONExtractString(State, 'phase') IN ('firing', 'recovering') DESC, keyId
      LIMIT {limit:UInt32}`,
     { ...params, limit },
   );

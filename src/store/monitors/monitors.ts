@@ -14,6 +14,7 @@ import { segmentShares, type SegmentSums } from '../../monitors/statistics/segme
 import type { AlertStore } from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
 import { fromMillis, toDateTime } from '../values.ts';
+import { markDoneUntil, readDoneUntil } from '../tables/progress.ts';
 import { DIRECTED, STANDING, STEP } from './folded-scores-sql.ts';
 import { closeBuckets, IS_OUTCOME, readBuckets } from './monitor-buckets.ts';
 import {
@@ -48,15 +49,8 @@ export function createMonitorStore(
         { intervalMs },
       ),
     runs: () => readRuns(database),
-    progress: (intervalMs) =>
-      readMoment(
-        database,
-        `SELECT toUnixTimestamp64Milli(maxOrNull(Bucket)) AS atMs FROM monitor_progress
-         WHERE IntervalMs = {intervalMs:UInt32}`,
-        { intervalMs },
-      ),
-    markProgress: (intervalMs, bucketMs) =>
-      database.insertRows('monitor_progress', [{ IntervalMs: intervalMs, Bucket: toDateTime(bucketMs) }]),
+    progress: (intervalMs) => readDoneUntil(database, 'monitor', String(intervalMs)),
+    markProgress: (intervalMs, bucketMs) => markDoneUntil(database, 'monitor', String(intervalMs), bucketMs),
     close: (range, by) => closeBuckets(database, range, by),
     buckets: (range, series) => readBuckets(database, range, series),
     checkpoint: (ruleKey) => readCheckpoint(database, ruleKey),
@@ -91,15 +85,16 @@ async function readRuns(database: Database): Promise<ProcessRun[]> {
   return rows.map(({ fromMs, toMs }) => ({ fromMs: Number(fromMs), toMs: Number(toMs) }));
 }
 
+const IS_CHECKPOINT = "RuleKey = {ruleKey:String} AND Kind = 'checkpoint'";
+
 /**
  * Reads the latest complete checkpoint of a rule. A checkpoint is complete when its last row, the row without a series,
  * exists.
  */
 async function readCheckpoint(database: Database, ruleKey: string): Promise<Checkpoint | null> {
   const rows = await database.rows<SeriesRow & { State: string; BucketMs: string }>(
-    `SELECT ${SERIES_COLUMNS}, State, toUnixTimestamp64Milli(Bucket) AS BucketMs FROM monitor_checkpoints FINAL
-     WHERE RuleKey = {ruleKey:String} AND Bucket = (
-       SELECT max(Bucket) FROM monitor_checkpoints WHERE RuleKey = {ruleKey:String} AND Scorer = '')`,
+    `SELECT ${SERIES_COLUMNS}, State, toUnixTimestamp64Milli(Bucket) AS BucketMs FROM monitor_states FINAL
+     WHERE ${IS_CHECKPOINT} AND Checkpoint = (SELECT max(Checkpoint) FROM monitor_states WHERE ${IS_CHECKPOINT} AND Scorer = '')`,
     { ruleKey },
   );
   const [first] = rows;
@@ -121,27 +116,30 @@ async function writeCheckpoint(
 ): Promise<void> {
   const buildRow = (series: SeriesFacets, state: string) => ({
     RuleKey: ruleKey,
-    Bucket: toDateTime(bucketMs),
+    Kind: 'checkpoint',
+    Checkpoint: toDateTime(bucketMs),
     ...toSeriesRow(series),
+    Bucket: toDateTime(bucketMs),
     State: state,
   });
   for (let index = 0; index < states.length; index += MAX_ROWS) {
     await database.insertRows(
-      'monitor_checkpoints',
+      'monitor_states',
       states.slice(index, index + MAX_ROWS).map(({ series, state }) => buildRow(series, state)),
     );
   }
-  await database.insertRows('monitor_checkpoints', [buildRow(NO_SERIES, '')]);
+  await database.insertRows('monitor_states', [buildRow(NO_SERIES, '')]);
 }
 
 async function writeStatus(database: Database, statuses: readonly MonitorStatus[]): Promise<void> {
   await database.insertRows(
-    'monitor_status',
+    'monitor_states',
     statuses.map((status) => ({
       RuleKey: status.ruleKey,
+      Kind: 'status',
       ...toSeriesRow(status.series),
       Bucket: toDateTime(status.bucketMs),
-      Status: JSON.stringify(status),
+      State: JSON.stringify(status),
     })),
   );
 }
@@ -208,5 +206,12 @@ async function explainSeries(
     segments: segmentShares(segments),
     serviceVersion: findLargest('service_version'),
     agentVersion: findLargest('agent_version'),
+    meanBefore: meanBefore(segments.filter(({ dimension }) => dimension === 'agent')),
   };
+}
+
+/** Computes the mean of all parts of one dimension before the change; null without a score. */
+function meanBefore(parts: readonly SegmentSums[]): number | null {
+  const count = parts.reduce((sum, part) => sum + part.countBefore, 0);
+  return count === 0 ? null : parts.reduce((sum, part) => sum + part.sumBefore, 0) / count;
 }

@@ -86,13 +86,9 @@ export function createPurgeStore(database: Database): PurgeStore {
     // Rows of a job that a later one replaced are changed, too: they may stay for long.
     replaceSpec: (id, spec) =>
       changeRows(database, [
-        ['jobs', `UPDATE Spec = ${literal(JSON.stringify(spec))} WHERE Id = ${literal(id)}`],
+        ['jobs', `UPDATE Spec = ${literal(JSON.stringify(spec))} WHERE Id = ${literal(id)} AND Word = ''`],
       ]),
-    removeJob: (id) =>
-      changeRows(database, [
-        ['jobs', `DELETE WHERE Id = ${literal(id)}`],
-        ['job_events', `DELETE WHERE JobId = ${literal(id)}`],
-      ]),
+    removeJob: (id) => changeRows(database, [['jobs', `DELETE WHERE Id = ${literal(id)}`]]),
     forget: (jobId) => dropItems(database, jobId, '1'),
   };
 }

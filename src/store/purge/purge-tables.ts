@@ -2,14 +2,7 @@ import { HASHED_SESSION, MAX_SESSION_ID_BYTES } from '../../domain/session-targe
 import type { Database } from '../database.ts';
 
 /** Tables that the conditions below never apply to: sums of money, records that hold hashes alone, and jobs, which have a part of their own. */
-const KEPT: ReadonlySet<string> = new Set([
-  'spend',
-  'tombstones',
-  'purge_items',
-  'jobs',
-  'job_events',
-  'audit',
-]);
+const KEPT: ReadonlySet<string> = new Set(['spend', 'tombstones', 'purge_items', 'jobs', 'audit']);
 
 /** Returns true for a table that a purge never deletes from. */
 export function isKept(table: string): boolean {

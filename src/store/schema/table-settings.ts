@@ -27,6 +27,9 @@ const TAILED_DAYS = 30;
 /** The store sets this time. Neither a scorer's clock nor a wrong time of a sender can delete a row early. */
 const WRITTEN = 'toDateTime(WrittenAt)';
 
+/** Arrival of the last span of a run, by the store's clock: a run that is written again does not keep its texts longer. */
+const LAST_ARRIVAL = 'toDateTime(EvidenceUntil)';
+
 interface Expiry {
   readonly table: string;
   /** SQL for the date or time from which the days are counted. */
@@ -38,7 +41,7 @@ interface Expiry {
 
 /**
  * Lists the expiry of each table. Spans never live longer than decisions (a sweep would find them undecided and score them
- * again). Quotes of spans expire with the spans: judge calls, and the verdicts of a score.
+ * again). Quotes of spans expire with the spans: judge calls, the verdicts of a score, the texts of a run.
  */
 export function listExpiries({ spansDays, scoresDays, catchUpDays }: Retention): Expiry[] {
   const scores = Math.max(scoresDays, spansDays);
@@ -51,6 +54,9 @@ export function listExpiries({ spansDays, scoresDays, catchUpDays }: Retention):
     { table: 'dead_letters', from: WRITTEN, days: spansDays },
     { table: 'judge_calls', from: WRITTEN, days: spansDays },
     { table: 'scores', column: 'Verdicts', from: WRITTEN, days: spansDays },
+    ...['runs', 'run_starts'].flatMap((table) =>
+      ['Question', 'Answer'].map((column) => ({ table, column, from: LAST_ARRIVAL, days: spansDays })),
+    ),
     { table: 'decisions', from: WRITTEN, days: scores },
     { table: 'runs', from: WRITTEN, days: scores },
     { table: 'run_starts', from: WRITTEN, days: scores },
@@ -59,14 +65,12 @@ export function listExpiries({ spansDays, scoresDays, catchUpDays }: Retention):
     { table: 'score_hours', from: WRITTEN, days: scores },
     { table: 'score_days', from: WRITTEN, days: scores },
     { table: 'decision_hours', from: WRITTEN, days: scores },
-    { table: 'exports', from: 'toDateTime(ExportedAt)', days: scores },
-    { table: 'export_replays', from: WRITTEN, days: scores },
+    { table: 'deliveries', from: WRITTEN, days: scores },
     { table: 'spend', from: WRITTEN, days: Math.max(scores, BUDGET_DAYS) },
     { table: 'score_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
     { table: 'decision_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
     { table: 'monitor_buckets', from: WRITTEN, days: scores },
     { table: 'alert_events', from: WRITTEN, days: scores },
-    { table: 'alert_deliveries', from: WRITTEN, days: scores },
     { table: 'audit', from: WRITTEN, days: scores },
   ];
 }
@@ -156,7 +160,7 @@ const PARTITIONED = [
   'decision_arrivals',
   'judge_calls',
   'spend',
-  'exports',
+  'deliveries',
   'score_hours',
   'score_days',
   'decision_hours',

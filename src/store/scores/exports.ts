@@ -1,14 +1,21 @@
+import { NIL } from 'uuid';
+import type { Delivery } from '../../domain/delivery.ts';
 import type { Score } from '../../domain/score.ts';
 import type { ExportPage, ExportResult, PendingExport, ScoreFeed } from '../contracts/score-feed.ts';
 import type { Database } from '../database.ts';
+import { forgetProgress } from '../tables/progress.ts';
 import { toDateTime } from '../values.ts';
-import { scoreRows } from '../table-rows.ts';
+import { deliveryRows, scoreRows } from '../table-rows.ts';
 
 /** Longest time from the stamp of an insert until its rows are visible, milliseconds. */
 const OVERLAP_MS = 45_000;
 
 /** Longest time that a stamp may be ahead of the store's clock, milliseconds: replicas have clocks of their own. */
 const CLOCK_SKEW_MS = 5_000;
+
+const IS_OF = "Kind = 'score' AND Receiver = {exporter:String}";
+const IS_REPLAY = "Kind = 'replay' AND Receiver = {exporter:String}";
+const IS_PROGRESS = "Kind = 'export' AND Name = {exporter:String}";
 
 /** Creates the store of deliveries of scores. */
 export function createScoreFeed(database: Database): ScoreFeed {
@@ -20,28 +27,30 @@ export function createScoreFeed(database: Database): ScoreFeed {
     advance: (exporter, doneUntilMs) => {
       const at = toDateTime(doneUntilMs);
       return database.insertSelected(
-        `INSERT INTO export_progress (Exporter, SeenAt, DoneUntil)
-         SELECT Exporter, min(SeenAt), {at:DateTime64(3, 'UTC')} FROM export_progress
-         WHERE Exporter = {exporter:String} GROUP BY Exporter`,
+        `INSERT INTO progress (Kind, Name, SeenAt, DoneUntil)
+         SELECT Kind, Name, min(SeenAt), {at:DateTime64(3, 'UTC')} FROM progress
+         WHERE ${IS_PROGRESS} GROUP BY Kind, Name`,
         { exporter, at },
       );
     },
     replay: (exporter, { scoreId, revision, round }) =>
-      database.insertRows('export_replays', [toReplayRow(exporter, { scoreId, revision, round }, false)]),
+      deliveryRows.write(database, [
+        toDelivery('replay', exporter, { scoreId, revision, round, outcome: 'planned' }),
+      ]),
   };
 }
 
 /**
- * Records the exporter unless it is known. Deliveries that an earlier version recorded went back for a day, so that day is
+ * Records the exporter unless it is known. An exporter with deliveries lost its progress when the store's clock went back: its last day is
  * read once more.
  */
 async function register(database: Database, exporter: string): Promise<void> {
   await database.insertSelected(
-    `INSERT INTO export_progress (Exporter, SeenAt, DoneUntil)
-     SELECT {exporter:String}, start, start FROM (
-       SELECT if((SELECT count() FROM exports WHERE Exporter = {exporter:String}) > 0,
+    `INSERT INTO progress (Kind, Name, SeenAt, DoneUntil)
+     SELECT 'export', {exporter:String}, start, start FROM (
+       SELECT if((SELECT count() FROM deliveries WHERE ${IS_OF}) > 0,
          now64(3) - toIntervalDay(1), now64(3)) AS start)
-     WHERE (SELECT count() FROM export_progress WHERE Exporter = {exporter:String}) = 0`,
+     WHERE (SELECT count() FROM progress WHERE ${IS_PROGRESS}) = 0`,
     { exporter },
   );
 }
@@ -60,8 +69,8 @@ async function readPending(database: Database, exporter: string, limit: number):
   const [progress] = await database.rows<ProgressRow>(
     `SELECT toUnixTimestamp64Milli(now64(3)) AS readAtMs, toUnixTimestamp64Milli(min(SeenAt)) AS seenAtMs,
        toUnixTimestamp64Milli(max(DoneUntil)) AS doneUntilMs,
-       (SELECT count() FROM export_replays FINAL WHERE Exporter = {exporter:String}) AS replays
-     FROM export_progress WHERE Exporter = {exporter:String} GROUP BY Exporter`,
+       (SELECT count() FROM deliveries FINAL WHERE ${IS_REPLAY}) AS replays
+     FROM progress WHERE ${IS_PROGRESS} GROUP BY Name`,
     { exporter },
   );
   if (progress === undefined) {
@@ -70,7 +79,7 @@ async function readPending(database: Database, exporter: string, limit: number):
   }
   const { readAtMs, seenAtMs, doneUntilMs } = progress;
   if (Number(doneUntilMs) > Number(readAtMs) + CLOCK_SKEW_MS) {
-    await forgetProgress(database, exporter);
+    await forgetProgress(database, 'export', exporter);
     return readPending(database, exporter, limit);
   }
   const replays = Number(progress.replays) === 0 ? [] : await readReplays(database, exporter);
@@ -84,16 +93,6 @@ async function readPending(database: Database, exporter: string, limit: number):
   };
 }
 
-/**
- * Removes a progress ahead of the store's clock, which went back: scores written from now on would count as finished. The next
- * registration begins a day before.
- */
-async function forgetProgress(database: Database, exporter: string): Promise<void> {
-  await database.insertSelected('DELETE FROM export_progress WHERE Exporter = {exporter:String}', {
-    exporter,
-  });
-}
-
 /** Deliveries are looked up by key for the scores in question: the table holds those of months. */
 async function readFresh(
   database: Database,
@@ -105,8 +104,8 @@ async function readFresh(
        toString(toUnixTimestamp64Milli(min(WrittenAt))) AS writtenAtMs
      FROM scores
      WHERE ${written} AND IsDeleted = 0 AND (ScoreId, Revision) NOT IN (
-       SELECT ScoreId, Revision FROM exports
-       WHERE Exporter = {exporter:String} AND ScoreId IN (SELECT ScoreId FROM scores WHERE ${written}))
+       SELECT ScoreId, Revision FROM deliveries
+       WHERE ${IS_OF} AND ScoreId IN (SELECT ScoreId FROM scores WHERE ${written}))
      GROUP BY ScoreId, Revision
      ORDER BY min(WrittenAt), ScoreId
      LIMIT {limit:UInt32}`,
@@ -118,7 +117,7 @@ async function readFresh(
 async function readReplays(database: Database, exporter: string): Promise<PendingExport[]> {
   const rows = await database.rows<PendingRow>(
     `SELECT toString(ScoreId) AS scoreId, toString(Revision) AS revision, toString(Round) AS round, '0' AS writtenAtMs
-     FROM export_replays FINAL WHERE Exporter = {exporter:String} ORDER BY WrittenAt, ScoreId`,
+     FROM deliveries FINAL WHERE ${IS_REPLAY} ORDER BY WrittenAt, ScoreId`,
     { exporter },
   );
   return rows.map(toPending);
@@ -142,35 +141,37 @@ async function readCurrent(database: Database, pending: readonly PendingExport[]
   return rows.filter(({ scoreId, revision }) => wanted.has(`${scoreId} ${revision}`));
 }
 
-async function record(database: Database, exporter: string, results: readonly ExportResult[]): Promise<void> {
-  await database.insertRows(
-    'exports',
-    results
-      .filter(({ outcome }) => outcome !== 'withdrawn')
-      .map(({ scoreId, revision, outcome }) => ({
-        Exporter: exporter,
-        ScoreId: scoreId,
-        Revision: revision,
-        Outcome: outcome,
-      })),
-  );
-  await database.insertRows(
-    'export_replays',
-    results.filter(({ round }) => round > 0).map((result) => toReplayRow(exporter, result, true)),
-  );
+/** A revision and the end of its replay are one insert. */
+function record(database: Database, exporter: string, results: readonly ExportResult[]): Promise<void> {
+  const scores = results.filter(({ outcome }) => outcome !== 'withdrawn');
+  const replays = results.filter(({ round }) => round > 0);
+  return deliveryRows.write(database, [
+    ...scores.map((result) => toDelivery('score', exporter, result)),
+    ...replays.map((result) => toDelivery('replay', exporter, result)),
+  ]);
 }
 
-function toReplayRow(
+function toDelivery(
+  kind: 'score' | 'replay',
   exporter: string,
-  { scoreId, revision, round }: Pick<PendingExport, 'scoreId' | 'revision' | 'round'>,
-  isFinished: boolean,
-): object {
+  {
+    scoreId,
+    revision,
+    round,
+    outcome,
+  }: Pick<Delivery, 'scoreId' | 'revision' | 'round'> & { readonly outcome: Delivery['state'] },
+): Delivery {
   return {
-    Exporter: exporter,
-    ScoreId: scoreId,
-    Revision: revision,
-    Round: round,
-    Version: round * 2 + (isFinished ? 1 : 0),
-    IsDeleted: isFinished ? 1 : 0,
+    kind,
+    receiver: exporter,
+    scoreId,
+    revision,
+    round,
+    state: outcome,
+    isDeleted: kind === 'replay' && outcome !== 'planned',
+    ...NO_ALERT,
   };
 }
+
+/** Columns of alerts in the row of a score. */
+const NO_ALERT = { eventId: NIL, incidentId: NIL, messageId: NIL, tenant: '', reason: '', plannedAtMs: 0 };

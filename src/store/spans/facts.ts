@@ -20,7 +20,7 @@ import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
 const MOST_VALUES = 100;
 
 /** Returns an SQL condition that is true for the span of a tool. `value` returns SQL for the value of an attribute key. */
-const isToolSql = (value: (key: string) => string): string =>
+export const isToolSql = (value: (key: string) => string): string =>
   [
     ...TOOL_MARKS.map(([key, mark]) => `lower(replaceAll(${value(key)}, '"', '')) = '${mark}'`),
     `${value('gen_ai.tool.name')} != ''`,

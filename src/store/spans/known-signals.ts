@@ -16,13 +16,13 @@ export async function readKnownSignals(
   signals: AgentSignals,
   nowMs: number,
 ): Promise<KnownSignals> {
-  const [table] = await database.rows<{ result: number }>('EXISTS TABLE agent_signals');
+  const [table] = await database.rows<{ result: number }>('EXISTS TABLE progress');
   if (table?.result !== 1) {
     return signalsFromTheStart(signals);
   }
   const rows = await database.rows<{ signal: string; knownFrom: number }>(
-    `SELECT Signal AS signal, toUnixTimestamp64Milli(min(KnownFrom)) AS knownFrom
-     FROM agent_signals GROUP BY Signal`,
+    `SELECT Name AS signal, toUnixTimestamp64Milli(min(SeenAt)) AS knownFrom
+     FROM progress WHERE Kind = 'signal' GROUP BY Name`,
   );
   const known = new Map(rows.map(({ signal, knownFrom }) => [signal, knownFrom]));
   const knownFrom = (name: string) => (known.size === 0 ? 0 : (known.get(name) ?? nowMs));
@@ -38,7 +38,7 @@ export async function readKnownSignals(
 /** Records signals with the time from which they are known. Recording a signal again keeps its first time. */
 export async function recordSignals(database: Database, known: KnownSignals): Promise<void> {
   const rows = known.flatMap(({ knownFromMs, signals }) =>
-    nameSignals(signals).map((signal) => ({ Signal: signal, KnownFrom: toDateTime(knownFromMs) })),
+    nameSignals(signals).map((signal) => ({ Kind: 'signal', Name: signal, SeenAt: toDateTime(knownFromMs) })),
   );
-  await database.insertRows('agent_signals', rows);
+  await database.insertRows('progress', rows);
 }

@@ -1,6 +1,6 @@
 import { TupleParam } from '@clickhouse/client';
 import { InvalidInputError } from '../../domain/errors.ts';
-import { type CoveredCell, MAX_KEYS, SHARDS, type TraceKey } from '../contracts/stores.ts';
+import { type CoveredPair, MAX_KEYS, SHARDS, type TraceKey } from '../contracts/stores.ts';
 import type { QueryParams } from '../values.ts';
 
 /** The condition that takes `keyParams`. */
@@ -23,13 +23,13 @@ export function keyParams(keys: readonly TraceKey[]): QueryParams {
   return { keys: keys.map((key) => new TupleParam([key.tenant, key.traceId])) };
 }
 
-/** The parameters `cellRules`, `cellScorers`, `cellsSince` and `cellsUntil` of a query on scorers of rules over time. */
-export function cellParams(cells: readonly CoveredCell[]): QueryParams {
+/** The parameters `pairRules`, `pairScorers`, `pairsSince` and `pairsUntil` of a query on scorers of rules over time. */
+export function pairParams(pairs: readonly CoveredPair[]): QueryParams {
   return {
-    cellRules: cells.map(({ rule }) => rule),
-    cellScorers: cells.map(({ scorer }) => scorer),
-    cellsSince: cells.map(({ fromMs }) => Math.trunc(fromMs)),
-    cellsUntil: cells.map(({ untilMs }) => Math.min(Math.trunc(untilMs), Number.MAX_SAFE_INTEGER)),
+    pairRules: pairs.map(({ rule }) => rule),
+    pairScorers: pairs.map(({ scorer }) => scorer),
+    pairsSince: pairs.map(({ fromMs }) => Math.trunc(fromMs)),
+    pairsUntil: pairs.map(({ untilMs }) => Math.min(Math.trunc(untilMs), Number.MAX_SAFE_INTEGER)),
   };
 }
 

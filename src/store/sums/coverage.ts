@@ -8,14 +8,14 @@ import type {
   WaitingCount,
   WaitingQuery,
 } from '../contracts/sums.ts';
-import type { CoveredCell } from '../contracts/stores.ts';
+import type { CoveredPair } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
 import { activityColumns } from '../spans/arrivals.ts';
-import { cellParams } from '../spans/trace-keys.ts';
+import { pairParams } from '../spans/trace-keys.ts';
 import {
-  buildDecidedCells,
-  CELL_COLUMNS,
-  CELLS,
+  buildDecidedPairs,
+  PAIR_COLUMNS,
+  PAIRS,
   joinServices,
   readSummedUntil,
   selectRecentRuns,
@@ -31,9 +31,9 @@ export function createCoverageStore(database: Database) {
 }
 
 /** Time by which the clocks of replicas may differ, milliseconds. */
-const CLOCKS_MS = HOUR_MS;
+export const CLOCKS_MS = HOUR_MS;
 
-const OF_TENANT = 'AND Tenant = {tenant:String}';
+export const OF_TENANT = 'AND Tenant = {tenant:String}';
 
 /** Decisions of one query, about: more are counted in several queries, each for a range of trace ids. */
 const DECISIONS_PER_QUERY = 500_000;
@@ -65,12 +65,12 @@ async function countDecided(database: Database, query: CoverageQuery): Promise<C
  * no FINAL over the table is needed.
  */
 async function countRows(database: Database, query: CoverageQuery): Promise<CoverageRow[]> {
-  const { cells, sinceMs, tenant } = query;
+  const { pairs, sinceMs, tenant } = query;
   const params = {
     since: sinceMs,
     written: Math.max(0, sinceMs - CLOCKS_MS),
     tenant: tenant ?? '',
-    ...cellParams(cells),
+    ...pairParams(pairs),
   };
   const source = await chooseSource(database, params.written);
   const rows: CoverageRow[] = [];
@@ -88,15 +88,15 @@ async function countRows(database: Database, query: CoverageQuery): Promise<Cove
   return rows;
 }
 
-const WRITTEN = 'WrittenAt >= fromUnixTimestamp64Milli({written:Int64})';
+export const WRITTEN = 'WrittenAt >= fromUnixTimestamp64Milli({written:Int64})';
 
 const SINCE = `${WRITTEN} AND EvidenceUntil >= fromUnixTimestamp64Milli({since:Int64})`;
 
 /** Table that decisions are counted in. */
-type Source = 'decisions' | 'decision_arrivals';
+export type Source = 'decisions' | 'decision_arrivals';
 
 /** Chooses the arrivals, which are in the order of time, if they reach back far enough. */
-async function chooseSource(database: Database, sinceMs: number): Promise<Source> {
+export async function chooseSource(database: Database, sinceMs: number): Promise<Source> {
   const [row] = await database.rows<{ firstMs: number | null }>(
     'SELECT toUnixTimestamp64Milli(minOrNull(WrittenAt)) AS firstMs FROM decision_arrivals',
   );
@@ -105,9 +105,9 @@ async function chooseSource(database: Database, sinceMs: number): Promise<Source
 }
 
 /** Divides the trace ids into ranges with about as many decisions as one query may count. Sessions have the id ''. */
-async function readPieces(
+export async function readPieces(
   database: Database,
-  { tenant }: CoverageQuery,
+  { tenant }: Pick<CoverageQuery, 'tenant'>,
   { params, source }: { readonly params: QueryParams; readonly source: Source },
 ): Promise<[from: string, to: string | null][]> {
   const [row] = await database.rows<{ decisions: number }>(
@@ -125,21 +125,26 @@ async function readPieces(
   ]);
 }
 
-/** Builds the SQL of the counts of current rows. The greatest version counts, and of equal ones the last. */
-function countPiece(piece: string, source: Source, query: CoverageQuery): string {
-  const targets = `
-    SELECT Tenant, TraceId, Target, TargetId, Rule, groupArray(cell) AS rows
+/** Returns SQL for the current decisions of each target and rule, for `buildDecidedPairs`. */
+export function currentTargets(source: Source, condition: string): string {
+  return `
+    SELECT Tenant, TraceId, Target, TargetId, Rule, groupArray(pair) AS rows
     FROM (
-      SELECT Tenant, TraceId, Target, TargetId, Rule, argMax((${CELL_COLUMNS}), (Version, WrittenAt)) AS cell
+      SELECT Tenant, TraceId, Target, TargetId, Rule, argMax((${PAIR_COLUMNS}), (Version, WrittenAt)) AS pair
       FROM ${source}
-      WHERE ${SINCE} AND ${piece}
+      WHERE ${condition}
       GROUP BY Tenant, TraceId, Target, TargetId, Rule, Scorer)
     GROUP BY Tenant, TraceId, Target, TargetId, Rule`;
+}
+
+/** Builds the SQL of the counts of current rows. The greatest version counts, and of equal ones the last. */
+function countPiece(piece: string, source: Source, query: CoverageQuery): string {
+  const targets = currentTargets(source, `${SINCE} AND ${piece}`);
   const { byService = false } = query;
   return `
   SELECT rule, scorer, ${byService ? 'run.Service' : "''"} AS service, status, substringIndex(decided.reason, ':', 1) AS reason,
     count() AS decisions, sum(ifNull(decided.weight, 0)) AS weight, countIf(isNull(decided.weight)) AS unweighted
-  FROM (${buildDecidedCells(targets)}) AS decided ${byService ? joinServices(selectRecentRuns(`${WRITTEN} AND ${piece}`)) : ''}
+  FROM (${buildDecidedPairs(targets)}) AS decided ${byService ? joinServices(selectRecentRuns(`${WRITTEN} AND ${piece}`)) : ''}
   GROUP BY rule, scorer, service, status, reason SETTINGS optimize_aggregation_in_order = 1`;
 }
 
@@ -161,8 +166,8 @@ function addUp(counts: readonly CoverageRow[]): CoverageRow[] {
 
 /** Counts traces and sessions without any decision of a scorer that covers them. Scorers without such are absent. */
 async function countWaiting(database: Database, query: WaitingQuery): Promise<WaitingCount[]> {
-  const ofSessions = query.cells.filter((cell) => cell.ofSessions === true);
-  const ofTraces = query.cells.filter((cell) => cell.ofSessions !== true);
+  const ofSessions = query.pairs.filter((pair) => pair.ofSessions === true);
+  const ofTraces = query.pairs.filter((pair) => pair.ofSessions !== true);
   const counts = new Map<string, WaitingCount>();
   const found = [
     ...(await countWaitingTraces(database, query, ofTraces)),
@@ -178,35 +183,43 @@ async function countWaiting(database: Database, query: WaitingQuery): Promise<Wa
   );
 }
 
+/**
+ * Returns SQL for the traces that a scorer of a rule has yet to decide, one row for each scorer: `activity`, `decided` and `pair`. With the
+ * parameters `from`, `to`, `rules` and `pairParams`.
+ */
+export function selectWaiting(database: Database, tenant: string | undefined): string {
+  return `(
+     SELECT ${activityColumns(database)} FROM trace_activity
+     WHERE (Tenant, TraceId) IN (${CANDIDATES}) ${tenant === undefined ? '' : OF_TENANT}
+     GROUP BY Tenant, TraceId
+     HAVING agentSeen AND NOT knownLate AND firstArrivalMs >= {from:Int64} AND firstArrivalMs < {to:Int64}) AS activity
+   LEFT JOIN (${DECIDED}) AS decided ON activity.tenant = decided.tenant AND activity.traceId = decided.traceId
+   ARRAY JOIN ${PAIRS} AS pair
+   WHERE pair.3 <= activity.firstArrivalMs AND activity.firstArrivalMs < pair.4
+     AND NOT arrayExists(target -> target.1 = pair.1 AND (target.2 >= 0 OR has(target.3, pair.2)), decided.targets)`;
+}
+
 /** A trace counts in the range of its first arrival, once. */
 async function countWaitingTraces(
   database: Database,
   { sinceMs, nowMs, tenant }: WaitingQuery,
-  cells: readonly CoveredCell[],
+  pairs: readonly CoveredPair[],
 ): Promise<WaitingCount[]> {
-  if (cells.length === 0) {
+  if (pairs.length === 0) {
     return [];
   }
   const found: WaitingCount[] = [];
   for (const [fromMs, toMs] of await readRanges(database, { sinceMs: Math.max(0, sinceMs), nowMs })) {
     const rows = await database.rows<WaitingCount>(
-      `SELECT cell.1 AS rule, cell.2 AS scorer, count() AS waiting
-       FROM (
-         SELECT ${activityColumns(database)} FROM trace_activity
-         WHERE (Tenant, TraceId) IN (${CANDIDATES}) ${tenant === undefined ? '' : OF_TENANT}
-         GROUP BY Tenant, TraceId
-         HAVING agentSeen AND NOT knownLate AND firstArrivalMs >= {from:Int64} AND firstArrivalMs < {to:Int64}) AS activity
-       LEFT JOIN (${DECIDED}) AS decided ON activity.tenant = decided.tenant AND activity.traceId = decided.traceId
-       ARRAY JOIN ${CELLS} AS cell
-       WHERE cell.3 <= activity.firstArrivalMs AND activity.firstArrivalMs < cell.4
-         AND NOT arrayExists(target -> target.1 = cell.1 AND (target.2 >= 0 OR has(target.3, cell.2)), decided.targets)
+      `SELECT pair.1 AS rule, pair.2 AS scorer, count() AS waiting
+       FROM ${selectWaiting(database, tenant)}
        GROUP BY rule, scorer`,
       {
         from: fromMs,
         to: toMs,
         tenant: tenant ?? '',
-        rules: [...new Set(cells.map(({ rule }) => rule))],
-        ...cellParams(cells),
+        rules: [...new Set(pairs.map(({ rule }) => rule))],
+        ...pairParams(pairs),
       } satisfies QueryParams,
     );
     found.push(...rows);
@@ -217,14 +230,14 @@ async function countWaitingTraces(
 async function countWaitingSessions(
   database: Database,
   { sinceMs, tenant }: WaitingQuery,
-  cells: readonly CoveredCell[],
+  pairs: readonly CoveredPair[],
 ): Promise<WaitingCount[]> {
-  if (cells.length === 0) {
+  if (pairs.length === 0) {
     return [];
   }
   const ofTenant = tenant === undefined ? '' : OF_TENANT;
   return database.rows<WaitingCount>(
-    `SELECT cell.1 AS rule, cell.2 AS scorer, count() AS waiting
+    `SELECT pair.1 AS rule, pair.2 AS scorer, count() AS waiting
      FROM (
        SELECT ${SESSION_ACTIVITY} FROM runs
        WHERE ${IS_TURN} AND WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) ${ofTenant}
@@ -235,10 +248,10 @@ async function countWaitingSessions(
        WHERE TraceId = '' AND Target = 'session' AND NOT (Scorer = '${WHOLE_RULE}' AND Status = 'scored') ${ofTenant}
        GROUP BY Tenant, TargetId) AS decided
        ON session.tenant = decided.tenant AND session.targetId = decided.targetId
-     ARRAY JOIN ${CELLS} AS cell
-     WHERE cell.3 <= session.lastArrivalMs AND session.lastArrivalMs < cell.4
-       AND NOT has(decided.rows, (cell.1, cell.2)) AND NOT has(decided.rows, (cell.1, '${WHOLE_RULE}'))
+     ARRAY JOIN ${PAIRS} AS pair
+     WHERE pair.3 <= session.lastArrivalMs AND session.lastArrivalMs < pair.4
+       AND NOT has(decided.rows, (pair.1, pair.2)) AND NOT has(decided.rows, (pair.1, '${WHOLE_RULE}'))
      GROUP BY rule, scorer`,
-    { since: Math.max(0, Math.trunc(sinceMs)), tenant: tenant ?? '', ...cellParams(cells) },
+    { since: Math.max(0, Math.trunc(sinceMs)), tenant: tenant ?? '', ...pairParams(pairs) },
   );
 }

@@ -1,18 +1,11 @@
 import { WHOLE_RULE } from '../../domain/decision.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import type { AggregateStore, CoverageQuery, CoverageRow, TouchedHour } from '../contracts/sums.ts';
-import type { CoveredCell } from '../contracts/stores.ts';
+import type { CoveredPair } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
-import { cellParams } from '../spans/trace-keys.ts';
-import {
-  createProgress,
-  hourOf,
-  isAsked,
-  listHours,
-  READ_SETTINGS,
-  readDoneUntil,
-  replaceBuckets,
-} from './score-sums.ts';
+import { pairParams } from '../spans/trace-keys.ts';
+import { createProgress, hourOf, isAsked, listHours, READ_SETTINGS, replaceBuckets } from './score-sums.ts';
+import { readDoneUntil } from '../tables/progress.ts';
 
 /** Name of the progress of decisions. With a new name, the first pass computes all hours again. */
 const PROGRESS = 'decision hours';
@@ -30,12 +23,12 @@ const RECENT_DAYS = 31;
 /**
  * Creates the computation of the numbers of decisions by the hour. Hours that have not ended are left out: they are counted when they
  * are read.
- * @param listCells lists the scorers of each rule over time
+ * @param listPairs lists the scorers of each rule over time
  */
 export function createDecisionHours(
   database: Database,
   nowMs: () => Promise<number>,
-  listCells: () => Promise<readonly CoveredCell[]>,
+  listPairs: () => Promise<readonly CoveredPair[]>,
 ): AggregateStore {
   const listAll = async () => listHours(database, ALL_HOURS, { until: floorHour(await nowMs()) });
   return {
@@ -46,7 +39,7 @@ export function createDecisionHours(
       const atMs = await nowMs();
       return atMs - sinceMs > ARRIVAL_DAYS * DAY_MS ? listAll() : listTouched(database, { sinceMs, atMs });
     },
-    compute: async (hours) => computeHours(database, hours, await listCells()),
+    compute: async (hours) => computeHours(database, hours, await listPairs()),
   };
 }
 
@@ -98,12 +91,12 @@ const KEYS = 'Tenant, Bucket, Rule, Scorer, ServiceName, Status, Reason';
 async function computeHours(
   database: Database,
   hours: readonly TouchedHour[],
-  cells: readonly CoveredCell[],
+  pairs: readonly CoveredPair[],
 ): Promise<void> {
   const within = `EvidenceUntil >= fromUnixTimestamp64Milli({first:Int64})
     AND EvidenceUntil < fromUnixTimestamp64Milli({last:Int64} + ${HOUR_MS})`;
   const targets = `
-    SELECT Tenant, TraceId, Target, TargetId, Rule, groupArray((${CELL_COLUMNS})) AS rows
+    SELECT Tenant, TraceId, Target, TargetId, Rule, groupArray((${PAIR_COLUMNS})) AS rows
     FROM decisions FINAL WHERE ${within} AND ${isAsked(HOUR)}
     GROUP BY Tenant, TraceId, Target, TargetId, Rule`;
   await replaceBuckets(
@@ -120,16 +113,16 @@ async function computeHours(
         decided.scorer AS Scorer, run.Service AS ServiceName, decided.status AS Status,
         substringIndex(decided.reason, ':', 1) AS Reason, count() AS D, sum(ifNull(decided.weight, 0)) AS W,
         countIf(isNull(decided.weight)) AS U
-      FROM (${buildDecidedCells(targets)}) AS decided ${joinServices(selectRuns(within))}
+      FROM (${buildDecidedPairs(targets)}) AS decided ${joinServices(selectRuns(within))}
       GROUP BY ${KEYS}`,
     },
-    { buckets: hours.map(({ tenant, hourMs }) => [tenant, hourMs]), params: cellParams(cells) },
+    { buckets: hours.map(({ tenant, hourMs }) => [tenant, hourMs]), params: pairParams(pairs) },
   );
 }
 
 /** Returns the end of the hours whose numbers are computed, Unix milliseconds; null before the first pass. */
 export async function readSummedUntil(database: Database): Promise<number | null> {
-  const doneMs = await readDoneUntil(database, PROGRESS);
+  const doneMs = await readDoneUntil(database, 'aggregate', PROGRESS);
   return doneMs === null ? null : floorHour(doneMs);
 }
 
@@ -154,34 +147,34 @@ export function sumDecisionHours(
   );
 }
 
-/** SQL for the scorers of the rules over time, as tuples (rule, scorer, from, until), with the parameters of `cellParams`. */
-export const CELLS = `arrayZip({cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)},
-  {cellsUntil:Array(Int64)})`;
+/** SQL for the scorers of the rules over time, as tuples (rule, scorer, from, until), with the parameters of `pairParams`. */
+export const PAIRS = `arrayZip({pairRules:Array(String)}, {pairScorers:Array(String)}, {pairsSince:Array(Int64)},
+  {pairsUntil:Array(Int64)})`;
 
-/** SQL for the columns of a decision that `buildDecidedCells` needs beside those of its target and rule. */
-export const CELL_COLUMNS =
+/** SQL for the columns of a decision that `buildDecidedPairs` needs beside those of its target and rule. */
+export const PAIR_COLUMNS =
   'toString(Scorer), toString(Status), toString(Reason), Weight, toUnixTimestamp64Milli(EvidenceUntil)';
 
 /**
- * Builds the SQL of decisions by scorer, with the parameters of `cellParams`. A verdict on a whole rule becomes one row for each scorer
+ * Builds the SQL of decisions by scorer, with the parameters of `pairParams`. A verdict on a whole rule becomes one row for each scorer
  * that the rule had at its time and that has no row of its own.
- * @param targets SQL of the decisions by target and rule: Tenant, TraceId, Target, TargetId, Rule and `rows`, an array of `CELL_COLUMNS`
+ * @param targets SQL of the decisions by target and rule: Tenant, TraceId, Target, TargetId, Rule and `rows`, an array of `PAIR_COLUMNS`
  */
-export function buildDecidedCells(targets: string): string {
+export function buildDecidedPairs(targets: string): string {
   const others = `arrayMap(known -> known.2, arrayFilter(
     known -> known.1 = Rule AND known.3 <= verdict.5 AND verdict.5 < known.4 AND NOT has(arrayMap(each -> each.1, own), known.2),
-    ${CELLS}))`;
+    ${PAIRS}))`;
   return `
-  SELECT Tenant, TraceId, TargetId, toString(Rule) AS rule, cell.1 AS scorer, cell.2 AS status, cell.3 AS reason, cell.4 AS weight,
-    cell.5 AS evidenceMs
+  SELECT Tenant, TraceId, TargetId, toString(Rule) AS rule, pair.1 AS scorer, pair.2 AS status, pair.3 AS reason, pair.4 AS weight,
+    pair.5 AS evidenceMs
   FROM (
     SELECT Tenant, TraceId, TargetId, Rule, arrayFilter(each -> each.1 != '${WHOLE_RULE}', rows) AS own,
       arrayFilter(each -> each.1 = '${WHOLE_RULE}' AND each.2 != 'scored', rows) AS verdicts,
       arrayConcat(own, arrayFlatten(arrayMap(verdict -> arrayMap(
         scorer -> (scorer, verdict.2, verdict.3, verdict.4, verdict.5),
-        if(empty(own) AND empty(${others} AS found), ['${WHOLE_RULE}'], found)), verdicts))) AS cells
+        if(empty(own) AND empty(${others} AS found), ['${WHOLE_RULE}'], found)), verdicts))) AS pairs
     FROM (${targets}))
-  ARRAY JOIN cells AS cell`;
+  ARRAY JOIN pairs AS pair`;
 }
 
 /** Builds the SQL of the runs of traces and sessions as a condition selects them, for `joinServices`. */

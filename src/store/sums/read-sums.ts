@@ -401,6 +401,29 @@ function isOfOther(other: string): string {
       AND (Tenant, TargetId) IN (SELECT Tenant, TargetId FROM scores WHERE ${other})`;
 }
 
+/**
+ * Returns SQL for the directed value of a score, 0 worst and 1 best, from SQL for its columns: `directScore` in the store. A score without
+ * a range counts as from 0 to 1.
+ */
+function directedSql({
+  score,
+  low,
+  high,
+  isHigherBetter,
+}: Record<'score' | 'low' | 'high' | 'isHigherBetter', string>): string {
+  const place = `least(1, greatest(0, if(ifNull(${high} > ${low}, false),
+      (${score} - assumeNotNull(${low})) / (assumeNotNull(${high}) - assumeNotNull(${low})), ${score})))`;
+  return `if(${isHigherBetter}, ${place}, 1 - ${place})`;
+}
+
+/** SQL for the directed value of a row of `scores`. Without a direction, more is better. */
+export const DIRECTED = directedSql({
+  score: 'Score',
+  low: 'ScoreMin',
+  high: 'ScoreMax',
+  isHigherBetter: 'ifNull(HigherIsBetter, true)',
+});
+
 /** Elements of the tuple of a current row before those of the facets. */
 const ROW_ELEMENTS = ['IsDeleted', 'ScoredAt', 'Score', 'ScoreMin', 'ScoreMax', 'HigherIsBetter'];
 
@@ -430,9 +453,8 @@ function readTargets(
   FROM (
     SELECT Tenant, Target, TargetId, ScoreId, ${isNaming ? 'any(TraceId)' : "''"} AS Trace,
       argMax((${elements}), (Version, WrittenAt)) AS Kept,
-      least(1, greatest(0, if(ifNull(Kept.5 > Kept.4, false),
-        (Kept.3 - assumeNotNull(Kept.4)) / (assumeNotNull(Kept.5) - assumeNotNull(Kept.4)), Kept.3))) AS Place,
-      if(ifNull(Kept.6, ${higherIsBetter}), Place, 1 - Place) AS Directed, Directed >= ${passLine - ROUNDING} AS IsPassing
+      ${directedSql({ score: 'Kept.3', low: 'Kept.4', high: 'Kept.5', isHigherBetter: `ifNull(Kept.6, ${higherIsBetter})` })} AS Directed,
+      Directed >= ${passLine - ROUNDING} AS IsPassing
     FROM scores
     WHERE ${rows}
     GROUP BY Tenant, Target, TargetId, ScoreId)

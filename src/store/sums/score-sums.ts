@@ -3,7 +3,8 @@ import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import { BIN_GROWTH, RANGE_STEPS } from '../../domain/limits.ts';
 import type { AggregateStore, TouchedHour } from '../contracts/sums.ts';
 import type { Database } from '../database.ts';
-import { type QueryParams, toDateTime } from '../values.ts';
+import { forgetProgress, markDoneUntil, readDoneUntil } from '../tables/progress.ts';
+import type { QueryParams } from '../values.ts';
 
 /** Column of each facet, in the tables of aggregates and in `scores`. */
 export const FACET_COLUMNS: Readonly<Record<AggregateFacet, string>> = {
@@ -60,19 +61,15 @@ export function createProgress(
   name: string,
 ): Pick<AggregateStore, 'doneUntil' | 'markDone'> {
   return {
-    doneUntil: () => readDoneUntil(database, name),
-    markDone: (untilMs) =>
-      database.insertRows('aggregate_progress', [{ Name: name, DoneUntil: toDateTime(untilMs) }]),
+    doneUntil: () => readDoneUntil(database, 'aggregate', name),
+    markDone: async (untilMs) => {
+      // The store's clock went back: rows are written before the stored time.
+      if (((await readDoneUntil(database, 'aggregate', name)) ?? 0) > untilMs) {
+        await forgetProgress(database, 'aggregate', name);
+      }
+      await markDoneUntil(database, 'aggregate', name, untilMs);
+    },
   };
-}
-
-/** Returns the time up to which all written rows are in the aggregates, Unix milliseconds; null before the first pass. */
-export async function readDoneUntil(database: Database, name: string): Promise<number | null> {
-  const [row] = await database.rows<{ atMs: number }>(
-    'SELECT toUnixTimestamp64Milli(DoneUntil) AS atMs FROM aggregate_progress FINAL WHERE Name = {name:String}',
-    { name },
-  );
-  return row?.atMs ?? null;
 }
 
 /** Lists hours in the order of time. The query gives Tenant, Hour and HourRows. */

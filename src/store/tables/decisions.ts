@@ -12,7 +12,7 @@ import {
 } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
 import { activityColumns, type ActivityRow, toActivity } from '../spans/arrivals.ts';
-import { cellParams, IN_KEYS, IN_SHARDS } from '../spans/trace-keys.ts';
+import { pairParams, IN_KEYS, IN_SHARDS } from '../spans/trace-keys.ts';
 import { decisionRows } from '../table-rows.ts';
 import type { QueryParams } from '../values.ts';
 
@@ -179,7 +179,7 @@ const ARRIVALS_PER_QUERY = 200_000;
  * them has not decided, or decided on older evidence. Reads the oldest range first; each range is one query, which limits memory.
  */
 export async function readUndecided(database: Database, query: UndecidedQuery): Promise<TraceActivity[]> {
-  if (query.cells.length === 0 || query.limit <= 0) {
+  if (query.pairs.length === 0 || query.limit <= 0) {
     return [];
   }
   const found = new Map<string, TraceActivity>();
@@ -250,7 +250,7 @@ async function undecidedIn(
   toMs: number,
 ): Promise<TraceActivity[]> {
   const shards = query.shards ?? null;
-  const readsRuns = query.cells.some(({ ofSessions = false }) => ofSessions);
+  const readsRuns = query.pairs.some(({ ofSessions = false }) => ofSessions);
   const rows = await database.rows<ActivityRow>(
     `SELECT activity.* FROM (
        SELECT ${activityColumns(database)} FROM trace_activity
@@ -268,16 +268,16 @@ async function undecidedIn(
               target.2 < activity.lastArrivalMs,
               indexOf(target.3, scorer) = 0 OR target.4[indexOf(target.3, scorer)] < activity.lastArrivalMs),
             decided.targets)),
-       {cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)}, {cellsUntil:Array(Int64)},
-       {cellsOfSessions:Array(UInt8)})
+       {pairRules:Array(String)}, {pairScorers:Array(String)}, {pairsSince:Array(Int64)}, {pairsUntil:Array(Int64)},
+       {pairsOfSessions:Array(UInt8)})
      ORDER BY activity.firstArrivalMs, activity.tenant, activity.traceId
      LIMIT {limit:UInt32}`,
     {
       from: fromMs,
       to: toMs,
-      rules: [...new Set(query.cells.map(({ rule }) => rule))],
-      ...cellParams(query.cells),
-      cellsOfSessions: query.cells.map(({ ofSessions = false }) => (ofSessions ? 1 : 0)),
+      rules: [...new Set(query.pairs.map(({ rule }) => rule))],
+      ...pairParams(query.pairs),
+      pairsOfSessions: query.pairs.map(({ ofSessions = false }) => (ofSessions ? 1 : 0)),
       limit: query.limit,
       ...(shards === null ? {} : { shards: [...shards] }),
     },

@@ -7,8 +7,8 @@ import { toDateTime } from '../values.ts';
 /** Duty of the processes that score. Every one of them has it; the other duties belong to one process at a time. */
 export const SCORING_DUTY = '';
 
-const SCORER_DISMISSAL = `INSERT INTO members (Duty, Member, Leaving, Cells)
-  SELECT '${SCORING_DUTY}', Member, 1, argMax(Cells, BeatAt) FROM members WHERE Duty = '${SCORING_DUTY}'
+const SCORER_DISMISSAL = `INSERT INTO members (Duty, Member, Leaving, Pairs)
+  SELECT '${SCORING_DUTY}', Member, 1, argMax(Pairs, BeatAt) FROM members WHERE Duty = '${SCORING_DUTY}'
   GROUP BY Member HAVING argMax(Leaving, BeatAt) = 0`;
 
 /** Creates the store of the scorer processes: the last beat of each, by the store's clock. */
@@ -25,21 +25,21 @@ export function createMemberStore(database: Database) {
      */
     async beat(
       member: string,
-      { cells, leaving = false }: { readonly cells: readonly string[]; readonly leaving?: boolean },
+      { pairs, leaving = false }: { readonly pairs: readonly string[]; readonly leaving?: boolean },
     ): Promise<{ readonly nowMs: number; readonly members: readonly Member[] }> {
       await database.insertRows('members', [
-        { Duty: SCORING_DUTY, Member: member, Leaving: leaving ? 1 : 0, Cells: cells },
+        { Duty: SCORING_DUTY, Member: member, Leaving: leaving ? 1 : 0, Pairs: pairs },
       ]);
       const rows = await database.rows<Member & { readonly nowMs: number }>(
-        `SELECT Member AS name, argMax(Cells, BeatAt) AS cells, toUnixTimestamp64Milli(max(BeatAt)) AS beatAtMs,
+        `SELECT Member AS name, argMax(Pairs, BeatAt) AS pairs, toUnixTimestamp64Milli(max(BeatAt)) AS beatAtMs,
            toBool(argMax(Leaving, BeatAt)) AS isLeaving, toUnixTimestamp64Milli(now64(3)) AS nowMs
          FROM members WHERE Duty = '${SCORING_DUTY}' GROUP BY Member ORDER BY Member`,
       );
       return {
         nowMs: rows[0]?.nowMs ?? 0,
-        members: rows.map(({ name, cells: beaten, beatAtMs, isLeaving }) => ({
+        members: rows.map(({ name, pairs: beaten, beatAtMs, isLeaving }) => ({
           name,
-          cells: beaten,
+          pairs: beaten,
           beatAtMs,
           isLeaving,
         })),

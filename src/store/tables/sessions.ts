@@ -15,7 +15,7 @@ import {
 } from '../contracts/lists.ts';
 import { SHARDS } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
-import { cellParams, splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
+import { pairParams, splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { decisionRows, scoreRows } from '../table-rows.ts';
 
 /** Time by which the evidence of a session may be older than the read of its last turn, milliseconds: spans that waited for a read. */
@@ -108,28 +108,28 @@ const RECENT = `SELECT Tenant, SessionId FROM runs
   WHERE ${IS_TURN} AND WrittenAt >= fromUnixTimestamp64Milli({since:Int64})`;
 
 /** SQL for whether a decision of a session is one of a rule and its scorer, in a lambda over the rows of the session. */
-const OF_CELL = `row.1 = rule AND (row.2 = scorer OR row.2 = '${WHOLE_RULE}') AND row.3 >= session.lastArrivalMs`;
+const OF_PAIR = `row.1 = rule AND (row.2 = scorer OR row.2 = '${WHOLE_RULE}') AND row.3 >= session.lastArrivalMs`;
 
 /** Time within which a row that was written becomes visible, milliseconds. */
 const VISIBLE_MS = 45_000;
 
 /**
- * Finds sessions that have, for a cell that covers their last arrival, no row as new as it. The one idle for longest comes first.
+ * Finds sessions that have, for a pair that covers their last arrival, no row as new as it. The one idle for longest comes first.
  * Earlier versions of a row only add candidates, so the query needs no FINAL over all runs. A turn may be read after the session was
  * decided although its evidence is older: while its trace waits for a judge. The time of its row in `runs` shows it.
  */
 function readUndecidedSessions(
   database: Database,
-  { sinceMs, cells, shards, limit }: UndecidedSessionsQuery,
+  { sinceMs, pairs, shards, limit }: UndecidedSessionsQuery,
 ): Promise<UndecidedSession[]> {
-  if (cells.length === 0) {
+  if (pairs.length === 0) {
     return Promise.resolve([]);
   }
   return database.rows(
     `SELECT session.* EXCEPT (targetId),
        toBool(NOT arrayExists((rule, scorer, since, until) -> since <= session.lastArrivalMs AND session.lastArrivalMs < until
-         AND NOT arrayExists(row -> ${OF_CELL}, decided.rows),
-         {cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)}, {cellsUntil:Array(Int64)})) AS isLate
+         AND NOT arrayExists(row -> ${OF_PAIR}, decided.rows),
+         {pairRules:Array(String)}, {pairScorers:Array(String)}, {pairsSince:Array(Int64)}, {pairsUntil:Array(Int64)})) AS isLate
      FROM (
        SELECT ${SESSION_ACTIVITY}, toUnixTimestamp64Milli(max(WrittenAt)) AS lastWrittenMs, uniqExact(TraceId) AS turns FROM runs
        WHERE ${IS_TURN} AND (Tenant, SessionId) IN (${RECENT})
@@ -145,14 +145,14 @@ function readUndecidedSessions(
      WHERE ${shards === null ? '1' : SESSION_IN_SHARDS}
        AND arrayExists((rule, scorer, since, until) ->
          since <= session.lastArrivalMs AND session.lastArrivalMs < until
-         AND NOT arrayExists(row -> ${OF_CELL} AND row.4 > session.lastWrittenMs + ${VISIBLE_MS}, decided.rows),
-       {cellRules:Array(String)}, {cellScorers:Array(String)}, {cellsSince:Array(Int64)}, {cellsUntil:Array(Int64)})
+         AND NOT arrayExists(row -> ${OF_PAIR} AND row.4 > session.lastWrittenMs + ${VISIBLE_MS}, decided.rows),
+       {pairRules:Array(String)}, {pairScorers:Array(String)}, {pairsSince:Array(Int64)}, {pairsUntil:Array(Int64)})
      ORDER BY isLate, session.lastArrivalMs, session.tenant, session.sessionId
      LIMIT {limit:UInt32}`,
     {
       since: Math.max(0, Math.trunc(sinceMs)),
       evidenceSince: Math.max(0, Math.trunc(sinceMs - READ_LATE_MS)),
-      ...cellParams(cells),
+      ...pairParams(pairs),
       limit,
       ...(shards === null ? {} : { shards: [...shards] }),
     },

@@ -3,13 +3,13 @@ import { describe, expect, it } from 'vitest';
 import { buildDashboard } from '../../support/dashboard/build-dashboard.ts';
 
 /** Most JavaScript of the dashboard in all, bytes with gzip. */
-const MAX_SCRIPT = 80 * 1_000;
+const MAX_SCRIPT = 110 * 1_000;
 
 describe('the built dashboard', async () => {
   const { document, assets } = await buildDashboard();
   const texts = [...assets].map(([name, { content }]) => [name, Buffer.from(content).toString()] as const);
 
-  it('has at most 80 kB of JavaScript with gzip', () => {
+  it('has at most 110 kB of JavaScript with gzip', () => {
     const scripts = texts.filter(([name]) => name.endsWith('.js'));
     const bytes = scripts.reduce((sum, [, text]) => sum + gzipSync(text).length, 0);
 

@@ -148,12 +148,11 @@ describe('a process that monitors and is killed', () => {
     expectOneOfEach(expected, 3);
     expect(expected.kept['alert_events']).toHaveLength(6);
     expect([...new Set(steps.filter((step) => step.startsWith('after')))].sort()).toEqual([
-      'after alert_deliveries',
       'after alert_events',
+      'after deliveries',
       'after monitor_buckets',
-      'after monitor_checkpoints',
-      'after monitor_progress',
-      'after monitor_status',
+      'after monitor_states',
+      'after progress',
       'after webhook',
     ]);
   });

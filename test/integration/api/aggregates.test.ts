@@ -5,6 +5,7 @@ import { parseConfig } from '../../../src/configuration.ts';
 import { createTenantStores } from '../../../src/api/tenant-store.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import { anAlert, budgetAlert, resolvedEvent } from '../../support/builders/an-alert.ts';
+import { buildRunRecord } from '../../support/store/run-rows.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 import {
   buildDecision,
@@ -57,11 +58,23 @@ beforeAll(async () => {
     score(1, { scorer: 'custom', score: -40, scoreMin: null, scoreMax: null, higherIsBetter: null }),
     score(1, { scorer: 'custom', score: 250, scoreMin: null, scoreMax: null, higherIsBetter: null }),
   ]);
-  await it.store.decisions.write([
-    buildDecision({ tenant: 'a', rule: 'live', scorer: 'bias', evidenceUntil: NOW_MS - HOUR_MS }),
-    buildDecision({ tenant: 'a', rule: 'live', scorer: 'bias', evidenceUntil: NOW_MS, status: 'failed' }),
-    buildDecision({ tenant: 'b', rule: 'live', scorer: 'bias', evidenceUntil: NOW_MS }),
-  ]);
+  const decide = (fields: Parameters<typeof buildDecision>[0]) =>
+    buildDecision({ tenant: 'a', rule: 'live', scorer: 'bias', evidenceUntil: NOW_MS, ...fields });
+  // The run of the last one began two days ago and came today.
+  const decisions = [decide({}), decide({ status: 'failed' }), decide({ tenant: 'b' }), decide({})];
+  await it.store.decisions.write(decisions);
+  await it.store.runs.write(
+    decisions.map(({ tenant, traceId }, index) =>
+      buildRunRecord({
+        tenant,
+        traceId,
+        agent: index === 0 ? 'x' : 'y',
+        startedAt: NOW_MS - (index === 3 ? 48 : 1) * HOUR_MS,
+        toolErrors: index,
+        ...(index === 0 ? { costUsd: 0.5 } : {}),
+      }),
+    ),
+  );
   await refreshAggregates(it.store.aggregates);
   const findStore = await createTenantStores({ config: parseConfig({}), store: it.store });
   api = await startTestApi({
@@ -106,6 +119,7 @@ describe('GET /series', () => {
         p50: 0.75,
         p90: 0.75,
         passRate: 0,
+        pass: { value: 0, low: 0, high: expect.closeTo(0.793, 3) as number, n: 1, effectiveN: 1 },
       },
       {
         bucket: hour(1),
@@ -119,6 +133,7 @@ describe('GET /series', () => {
         p50: 0,
         p90: 1,
         passRate: 20 / 25,
+        pass: expect.objectContaining({ value: 20 / 25, n: 6 }) as object,
       },
     ]);
   });
@@ -297,11 +312,31 @@ describe('GET /overview', () => {
     expect((await ask('overview?bucket=1d')).body.items).toMatchObject([{ n: 17, eligible: null }, {}, {}]);
   });
 
-  test('counts scored and eligible targets by one clock, and neither for a part of the traffic', async () => {
-    const [bias] = (await ask('overview')).body.items as { scored: number; eligible: number }[];
-    expect(bias?.scored).toBeLessThanOrEqual(bias?.eligible ?? 0);
-    const [part] = (await ask('overview?agent=weather-agent')).body.items as { scored: null }[];
-    expect(part).toMatchObject({ scored: null, eligible: null });
+  test('counts scored and eligible pairs by the start of the run, as the funnel does, and neither where runs lack the facet', async () => {
+    for (const [agent, scored, eligible] of [
+      ['', 1, 2],
+      ['&agent=x', 1, 1],
+    ] as const) {
+      const [bias] = (await ask(`overview?bucket=1h${agent}`)).body.items;
+      expect(bias).toMatchObject({ scored, eligible });
+      expect((await ask(`coverage/funnel?since=24h${agent}`)).body).toMatchObject({ scored, eligible });
+    }
+    const part = (await ask('overview?service=shop')).body;
+    expect(part).toMatchObject({ figures: null, items: [{ scored: null, eligible: null }, {}, {}] });
+  });
+
+  test('has the figures of all runs of its range', async () => {
+    expect((await ask('overview')).body['figures']).toMatchObject({
+      runs: 2,
+      // Six runs of weight 1 that fail; one of 20 and one of 1 that pass.
+      pass: { value: expect.closeTo(21 / 27) as number, n: 8 },
+      toolErrors: { value: 0.5, n: 2 },
+      agentUsd: 0.5,
+      unpriced: 1,
+      judgeUsd: null,
+    });
+    expect((await ask('overview?since=3d')).body['figures']).toMatchObject({ runs: 3 });
+    expect((await ask('overview?since=1m')).body['figures']).toMatchObject({ runs: 0, pass: null });
   });
 
   test('names what is open: incidents, muted ones marked, and alerts about budgets', async () => {

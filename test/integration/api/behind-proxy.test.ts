@@ -17,7 +17,7 @@ const DASHBOARD = {
   assets: new Map(
     ['index-1.js', 'index-1.css'].map((name) => [
       name,
-      { contentType: 'text/plain', content: new TextEncoder().encode(name) },
+      { contentType: 'text/plain', content: new TextEncoder().encode(name), compressed: {} },
     ]),
   ),
 };

@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { ApiServer } from '../../../src/api/server.ts';
 import { parseConfig } from '../../../src/configuration.ts';
 import { createTenantStores } from '../../../src/api/tenant-store.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
-import { buildDecision, testStore, type TestStore } from '../../support/store/store-rows.ts';
+import { buildRunRecord } from '../../support/store/run-rows.ts';
+import { buildDecision, newTraceId, testStore, type TestStore } from '../../support/store/store-rows.ts';
 
 const token = (tenant: string) => ({
   name: tenant,
@@ -35,7 +36,7 @@ beforeAll(async () => {
   ]);
   const findStore = await createTenantStores({ config: parseConfig({}), store: it.store });
   api = await startTestApi({
-    tokens: [token('a'), token('b')],
+    tokens: [token('a'), token('b'), token('f')],
     findStore,
   });
 });
@@ -44,8 +45,10 @@ afterAll(async () => {
   await it.stop();
 });
 
-async function ask(query: string, tenant = 'a') {
-  const response = await fetch(`http://127.0.0.1:${api.address.port}/api/v1/coverage${query}`, {
+const ask = (query: string, tenant = 'a') => askAt(`coverage${query}`, tenant);
+
+async function askAt(path: string, tenant = 'a') {
+  const response = await fetch(`http://127.0.0.1:${api.address.port}/api/v1/${path}`, {
     headers: { authorization: `Bearer the-read-of-tenant-${tenant}` },
   });
   return { status: response.status, body: await response.json() };
@@ -81,4 +84,73 @@ test('refuses an unknown group and a time that cannot be read, by name', async (
   const { status, body } = await ask('?since=tomorrow');
   expect(status).toBe(400);
   expect(body).toMatchObject({ detail: expect.stringContaining('since: write a time') as string });
+});
+
+describe('GET /coverage/funnel', () => {
+  const own = (traceId: string, fields: Parameters<typeof buildDecision>[0] = {}) =>
+    buildDecision({
+      tenant: 'f',
+      rule: 'live',
+      scorer: 'tone',
+      traceId,
+      targetId: traceId,
+      evidenceUntil: Date.now(),
+      ...fields,
+    });
+
+  beforeAll(async () => {
+    const ids = Array.from({ length: 5 }, newTraceId);
+    const [scored = '', failed = '', out = '', filtered = '', old = ''] = ids;
+    const startedAt = Date.now() - 60_000;
+    const runs = [scored, failed, out, filtered].map((traceId) =>
+      buildRunRecord({ tenant: 'f', traceId, startedAt, agent: traceId === failed ? 'clerk' : 'guide' }),
+    );
+    // It began two days ago and arrives now: the clock of the funnel is the start of the run.
+    const late = buildRunRecord({ tenant: 'f', traceId: old, startedAt: startedAt - 2 * 86_400_000 });
+    await it.store.runs.write([...runs, late]);
+    const sampledOut = { scorer: '*', weight: null, stratum: 'none' } as const;
+    await it.store.decisions.write([
+      own(scored),
+      own(scored, { scorer: 'bias', status: 'not_applicable', reason: 'no_content_captured: none' }),
+      own(failed, { status: 'failed', reason: 'timeout: 30 s' }),
+      own(failed, { scorer: 'bias', status: 'failed', reason: 'timeout: 30 s' }),
+      own(failed, { rule: 'backfill:1', status: 'failed', reason: 'bug: none' }),
+      own(out, { ...sampledOut, status: 'sampled_out', reason: 'sampled_out: 0.5' }),
+      own(filtered, {
+        ...sampledOut,
+        status: 'filtered',
+        reason: 'where: agent is guide, the rule wants clerk',
+      }),
+      own(old),
+    ]);
+  });
+
+  test('counts the runs that began in the range, and what each step loses', async () => {
+    const { status, body } = await askAt('coverage/funnel?since=24h', 'f');
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      runs: 4,
+      arrived: 8,
+      eligible: 6,
+      sampled: 4,
+      scored: 1,
+      losses: [
+        { after: 'arrived', reason: 'where', count: 2, runs: 1, mend: 'rules.live.where' },
+        { after: 'eligible', reason: 'sampled_out', count: 2, runs: 1, mend: 'rules.live.sample.rate' },
+        { after: 'sampled', reason: 'timeout', count: 2, runs: 1, mend: 'scorers.<name>.limits.timeout' },
+        { after: 'sampled', reason: 'no_content_captured', count: 1, runs: 1 },
+      ],
+    });
+    expect(await askAt('coverage/funnel?agent=clerk', 'f')).toMatchObject({
+      body: { runs: 1, arrived: 2, scored: 0 },
+    });
+  });
+
+  test('links each loss to just its runs', async () => {
+    const { body } = await askAt('coverage/funnel', 'f');
+    for (const { traces, runs } of (body as { losses: { traces: string; runs: number }[] }).losses) {
+      const { body: listed } = await askAt(traces.slice(1), 'f');
+      expect((listed as { items: object[] }).items).toHaveLength(runs);
+    }
+  });
 });

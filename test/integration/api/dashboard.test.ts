@@ -1,4 +1,5 @@
 import { get } from 'node:http';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
 import { PAGE_PATHS } from '../../../src/api/dashboard/page-paths.ts';
 import type { DashboardFiles } from '../../../src/api/dashboard/dashboard.ts';
@@ -8,7 +9,14 @@ import { startTestApi, type TestApiOptions } from '../../support/api/start-test-
 const FILES: DashboardFiles = {
   document: '<!doctype html><title>spanscore</title>',
   assets: new Map([
-    ['index-abcdefgh.js', { contentType: 'text/javascript', content: new TextEncoder().encode('1') }],
+    [
+      'index-abcdefgh.js',
+      {
+        contentType: 'text/javascript',
+        content: new TextEncoder().encode('1'),
+        compressed: { br: new Uint8Array(brotliCompressSync('1')), gzip: new Uint8Array(gzipSync('1')) },
+      },
+    ],
   ]),
 };
 
@@ -48,6 +56,22 @@ describe('the dashboard', () => {
     for (const path of ['/assets/other.js', '/assets/..%2Findex.html', '/assets/__proto__', '/nothing']) {
       expect([path, (await fetch(url + path)).status]).toEqual([path, 404]);
     }
+  });
+
+  it.each([
+    ['gzip, deflate, br', 'br'],
+    ['gzip', 'gzip'],
+    ['br;q=0, gzip;q=0.5', 'gzip'],
+    ['*', 'br'],
+    ['identity', null],
+    ['br;q=0', null],
+  ])('sends assets to a browser that accepts %s in the encoding %s', async (asked, encoding) => {
+    const url = await start();
+
+    const asset = await fetch(`${url}/assets/index-abcdefgh.js`, { headers: { 'accept-encoding': asked } });
+    expect(asset.headers.get('content-encoding')).toBe(encoding);
+    expect(asset.headers.get('vary')).toContain('accept-encoding');
+    expect(await asset.text()).toBe('1');
   });
 
   it('needs no token: it holds no data', async () => {

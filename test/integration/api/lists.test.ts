@@ -224,8 +224,23 @@ describe('sessions', () => {
       const target = { target: 'session', targetId: sessionId, traceId: '' } as const;
       await api.store.runs.write([second, first]);
       await api.store.scores.write([
-        buildScore({ traceId: second.traceId, score: 0.5 }),
-        buildScore({ ...target, sessionId, scorer: 'multi-turn-judge', score: 0.9 }),
+        buildScore({ traceId: second.traceId, sessionId, score: 0.5, scoreMin: 0, scoreMax: 1 }),
+        buildScore({
+          traceId: second.traceId,
+          sessionId,
+          scorer: 'no-range',
+          score: -7,
+          scoreMin: null,
+          scoreMax: null,
+        }),
+        buildScore({
+          ...target,
+          sessionId,
+          scorer: 'multi-turn-judge',
+          score: 0.9,
+          scoreMin: 0,
+          scoreMax: 1,
+        }),
       ]);
       await api.store.decisions.write([buildDecision({ ...target, scorer: 'multi-turn-judge' })]);
       const { status, body } = await api.ask(`sessions/${encodeURIComponent(sessionId)}`);
@@ -243,8 +258,9 @@ describe('sessions', () => {
         decisions: [{ scorer: 'multi-turn-judge', status: 'scored' }],
         turns: [
           { traceId: first.traceId, scores: [] },
-          { traceId: second.traceId, scores: [{ score: 0.5 }] },
+          { traceId: second.traceId, scores: [{ score: 0.5 }, { scorer: 'no-range' }] },
         ],
+        worst: { scorer: 'keyword-coverage', score: 0.5 },
         omittedTurns: 0,
       });
       expect((await api.ask('sessions/none')).status).toBe(404);
@@ -271,9 +287,14 @@ describe('sessions', () => {
 
     test('are filtered by what one of their turns has', async () => {
       await api.store.runs.write([
-        turnAt('mixed', 1, { agent: 'writer', environment: 'filtered' }),
-        turnAt('mixed', 2, { agent: 'reader', environment: 'filtered' }),
-        turnAt('plain', 3, { agent: 'writer', environment: 'filtered' }),
+        turnAt('mixed', 1, { agent: 'writer', environment: 'filtered', costUsd: 0.5 }),
+        turnAt('mixed', 2, { agent: 'reader', environment: 'filtered', costUsd: null }),
+        turnAt('plain', 3, { agent: 'writer', environment: 'filtered', costUsd: 0.5 }),
+        turnAt('plain', 4, { environment: 'filtered', costUsd: null, models: [] }),
+      ]);
+      expect((await api.ask('sessions?environment=filtered')).body.items).toMatchObject([
+        { sessionId: 'plain', costUsd: 0.5, worst: null },
+        { sessionId: 'mixed', costUsd: null },
       ]);
       const listed = async (query: string) =>
         idsOf((await api.ask(`sessions?environment=filtered&${query}`)).body.items);

@@ -3,6 +3,8 @@ import type { ApiServer } from '../../../src/api/server.ts';
 import { createTenantStores } from '../../../src/api/tenant-store.ts';
 import { configuredMonitors } from '../../../src/monitors/live/configured-monitors.ts';
 import { parseConfig } from '../../../src/configuration.ts';
+import type { AlertDelivery } from '../../../src/domain/delivery.ts';
+import { anAlert, resolvedEvent } from '../../support/builders/an-alert.ts';
 import type { Scope } from '../../../src/config/access.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 import { testStore, type TestStore } from '../../support/store/store-rows.ts';
@@ -41,7 +43,13 @@ beforeAll(async () => {
   await evaluator.advance();
   const findStore = await createTenantStores({ config, store: world.store });
   api = await startTestApi({
-    tokens: [token('a', 'read'), token('a', 'admin'), token('b', 'admin'), token('', 'admin')],
+    tokens: [
+      token('a', 'read'),
+      token('a', 'admin'),
+      token('b', 'admin'),
+      token('c', 'admin'),
+      token('', 'admin'),
+    ],
     findStore,
   });
 });
@@ -72,6 +80,7 @@ async function ask(path: string, as: string, body?: unknown, method = 'POST'): P
 const READER_A = 'the-read-of-tenant-a';
 const ADMIN_A = 'the-admin-of-tenant-a';
 const ADMIN_B = 'the-admin-of-tenant-b';
+const ADMIN_C = 'the-admin-of-tenant-c';
 const ADMIN = 'the-admin-of-tenant-';
 
 describe('the API of monitors', () => {
@@ -124,6 +133,103 @@ describe('the API of monitors', () => {
     const { status, body } = await ask(path, READER_A);
     expect(status).toBe(400);
     expect(body.detail).toMatch(expected);
+  });
+
+  test('tells of an incident its limit, the mean before, the cause, its messages, mutes and notes', async () => {
+    const event = anAlert({
+      alert: 'Told',
+      detector: 'floor',
+      series: { ...anAlert().series, tenant: 'c' },
+      before: 0.8,
+      meanBefore: 0.95,
+      segments: [
+        {
+          dimension: 'agent_version',
+          value: '1.5.0',
+          count: 60,
+          mean: 0.6,
+          before: null,
+          isNew: true,
+          share: 0.9,
+          mixShare: 0,
+        },
+      ],
+    });
+    const rare = anAlert({ alert: 'Rare', detector: 'rate', series: event.series, before: 0.8 });
+    const ended = resolvedEvent(rare);
+    await world.store.alerts.write([event, rare, ended]);
+    const fate = (receiver: string, state: AlertDelivery['state']) => ({
+      receiver,
+      state,
+      eventId: event.id,
+      incidentId: event.incidentId,
+      tenant: 'c',
+      messageId: event.id,
+      reason: '',
+      plannedAtMs: Date.UTC(2026, 0, 1),
+      round: 0,
+    });
+    await world.store.alertFeed.record([
+      fate('slack', 'planned'),
+      fate('hook', 'delivered'),
+      fate('pager', 'dead'),
+      fate('x', 'muted'),
+    ]);
+    const mute = { subject: event.incidentId, for: '2h', reason: ' a known outage ' };
+    expect(await ask('mutes', ADMIN_C, mute)).toMatchObject({
+      status: 201,
+      body: { subject: event.incidentId, by: 'admin of c', reason: 'a known outage' },
+    });
+    expect(await ask(`alerts/${event.id}/notes`, ADMIN_C, { text: ' Rolled back. ' })).toMatchObject({
+      status: 201,
+      body: { at: expect.any(String) as string, by: 'admin of c', text: 'Rolled back.' },
+    });
+
+    for (const id of [event.incidentId, event.id]) {
+      expect(await ask(`alerts/${id}`, ADMIN_C)).toMatchObject({
+        status: 200,
+        body: {
+          incidentId: event.incidentId,
+          limit: 0.8,
+          before: 0.95,
+          after: 0.52,
+          muted: true,
+          mute: { subject: event.incidentId, by: 'admin of c', reason: 'a known outage' },
+          cause: {
+            sentence: 'agent version 1.5.0: 90 % of the change (mean 0.6, 60 scores)',
+            segments: [{ value: '1.5.0', share: 0.9 }],
+          },
+          messages: [
+            { channel: 'slack', at: '2026-01-01T00:00:00.000Z', state: 'waiting' },
+            { channel: 'hook', state: 'sent' },
+            { channel: 'pager', state: 'failed' },
+          ],
+          notes: [{ by: 'admin of c', text: 'Rolled back.' }],
+        },
+      });
+    }
+    expect(await ask(`alerts/${ended.incidentId}`, ADMIN_C)).toMatchObject({
+      body: {
+        status: 'resolved',
+        before: null,
+        limit: 0.8,
+        muted: false,
+        mute: null,
+        notes: [],
+        messages: [],
+      },
+    });
+    const open = await ask('alerts?open=true&since=1s', ADMIN_C);
+    expect(open.body.items).toMatchObject([{ incidentId: event.incidentId, status: 'firing' }]);
+    expect((await ask('mutes', ADMIN_C)).body.items).toMatchObject([{ reason: 'a known outage' }]);
+    for (const [path, body] of [
+      [`alerts/${event.incidentId}`, undefined],
+      [`alerts/${event.incidentId}/notes`, { text: 'Mine?' }],
+    ] as const) {
+      expect((await ask(path, ADMIN_B, body)).status).toBe(404);
+    }
+    expect((await ask(`alerts/${event.incidentId}/notes`, ADMIN_C, { text: ' ' })).status).toBe(400);
+    expect((await ask(`mutes?subject=${event.incidentId}`, ADMIN_C, '', 'DELETE')).status).toBe(200);
   });
 
   test('mutes for the tenant of the caller, and for no other', async () => {

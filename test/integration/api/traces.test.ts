@@ -3,6 +3,7 @@ import type { RunRecord } from '../../../src/domain/run-record.ts';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import { startReadApi, type ReadApi } from '../../support/api/read-api.ts';
 import { AgentTraceBuilder } from '../../support/builders/agent-trace.ts';
+import { runCommand } from '../../support/store/clickhouse-query.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
 import { agentRunSpans, store } from '../../support/store/stored-agent.ts';
 import { buildDecision, buildScore, buildSpan, newTraceId } from '../../support/store/store-rows.ts';
@@ -17,9 +18,19 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 
 const runAt = (minute: number, more: Partial<RunRecord> = {}) =>
-  buildRunRecord({ startedAt: START_MS + minute * 60_000, ...more });
+  buildRunRecord({ startedAt: START_MS + minute * 60_000, evidenceUntil: Date.now(), ...more });
+
+const buildKeyOf = ({ traceId, startedAt }: RunRecord) => ({
+  traceId,
+  targetId: traceId,
+  traceTimestamp: startedAt,
+});
 
 const idsOf = (items: readonly Record<string, unknown>[]) => items.map(({ traceId }) => String(traceId));
+
+/** Sums a number of buckets. */
+const sumOf = (buckets: unknown, name: string): number =>
+  (buckets as Record<string, number>[]).reduce((sum, bucket) => sum + (bucket[name] ?? 0), 0);
 
 describe('the list of traces', () => {
   test('shows facts, scores and the state of each trace', async () => {
@@ -84,6 +95,183 @@ describe('the list of traces', () => {
     expect(await listed('scorer=keyword-coverage&max=0.5')).toEqual([one.traceId]);
     expect(await listed('since=2026-01-01T00:02:00Z')).toEqual([two.traceId]);
     expect(await listed('until=2026-01-01T00:02:00Z')).toEqual([one.traceId]);
+  });
+
+  test('has question, answer, the worst bad verdict, and why scorers gave no score', async () => {
+    const serviceName = 'texts';
+    const [told, empty] = [runAt(2, { serviceName }), runAt(1, { serviceName, question: '', answer: '' })];
+    await api.store.runs.write([told, empty]);
+    const verdict = (statement: string, word: string) => ({ statement, verdict: word });
+    const scale = { higherIsBetter: true, scoreMin: 0, scoreMax: 1, ...buildKeyOf(told) };
+    await api.store.scores.write([
+      buildScore({ ...scale, scorer: 'tone', score: 0.5, verdicts: [verdict('It is rude.', 'toxic')] }),
+      buildScore({
+        ...scale,
+        scorer: 'faithfulness',
+        score: 0.3,
+        verdicts: [verdict('A.', 'supported'), verdict('B.', 'unsupported'), verdict('C.', 'contradicted')],
+      }),
+      buildScore({ ...scale, scorer: 'recall', score: 0, verdicts: [verdict('D.', 'yes')] }),
+    ]);
+    const decided = (scorer: string, status: 'scored' | 'failed', more: object = {}) =>
+      buildDecision({ traceId: told.traceId, scorer, status, ...more });
+    await api.store.decisions.write([
+      decided('tone', 'scored'),
+      decided('tone', 'failed', { rule: 'second', reason: 'timeout: 30 s' }),
+      decided('bias', 'failed', { reason: 'timeout: 30 s' }),
+    ]);
+
+    const { body } = await api.ask(`traces?service=${serviceName}`);
+
+    expect(body.items).toMatchObject([
+      {
+        question: 'Do I need an umbrella?',
+        answer: 'The sky is sunny.',
+        finding: { scorer: 'faithfulness', verdict: 'contradicted', claim: 'C.' },
+        notScored: [{ scorer: 'bias', reason: 'timeout: 30 s' }],
+      },
+      { question: null, answer: null, finding: null, notScored: [] },
+    ]);
+  });
+
+  test('has no texts any more once the spans have expired, whenever the run was written', async () => {
+    const serviceName = 'expired';
+    const run = runAt(1, { serviceName, evidenceUntil: Date.now() - 31 * 24 * 3_600_000 });
+    await api.store.runs.write([run]);
+    for (const table of ['runs', 'run_starts']) {
+      await runCommand(api.base.options, `OPTIMIZE TABLE ${table} FINAL`);
+    }
+    const { body } = await api.ask(`traces?service=${serviceName}`);
+    expect(body.items).toMatchObject([{ traceId: run.traceId, question: null, answer: null }]);
+    expect((await api.ask(`traces?service=${serviceName}&q=umbrella`)).body.items).toEqual([]);
+    expect((await api.ask(`traces/facets?service=${serviceName}&q=umbrella`)).body['runs']).toBe(0);
+  });
+
+  test('is searched by words of question and answer in any case, and by whole ids', async () => {
+    const serviceName = 'searched';
+    const umbrella = runAt(4, {
+      serviceName,
+      userId: 'Umbrella',
+      question: 'Où est-il ?',
+      answer: 'ÉTÉ 100%_a\\b',
+    });
+    const asked = runAt(3, {
+      serviceName,
+      sessionId: 's-umbrella',
+      question: 'An UMBRELLA in Lisbon?',
+      answer: 'No.',
+    });
+    const other = runAt(2, {
+      serviceName,
+      agentVersion: '2.0',
+      tools: ['search'],
+      toolErrors: 0,
+      answer: 'Rain in Oslo',
+    });
+    await api.store.runs.write([umbrella, asked, other]);
+    const name = new Map([
+      [umbrella.traceId, 'umbrella'],
+      [asked.traceId, 'asked'],
+      [other.traceId, 'other'],
+    ]);
+    const searched = async (query: string) =>
+      idsOf(await api.readAll(`traces?service=${serviceName}&limit=1&${query}`)).map((id) => name.get(id));
+
+    for (const [query, found] of [
+      ['q=umbrella', ['asked', 'other']],
+      ['q=Umbrella', ['umbrella', 'asked', 'other']],
+      ['q=brella+in', ['asked']],
+      ['q=%C3%A9t%C3%A9', ['umbrella']],
+      ['q=100%25_', ['umbrella']],
+      ['q=a\\b', ['umbrella']],
+      ['q=1%25%25', []],
+      ['q=s-umbrella', ['asked']],
+      ['q=s-umbrell', []],
+      [`q=${other.traceId.toUpperCase()}`, ['other']],
+      [`q=${other.traceId.slice(0, 31)}`, []],
+      ['q=umbrella&userId=user-9', ['asked', 'other']],
+      ['agentVersion=2.0', ['other']],
+      ['tool=search&tool=none', ['other']],
+      ['toolError=true', ['umbrella', 'asked']],
+      ['q=rain&toolError=true', []],
+    ] as const) {
+      expect([query, await searched(query)]).toEqual([query, found]);
+      const { body } = await api.ask(`traces/facets?service=${serviceName}&${query}`);
+      expect([query, body['runs']]).toEqual([query, found.length]);
+    }
+    for (const query of ['q=+', 'toolError=false', 'order=best', 'order=worst&cursor=x']) {
+      expect([query, (await api.ask(`traces?${query}`)).status]).toEqual([query, 400]);
+    }
+  });
+
+  test('has the worst first, by the scores that are asked for, with counts of the same traces by facet', async () => {
+    const serviceName = 'worst';
+    const runs = [0.9, 0.1, 0.5].map((score, at) => ({
+      score,
+      run: runAt(at, { serviceName, agent: at === 0 ? 'writer' : 'reader', tools: ['search'] }),
+    }));
+    await api.store.runs.write(runs.map(({ run }) => run));
+    await api.store.scores.write(
+      runs.flatMap(({ run, score }) => {
+        const scale = {
+          higherIsBetter: true,
+          scoreMin: 0,
+          scoreMax: 1,
+          serviceName,
+          agent: run.agent,
+          ...buildKeyOf(run),
+        };
+        return [
+          buildScore({ ...scale, score }),
+          buildScore({ ...scale, scorer: 'turns', score: -9, scoreMin: null, scoreMax: null }),
+          buildScore({
+            ...scale,
+            scorer: 'toxicity',
+            score: 1 - score,
+            scoreMin: 0.1,
+            higherIsBetter: false,
+          }),
+        ];
+      }),
+    );
+    await api.store.decisions.write([
+      buildDecision({
+        traceId: runs[0]!.run.traceId,
+        scorer: 'bias',
+        status: 'failed',
+        reason: 'timeout: 3 s',
+      }),
+    ]);
+    const worst = async (query: string) => {
+      const { body } = await api.ask(`traces?service=${serviceName}&order=worst&${query}`);
+      return idsOf(body.items).map((id) => runs.find(({ run }) => run.traceId === id)?.score);
+    };
+
+    expect(await worst('')).toEqual([0.1, 0.5, 0.9]);
+    expect(await worst('limit=1&scorer=keyword-coverage')).toEqual([0.1]);
+    expect(await worst('agent=writer&q=sunny')).toEqual([0.9]);
+    expect(await worst('scorer=keyword-coverage&min=0.4')).toEqual([0.5, 0.9]);
+
+    const { body } = await api.ask(`traces/facets?service=${serviceName}&scorer=keyword-coverage`);
+    expect(body).toMatchObject({
+      runs: 3,
+      agent: [
+        { value: 'reader', count: 2 },
+        { value: 'writer', count: 1 },
+      ],
+      agentVersion: [{ value: '1.0', count: 3 }],
+      tool: [{ value: 'search', count: 3 }],
+      scorer: [
+        { value: 'keyword-coverage', count: 3 },
+        { value: 'toxicity', count: 3 },
+        { value: 'turns', count: 3 },
+      ],
+      notScored: [{ value: 'timeout', count: 1 }],
+      buckets: [],
+    });
+    const overTime = await api.ask(`traces/facets?service=${serviceName}&since=2026-01-01T00:00:00Z`);
+    expect(sumOf(overTime.body['buckets'], 'runs')).toBe(3);
+    expect(sumOf(overTime.body['buckets'], 'errors')).toBe(3);
   });
 
   test('has a trace of an agent that waits in its place; not one without an agent, and not a part of another run', async () => {

@@ -33,7 +33,8 @@ async function probe(reply: JudgeScript) {
     },
     { scorers: PREBUILT_SCORERS },
   );
-  return probeJudges(config);
+  const probed = await probeJudges(config);
+  return probed.map(({ check }) => check);
 }
 
 const USAGE = { usage: { prompt_tokens: 10, completion_tokens: 1 } };
@@ -112,4 +113,20 @@ it('is what doctor --judge prints; without the flag no question is asked', async
   expect(code).toBe(69);
   expect(stdout).toMatch(/✗ judge local\/qwen3: the judge provider refuses the key .*HTTP 401/);
   expect(stdout).toContain('→ set judges.providers.local.apiKey');
+
+  const lines = (await runCommand(['doctor', '--judge', '--json'], { cwd })).stdout.trim().split('\n');
+  expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+    {
+      judge: 'local/qwen3',
+      kind: 'openai-compatible',
+      ok: false,
+      ms: expect.any(Number),
+      model: null,
+      type: 'chat',
+      structured: 'schema',
+      temperature: true,
+      error: expect.stringContaining('HTTP 401'),
+    },
+    { ok: false, checks: expect.any(Array) },
+  ]);
 });

@@ -248,7 +248,7 @@ describe('faults of the address', () => {
     const error = await failure(askForObject('nowhere/model', question));
 
     expect(error.code).toBe('judge_misconfigured');
-    expect(error.message).toContain('known are openai, local');
+    expect(error.message).toMatch(/known are openai, openai-compatible, anthropic, .*, local;/);
   });
 
   test('a name without a provider is judge_misconfigured', async () => {

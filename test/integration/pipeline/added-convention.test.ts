@@ -63,9 +63,9 @@ test('a convention that is added to a store scores new traces live, and old ones
     expect(await statuses(store, recent)).toEqual(['scored']);
     expect(await statuses(store, old)).toEqual([]);
     const nowMs = await store.spans.nowMs();
-    const cells = buildRuleHistory(await store.ruleVersions.list()).coverage([prepareRule(rule)]);
-    expect(cells).toHaveLength(1);
-    expect(await store.decisions.undecided({ sinceMs: 0, nowMs, cells, limit: 10 })).toEqual([]);
+    const pairs = buildRuleHistory(await store.ruleVersions.list()).coverage([prepareRule(rule)]);
+    expect(pairs).toHaveLength(1);
+    expect(await store.decisions.undecided({ sinceMs: 0, nowMs, pairs, limit: 10 })).toEqual([]);
     const explained = await explainTrace(scoringOn(store), { tenant: '', traceId: old }, [rule]);
     expect(explained.computed).toMatchObject([
       { status: 'not_covered', reason: expect.stringContaining('a backfill can score it') as string },

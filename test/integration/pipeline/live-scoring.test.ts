@@ -127,7 +127,7 @@ async function undecided(rule: Rule) {
   return store.decisions.undecided({
     sinceMs: 0,
     nowMs: await store.spans.nowMs(),
-    cells: history.coverage([prepareRule(rule)]),
+    pairs: history.coverage([prepareRule(rule)]),
     limit: 100,
   });
 }

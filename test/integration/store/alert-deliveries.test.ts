@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
-import type { AlertDelivery } from '../../../src/domain/alert-delivery.ts';
+import type { AlertDelivery } from '../../../src/domain/delivery.ts';
 import { alertOfScorer, resolvedEvent } from '../../support/builders/an-alert.ts';
 import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 
@@ -20,7 +20,7 @@ beforeEach(async () => {
 
 function delivery(of: AlertEvent, more: Partial<AlertDelivery> = {}): AlertDelivery {
   return {
-    channel,
+    receiver: channel,
     eventId: of.id,
     incidentId: of.incidentId,
     tenant: of.series.tenant,
@@ -60,7 +60,7 @@ describe('pending events of a channel', () => {
 
   it('are delivered to each channel separately', async () => {
     await its.store.alerts.write([event]);
-    await its.store.alertFeed.record([delivery(event, { state: 'delivered', channel: 'another' })]);
+    await its.store.alertFeed.record([delivery(event, { state: 'delivered', receiver: 'another' })]);
     expect(await pending()).toHaveLength(1);
   });
 

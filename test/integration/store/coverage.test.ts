@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Decision } from '../../../src/domain/decision.ts';
 import type { CoverageRow } from '../../../src/store/contracts/sums.ts';
-import type { CoveredCell } from '../../../src/store/contracts/stores.ts';
+import type { CoveredPair } from '../../../src/store/contracts/stores.ts';
 import { runCommand } from '../../support/store/clickhouse-query.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
 import {
@@ -28,14 +28,14 @@ function newTenant(): string {
   return `t-${randomBytes(4).toString('hex')}`;
 }
 
-function cell(rule: string, scorer: string, fields: Partial<CoveredCell> = {}): CoveredCell {
+function pair(rule: string, scorer: string, fields: Partial<CoveredPair> = {}): CoveredPair {
   return { rule, scorer, fromMs: 0, untilMs: Infinity, ...fields };
 }
 
-const CELLS = [cell('live', 'tone'), cell('live', 'bias')];
+const PAIRS = [pair('live', 'tone'), pair('live', 'bias')];
 
-async function count(tenant: string, cells: readonly CoveredCell[] = CELLS, sinceMs = NOW_MS - 60_000) {
-  const { rows } = await it.store.coverage.decided({ sinceMs, tenant, cells });
+async function count(tenant: string, pairs: readonly CoveredPair[] = PAIRS, sinceMs = NOW_MS - 60_000) {
+  const { rows } = await it.store.coverage.decided({ sinceMs, tenant, pairs });
   return rows.map(({ scorer, status, reason, decisions }) => [scorer, status, reason, decisions]);
 }
 
@@ -69,14 +69,14 @@ describe('coverage', () => {
     ]);
     await it.store.decisions.write([{ ...row, attempts: 1, status: 'scored', reason: '' }]);
     const sinceMs = NOW_MS - 60_000;
-    const before = await it.store.coverage.decided({ sinceMs, tenant, cells: CELLS });
+    const before = await it.store.coverage.decided({ sinceMs, tenant, pairs: PAIRS });
     const arrivals = `${it.options.database}.decision_arrivals`;
     await runCommand(it.options, `INSERT INTO ${arrivals} (WrittenAt) VALUES (now64(3) - toIntervalDay(2))`);
     try {
       await runCommand(it.options, `DELETE FROM ${it.options.database}.decisions WHERE Tenant = '${tenant}'`);
       expect(before.rows).toHaveLength(3);
-      expect(await it.store.coverage.decided({ sinceMs, tenant, cells: CELLS })).toEqual(before);
-      expect(await count(tenant, CELLS, NOW_MS - 3 * 86_400_000)).toEqual([]);
+      expect(await it.store.coverage.decided({ sinceMs, tenant, pairs: PAIRS })).toEqual(before);
+      expect(await count(tenant, PAIRS, NOW_MS - 3 * 86_400_000)).toEqual([]);
     } finally {
       await runCommand(it.options, `TRUNCATE TABLE ${arrivals}`);
     }
@@ -101,8 +101,8 @@ describe('coverage', () => {
       decide(tenant, { ...verdict, traceId }),
       decide(tenant, { ...verdict, traceId, scorer: 'tone' }),
     ]);
-    const cells = [...CELLS, cell('live', 'later', { fromMs: NOW_MS + 1 }), cell('other', 'tone')];
-    expect(await count(tenant, cells)).toEqual([
+    const pairs = [...PAIRS, pair('live', 'later', { fromMs: NOW_MS + 1 }), pair('other', 'tone')];
+    expect(await count(tenant, pairs)).toEqual([
       ['bias', 'sampled_out', 'sampled_out', 2],
       ['tone', 'sampled_out', 'sampled_out', 2],
     ]);
@@ -140,7 +140,7 @@ describe('coverage', () => {
       decide(tenant, { weight: 2.5 }),
       decide(tenant, { traceId, target: 'agent', scorer: '*', status: 'filtered', weight: null }),
     ]);
-    const { rows } = await it.store.coverage.decided({ sinceMs: 0, tenant, cells: CELLS, byService: true });
+    const { rows } = await it.store.coverage.decided({ sinceMs: 0, tenant, pairs: PAIRS, byService: true });
     expect(
       rows.map(({ service, weight, decisions, unweighted }: CoverageRow) => [
         service,
@@ -179,17 +179,17 @@ describe('coverage', () => {
         status: 'filtered',
       }),
     ]);
-    const cells = [
-      ...CELLS,
-      cell('live', 'later', { fromMs: NOW_MS + 3_600_000 }),
-      cell('chats', 'tone', { ofSessions: true }),
+    const pairs = [
+      ...PAIRS,
+      pair('live', 'later', { fromMs: NOW_MS + 3_600_000 }),
+      pair('chats', 'tone', { ofSessions: true }),
     ];
-    const query = { sinceMs: NOW_MS - 60_000, nowMs: Date.now(), tenant, cells };
+    const query = { sinceMs: NOW_MS - 60_000, nowMs: Date.now(), tenant, pairs };
     expect(await it.store.coverage.waiting(query)).toEqual([
       { rule: 'chats', scorer: 'tone', waiting: 1 },
       { rule: 'live', scorer: 'bias', waiting: 2 },
       { rule: 'live', scorer: 'tone', waiting: 1 },
     ]);
-    expect(await it.store.coverage.waiting({ ...query, cells: [] })).toEqual([]);
+    expect(await it.store.coverage.waiting({ ...query, pairs: [] })).toEqual([]);
   });
 });

@@ -81,7 +81,7 @@ describe('decisions', () => {
 });
 
 /** The scorer of `buildDecision`, at all times. */
-function buildCell(rule: string) {
+function buildPair(rule: string) {
   return { rule, scorer: buildDecision().scorer, fromMs: 0, untilMs: Infinity };
 }
 
@@ -147,7 +147,7 @@ describe('the sweep', () => {
     const found = await it.store.decisions.undecided({
       sinceMs: nowMs - 3_600_000,
       nowMs,
-      cells: [{ ...buildCell(rule), fromMs, ...(scorer === undefined ? {} : { scorer }) }],
+      pairs: [{ ...buildPair(rule), fromMs, ...(scorer === undefined ? {} : { scorer }) }],
       limit: 10_000,
     });
     return found.map(({ traceId }) => traceId);
@@ -219,8 +219,8 @@ describe('the sweep', () => {
   test('leaves out a trace that arrived when the scorer was not in the rule', async () => {
     const activity = await arrive();
     const covers = async (fromMs: number, untilMs: number) => {
-      const cells = [{ ...buildCell('fourth'), fromMs, untilMs }];
-      const query = { sinceMs: 0, nowMs: Date.now(), cells, limit: 10_000 };
+      const pairs = [{ ...buildPair('fourth'), fromMs, untilMs }];
+      const query = { sinceMs: 0, nowMs: Date.now(), pairs, limit: 10_000 };
       const found = await it.store.decisions.undecided(query);
       return found.some(({ traceId }) => traceId === activity.traceId);
     };
@@ -235,11 +235,11 @@ describe('the sweep', () => {
     const later = await it.store.decisions.undecided({
       sinceMs: activity.lastArrivalMs + 1,
       nowMs: Date.now(),
-      cells: [buildCell('default')],
+      pairs: [buildPair('default')],
       limit: 10,
     });
     expect(later).toEqual([]);
-    const query = { sinceMs: 0, nowMs: Date.now(), cells: [], limit: 10 };
+    const query = { sinceMs: 0, nowMs: Date.now(), pairs: [], limit: 10 };
     expect(await it.store.decisions.undecided(query)).toEqual([]);
   });
 
@@ -252,7 +252,7 @@ describe('the sweep', () => {
       const query = {
         sinceMs: 0,
         nowMs: Date.now(),
-        cells: [buildCell('sharded')],
+        pairs: [buildPair('sharded')],
         limit: 10_000,
       };
       const ids = (await it.store.decisions.undecided({ ...query, shards })).map(({ traceId }) => traceId);
@@ -274,7 +274,7 @@ describe('the sweep', () => {
     const found = await it.store.decisions.undecided({
       sinceMs: first.firstArrivalMs,
       nowMs: Date.now(),
-      cells: [buildCell('third')],
+      pairs: [buildPair('third')],
       limit: 1,
     });
     expect(found.map(({ traceId }) => traceId)).toEqual([first.traceId]);

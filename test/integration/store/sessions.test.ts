@@ -21,7 +21,7 @@ afterAll(async () => {
   await it.stop();
 });
 
-const CELLS = [
+const PAIRS = [
   { rule: 's', scorer: 'a', fromMs: 0, untilMs: Infinity, ofSessions: true },
   { rule: 's', scorer: 'b', fromMs: 0, untilMs: Infinity, ofSessions: true },
 ];
@@ -31,7 +31,7 @@ function turn(sessionId: string, evidenceUntil: number, fields: Parameters<typeo
 }
 
 async function undecided(query: Partial<Parameters<TestStore['store']['sessions']['undecided']>[0]> = {}) {
-  const asked = { sinceMs: nowMs - 60_000, cells: CELLS, shards: null, limit: 100, ...query };
+  const asked = { sinceMs: nowMs - 60_000, pairs: PAIRS, shards: null, limit: 100, ...query };
   const found = await it.store.sessions.undecided(asked);
   return found.filter(({ isLate }) => !isLate).map(({ tenant, sessionId }) => `${tenant}/${sessionId}`);
 }
@@ -81,7 +81,7 @@ describe('sessions in the store', () => {
     expect(await undecided()).toEqual(['/open', '/half', `t/${long}`]);
     expect(await undecided({ limit: 1 })).toEqual(['/open']);
     expect(await undecided({ sinceMs: nowMs + 60_000 })).toEqual([]);
-    expect(await undecided({ cells: [{ ...CELLS[0]!, fromMs: nowMs + 6 }] })).toEqual([`t/${long}`]);
+    expect(await undecided({ pairs: [{ ...PAIRS[0]!, fromMs: nowMs + 6 }] })).toEqual([`t/${long}`]);
     const shards = [computeShard({ tenant: 't', traceId: buildSessionTargetId(long) })];
     expect(await undecided({ shards })).toEqual([`t/${long}`]);
     await it.store.decisions.write([
@@ -98,7 +98,7 @@ describe('sessions in the store', () => {
     await it.store.decisions.write(['a', 'b'].map((scorer) => decided('late', scorer, at)));
     await it.store.runs.write([turn('late', at - 5, { traceId: late, targetId: late })]);
 
-    const found = await it.store.sessions.undecided({ sinceMs: 0, cells: CELLS, shards: null, limit: 100 });
+    const found = await it.store.sessions.undecided({ sinceMs: 0, pairs: PAIRS, shards: null, limit: 100 });
 
     expect(found.find(({ sessionId }) => sessionId === 'late')).toMatchObject({
       lastArrivalMs: at,

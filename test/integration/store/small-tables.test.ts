@@ -35,19 +35,19 @@ afterAll(() => it.stop());
 
 test('every member that beats sees itself and the other members, with their work', async () => {
   const names = async (member: string) =>
-    (await it.store.members.beat(member, { cells: [member, 'shared'] })).members.map(({ name }) => name);
+    (await it.store.members.beat(member, { pairs: [member, 'shared'] })).members.map(({ name }) => name);
   expect(await names('a')).toEqual(['a']);
   expect(await names('b')).toEqual(['a', 'b']);
-  const { members } = await it.store.members.beat('a', { cells: ['changed'] });
+  const { members } = await it.store.members.beat('a', { pairs: ['changed'] });
   expect(members).toMatchObject([
-    { name: 'a', cells: ['changed'], isLeaving: false },
-    { name: 'b', cells: ['b', 'shared'], isLeaving: false },
+    { name: 'a', pairs: ['changed'], isLeaving: false },
+    { name: 'b', pairs: ['b', 'shared'], isLeaving: false },
   ]);
 });
 
 test('a beat is stamped by the store', async () => {
-  const first = await it.store.members.beat('stamped', { cells: [] });
-  const second = await it.store.members.beat('stamped', { cells: [] });
+  const first = await it.store.members.beat('stamped', { pairs: [] });
+  const second = await it.store.members.beat('stamped', { pairs: [] });
   const find = ({ members }: typeof first) => members.find(({ name }) => name === 'stamped')!.beatAtMs;
   expect(find(first)).toBeLessThanOrEqual(first.nowMs);
   expect(find(second)).toBeGreaterThan(find(first));
@@ -56,7 +56,7 @@ test('a beat is stamped by the store', async () => {
 
 test('a member that leaves is marked, and may come back', async () => {
   const isLeaving = async (leaving: boolean) =>
-    (await it.store.members.beat('c', { cells: [], leaving })).members.find(({ name }) => name === 'c')
+    (await it.store.members.beat('c', { pairs: [], leaving })).members.find(({ name }) => name === 'c')
       ?.isLeaving;
   expect(await isLeaving(false)).toBe(false);
   expect(await isLeaving(true)).toBe(true);
@@ -65,14 +65,14 @@ test('a member that leaves is marked, and may come back', async () => {
 
 test('all members are dismissed at once, and one that still runs comes back with its next beat', async () => {
   for (const member of ['killed', 'runs', 'left']) {
-    await it.store.members.beat(member, { cells: ['work'], leaving: member === 'left' });
+    await it.store.members.beat(member, { pairs: ['work'], leaving: member === 'left' });
   }
 
   await it.store.members.dismissAll();
 
-  const { members } = await it.store.members.beat('runs', { cells: ['work'] });
-  expect(members.filter(({ isLeaving }) => !isLeaving)).toMatchObject([{ name: 'runs', cells: ['work'] }]);
-  expect(members.find(({ name }) => name === 'killed')).toMatchObject({ cells: ['work'], isLeaving: true });
+  const { members } = await it.store.members.beat('runs', { pairs: ['work'] });
+  expect(members.filter(({ isLeaving }) => !isLeaving)).toMatchObject([{ name: 'runs', pairs: ['work'] }]);
+  expect(members.find(({ name }) => name === 'killed')).toMatchObject({ pairs: ['work'], isLeaving: true });
 });
 
 test('the duties of all members are free at once after a dismissal', async () => {
@@ -350,7 +350,7 @@ test('a read that needs more memory is stopped, and reads without this limit are
 });
 
 test('rows from before the store’s clock went back are found, those of now are not', async () => {
-  await it.store.members.beat('now', { cells: [] });
+  await it.store.members.beat('now', { pairs: [] });
   await it.store.ruleVersions.record({
     rule: 'r',
     version: 'v',
@@ -377,6 +377,20 @@ test('rows from before the store’s clock went back are found, those of now are
     ['rule_versions', 1],
   ]);
   expect(found[0]!.aheadMs).toBeGreaterThan(7_000_000);
+});
+
+test('progress never moves back by a late mark; sums move back with the clock of the store', async () => {
+  const { monitors, aggregates } = it.store;
+  const nowMs = await monitors.nowMs();
+  expect([await monitors.progress(60_000), await aggregates.doneUntil()]).toEqual([null, null]);
+  for (const atMs of [nowMs, nowMs - 5_000]) {
+    await monitors.markProgress(60_000, atMs);
+    await monitors.markProgress(3_600_000, atMs - 1);
+    await aggregates.markDone(atMs);
+  }
+  expect(await monitors.progress(60_000)).toBe(nowMs);
+  expect(await monitors.progress(3_600_000)).toBe(nowMs - 1);
+  expect(await aggregates.doneUntil()).toBe(nowMs - 5_000);
 });
 
 test('processes that start together get one key of cookies, which stays', async () => {

@@ -6,6 +6,7 @@ import { leaveOutPurged } from '../../../src/purge/configured-purge.ts';
 import { openTenantStores } from '../../../src/api/serve-api.ts';
 import { createServeStatus } from '../../../src/api/serve-status.ts';
 import { stopParts, type StartedPart } from '../../../src/process/parts.ts';
+import type { ConfigControl, ReloadAnswer } from '../../../src/config/config-control.ts';
 import type { Scope } from '../../../src/config/access.ts';
 import { openStore, type Store, type StoreOptions } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
@@ -54,6 +55,29 @@ export function tokenOf(scope: Scope, tenant = ''): string {
   return `the-${scope}-token-of-tenant-${tenant}`;
 }
 
+/** Control of a configuration that never changes. */
+const STEADY: ConfigControl = {
+  reload: async () => UNCHANGED,
+  apply: async () => ({
+    diff: '',
+    applied: false,
+    reason: null,
+    file: '/c.yaml',
+    backup: null,
+    reload: null,
+  }),
+  state: () => ({ file: '/c.yaml', revision: 1, loadedAt: UNCHANGED.at, lastReload: UNCHANGED }),
+};
+
+const UNCHANGED: ReloadAnswer = {
+  outcome: 'unchanged',
+  revision: 1,
+  at: '2026-01-01T00:00:00.000Z',
+  changed: [],
+  issues: [],
+  needsRestart: [],
+};
+
 const CONFIG = parseConfig({
   store: { purgeKey: 'the key of purges in tests' },
   readiness: { decisionWait: '1ms' },
@@ -68,6 +92,7 @@ export async function apiWorld(tenants: readonly string[] = ['a', 'b']): Promise
   const started: StartedPart[] = [];
   const status = createServeStatus({
     config: CONFIG,
+    control: STEADY,
     otlp: { otlpHttp: null, otlpGrpc: null },
     roles: ['api'],
     kind: 'server',
@@ -79,6 +104,7 @@ export async function apiWorld(tenants: readonly string[] = ['a', 'b']): Promise
     store,
     purged,
     started,
+    control: STEADY,
     log: silentLog,
   });
   const tokens = [...tenants, ''].flatMap((tenant) =>

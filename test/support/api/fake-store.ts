@@ -7,7 +7,7 @@ const NOTHING = { items: [], next: null };
 export function fakeWrites(writes: Partial<TenantWrites> = {}): TenantWrites {
   const nothing = () => Promise.reject(new NotFoundError('there is no such thing'));
   return {
-    alerts: { acknowledge: nothing, mute: nothing, unmute: nothing },
+    alerts: { acknowledge: nothing, addNote: nothing, mute: nothing, unmute: nothing },
     markers: { record: async (marker) => ({ ...marker, tenant: '' }) },
     scores: { post: nothing, delete: nothing, run: nothing },
     purges: { start: nothing },
@@ -25,6 +25,8 @@ export function fakeStore(parts: Partial<TenantStore> = {}): TenantStore {
     status: async () => ({}),
     alerts: {
       list: async () => NOTHING,
+      listOpen: async () => NOTHING,
+      read: () => Promise.reject(new NotFoundError('there is no such incident')),
       mutes: async () => [],
       listMutes: async () => NOTHING,
       acknowledged: async () => new Map(),

@@ -19,6 +19,7 @@ export const WRITE_CASES: Readonly<Record<string, WriteCase>> = {
   'post /session': { action: 'session.begin', body: ({ token }) => ({ token }) },
   'delete /session': { action: 'session.end' },
   'post /alerts/{id}/ack': { action: 'alert.acknowledge', idOf: 'incidentId', body: () => ({}) },
+  'post /alerts/{id}/notes': { action: 'alert.note', idOf: 'incidentId', body: () => ({ text: 'Seen.' }) },
   'post /mutes': { action: 'mute.set', body: ({ incidentId }) => ({ subject: incidentId, for: '1h' }) },
   'delete /mutes': { action: 'mute.end' },
   'post /markers': { action: 'marker.record', body: ({ service }) => ({ service, version: 'v1' }) },
@@ -37,6 +38,11 @@ export const WRITE_CASES: Readonly<Record<string, WriteCase>> = {
   },
   'post /preview': { action: 'rule.preview', body: () => ({ rule: 'default', sample: 1 }) },
   'post /sql': { action: 'sql.run', body: () => ({ query: 'SELECT count() FROM scores' }) },
+  'post /config/reload': { action: 'config.reload' },
+  'post /config/apply': {
+    action: 'config.apply',
+    body: () => ({ changes: [{ path: 'rules.production.sample.rate', value: 0.5 }], dryRun: true }),
+  },
   'post /backfills': { action: 'backfill.start', body: () => ({ from: '1d', scorer: 'tone' }) },
   'post /backfills/{id}/pause': { action: 'backfill.pause', body: () => ({}) },
   'post /backfills/{id}/resume': { action: 'backfill.resume', body: () => ({}) },
@@ -62,6 +68,8 @@ export function unknownValues(): RouteValues {
     version: 'v0',
     service: 'shop',
     scorer: 'correctness',
+    agent: 'nobody',
+    by: 'agent',
     left: 'correctness',
     right: 'tone',
     token: tokenOf('admin'),
@@ -76,7 +84,10 @@ export function buildRequest({ method, path, operation }: DescribedRoute, values
     throw new Error(`${name} writes: add a case for it to WRITE_CASES`);
   }
   const read = (parameter: string) => {
-    const value = values[parameter === 'id' ? (write?.idOf ?? 'id') : parameter];
+    const value =
+      values[
+        parameter === 'id' ? (write?.idOf ?? (path.startsWith('/alerts/') ? 'incidentId' : 'id')) : parameter
+      ];
     if (value === undefined) {
       throw new Error(`${name} has the parameter ${parameter}: add a value for it to storeTenantRows`);
     }

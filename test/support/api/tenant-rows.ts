@@ -85,6 +85,8 @@ export async function storeTenantRows(store: Store, tenant: string): Promise<Rou
     spanId: spans[0]?.spanId ?? '',
     version: `${tenant}-v1`,
     scorer: 'keyword-coverage',
+    agent,
+    by: 'agent',
     left: 'keyword-coverage',
     right: 'tone',
     id,

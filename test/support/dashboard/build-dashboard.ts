@@ -1,17 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { build, type Rolldown } from 'vite';
-import type { DashboardAsset, DashboardFiles } from '../../../src/api/dashboard/dashboard.ts';
+import { joinAssets, type DashboardFiles } from '../../../src/api/dashboard/dashboard.ts';
 
 /** Configuration file of the build. */
 export const DASHBOARD_CONFIG = fileURLToPath(
   new URL('../../../src/dashboard/vite.config.ts', import.meta.url),
 );
-
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  js: 'text/javascript; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  svg: 'image/svg+xml',
-};
 
 /** Builds the dashboard into memory, as `npm run build:dashboard` builds it into a folder. */
 export async function buildDashboard(): Promise<DashboardFiles> {
@@ -23,11 +17,8 @@ export async function buildDashboard(): Promise<DashboardFiles> {
   const texts = new Map(
     built.output.map((file) => [file.fileName, Buffer.from(file.type === 'chunk' ? file.code : file.source)]),
   );
-  const assets = [...texts].flatMap(([path, content]): (readonly [string, DashboardAsset])[] => {
-    const contentType = CONTENT_TYPES[path.split('.').at(-1) ?? ''];
-    return path.startsWith('assets/') && contentType !== undefined
-      ? [[path.slice('assets/'.length), { contentType, content: new Uint8Array(content) }]]
-      : [];
-  });
-  return { document: texts.get('index.html')?.toString() ?? '', assets: new Map(assets) };
+  const files = [...texts].flatMap(([path, content]) =>
+    path.startsWith('assets/') ? [[path.slice('assets/'.length), new Uint8Array(content)] as const] : [],
+  );
+  return { document: texts.get('index.html')?.toString() ?? '', assets: joinAssets(new Map(files)) };
 }

@@ -1,8 +1,12 @@
 import type { Item, Replies } from '../../../src/dashboard/api-types.ts';
 import type { CannedReplies } from './canned-api.ts';
+import { INCIDENT_DETAIL, TURNS, VERSIONS, WORK_REPLIES } from './canned-work.ts';
 import {
   aBackfill,
   aCoverageLine,
+  anAgent,
+  anAgentDetail,
+  aQuality,
   aDistribution,
   anOverviewLine,
   aReading,
@@ -69,6 +73,7 @@ const ALERT: Item<'/alerts'> = {
   serviceVersion: '',
   agentVersion: '',
   muted: false,
+  mute: null,
   acknowledgedAt: null,
 };
 
@@ -111,6 +116,7 @@ const RULE: Item<'/rules'> = {
 const SCORER: Item<'/scorers'> = {
   scorer: 'hallucination',
   use: 'hallucination',
+  measures: 'claims of the answer that the evidence contradicts',
   module: null,
   kind: 'judge',
   version: '1',
@@ -133,11 +139,12 @@ const SESSION: Replies['/sessions/{sessionId}'] = {
   userId: 'user-9',
   agents: ['weather-agent'],
   services: ['weather'],
+  worst: { scorer: 'hallucination', score: 0.25 },
   totalTokens: 224,
   costUsd: 0.0021,
   scores: [aScoreItem({ target: 'session', traceId: '', sessionId: 'sess-1', scorer: 'multi-turn' })],
   decisions: [],
-  turns: [aTraceItem()],
+  turns: TURNS,
   omittedTurns: 0,
 };
 
@@ -270,12 +277,31 @@ const STATUS: Replies['/status'] = {
       renewsAt: UNTIL,
     },
   ],
+  configuration: {
+    file: 'spanscore.yaml',
+    revision: 3,
+    loadedAt: UNTIL,
+    lastReload: {
+      outcome: 'applied',
+      revision: 3,
+      at: UNTIL,
+      changed: ['rules.production'],
+      issues: [],
+      needsRestart: [],
+    },
+  },
   config: { store: { dataDir: '.spanscore' }, judges: { default: 'openai/gpt-5-mini' } },
 };
 
 /** Replies with data on every page. */
 export const FULL: CannedReplies = {
-  '/session': { token: null, tenant: null, scopes: ['read'], proof: 'none', expiresAt: null },
+  '/session': {
+    token: null,
+    tenant: null,
+    scopes: ['read', 'label', 'admin'],
+    proof: 'none',
+    expiresAt: null,
+  },
   '/overview': {
     items: [
       anOverviewLine({ incident: INCIDENT }),
@@ -286,20 +312,89 @@ export const FULL: CannedReplies = {
     since: SINCE,
     until: UNTIL,
     sums: { behindSeconds: 0 },
+    figures: null,
     incidents: [INCIDENT],
     budgets: [],
   },
-  '/traces': { items: [aTraceItem(), aTraceItem({ traceId: 'f'.repeat(32), status: 'error' })], next: 'c-2' },
+  '/agents': {
+    items: [
+      anAgent(),
+      anAgent({ agent: 'trip-planner', qualities: [aQuality({ change: 0, significant: false })] }),
+    ],
+    next: null,
+  },
+  '/agents/{agent}': anAgentDetail(),
+  '/agents/{agent}/versions': VERSIONS,
+  '/traces': {
+    items: [
+      aTraceItem(),
+      aTraceItem({
+        traceId: 'f'.repeat(32),
+        status: 'error',
+        finding: null,
+        notScored: [{ scorer: 'hallucination', reason: 'no_content' }],
+      }),
+    ],
+    next: 'c-2',
+  },
+  '/traces/facets': {
+    runs: 330,
+    buckets: [{ at: SINCE, runs: 40, errors: 2 }],
+    service: [],
+    model: [],
+    agent: [
+      { value: 'weather-agent', count: 240 },
+      { value: 'trip-planner', count: 90 },
+    ],
+    agentVersion: [{ value: '1.5.0', count: 120 }],
+    environment: [{ value: 'production', count: 330 }],
+    scorer: [{ value: 'hallucination', count: 300 }],
+    tool: [{ value: 'get_weather', count: 210 }],
+    notScored: [{ value: 'no_content', count: 18 }],
+  },
   '/traces/{traceId}': aTrace(),
   '/traces/{traceId}/spans/{spanId}': aTrace().spans[0],
   '/scores': { items: [aScoreItem()], next: null },
   '/series': aSeries(),
   '/distribution': aDistribution(),
+  '/coverage/funnel': {
+    runs: 412,
+    arrived: 5_200,
+    eligible: 5_130,
+    sampled: 4_100,
+    scored: 3_745,
+    losses: [
+      {
+        after: 'eligible',
+        reason: 'sampled_out',
+        count: 1_030,
+        runs: 90,
+        traces: '/traces?status=sampled_out&since=24h',
+        mend: 'rules.production.sample.rate',
+      },
+      {
+        after: 'sampled',
+        reason: 'no_content',
+        count: 355,
+        runs: 30,
+        traces: '/traces?reason=no_content&since=24h',
+        mend: null,
+      },
+    ],
+  },
+  ...WORK_REPLIES,
   '/coverage': { items: [aCoverageLine(), aCoverageLine({ scorer: 'keyword-coverage' })], next: null },
   '/alerts': { items: [ALERT], next: null },
+  '/alerts/{id}': {
+    ...ALERT,
+    ...INCIDENT_DETAIL,
+  },
   '/backfills': { items: [aBackfill()], next: null },
   '/monitors': { items: [MONITOR], next: null },
-  '/mutes': { items: [{ tenant: '*', subject: 'AnswersGotWorse', until: UNTIL }], next: null },
+  '/mutes': {
+    items: [{ tenant: '*', subject: 'AnswersGotWorse', until: UNTIL, by: 'lead', reason: 'release' }],
+    next: null,
+  },
   '/judges': {
     items: [
       {
@@ -343,7 +438,25 @@ const NOTHING = { items: [], next: null };
 export const EMPTY: CannedReplies = {
   ...FULL,
   '/overview': { ...FULL['/overview'], items: [], incidents: [] } as Replies['/overview'],
+  '/agents': NOTHING,
+  '/traces/facets': {
+    runs: 0,
+    buckets: [],
+    ...{
+      agent: [],
+      agentVersion: [],
+      environment: [],
+      service: [],
+      model: [],
+      tool: [],
+      scorer: [],
+      notScored: [],
+    },
+  },
+  '/coverage/funnel': { runs: 0, arrived: 0, eligible: 0, sampled: 0, scored: 0, losses: [] },
+  '/costs': { items: [], next: null },
   '/traces': NOTHING,
+  '/sessions': NOTHING,
   '/scores': NOTHING,
   '/series': aSeries({ items: [], groups: [], baseline: null, markers: [], incidents: [] }),
   '/distribution': aDistribution({ current: { ...aDistribution().current, n: 0, mean: null } }),

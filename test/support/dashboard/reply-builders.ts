@@ -1,4 +1,11 @@
-import type { Item, Replies, Writes } from '../../../src/dashboard/api-types.ts';
+import type {
+  AgentDetail,
+  AgentItem,
+  AgentQuality,
+  Item,
+  Replies,
+  Writes,
+} from '../../../src/dashboard/api-types.ts';
 import { scoreJson, decisionJson } from '../../../src/api/json/rows.ts';
 import { aScore } from '../builders/a-score.ts';
 import { buildDecision } from '../store/store-rows.ts';
@@ -207,6 +214,11 @@ export function aTraceItem(more: Partial<Item<'/traces'>> = {}): Item<'/traces'>
     costUsd: 0.0021,
     toolCalls: 1,
     toolErrors: 0,
+    tools: ['get_weather'],
+    question: 'What is the weather in Paris?',
+    answer: 'It is 18 degrees. The sky is sunny.',
+    finding: { scorer: 'hallucination', verdict: 'contradicted', claim: 'The sky is sunny.' },
+    notScored: [],
     scores: [
       {
         scoreId: '5f2f3b1e-7f39-5c0e-9d3e-0f6f4b3c2a11',
@@ -223,6 +235,57 @@ export function aTraceItem(more: Partial<Item<'/traces'>> = {}): Item<'/traces'>
   };
 }
 
+/** Builds a quality of an agent that got worse. */
+export function aQuality(more: Partial<AgentQuality> = {}): AgentQuality {
+  const rate = (value: number) => ({ value, low: value - 0.05, high: value + 0.04, n: 284, effectiveN: 280 });
+  return {
+    scorer: 'hallucination',
+    isDeclared: true,
+    pass: rate(0.66),
+    before: rate(0.95),
+    change: -0.29,
+    median: 0.9,
+    medianBefore: 1,
+    significant: true,
+    points: Array.from({ length: 24 }, (_, hour) => (hour === 7 ? null : 0.95 - hour / 80)),
+    ...more,
+  };
+}
+
+/** Builds an agent with two versions, one quality, and a model without a price. */
+export function anAgent(more: Partial<AgentItem> = {}): AgentItem {
+  return {
+    agent: 'weather-agent',
+    service: 'weather',
+    runs: 284,
+    versions: [
+      { version: '1.5.0', firstSeen: '2026-11-21T10:00:00.000Z', runs: 200 },
+      { version: '1.4.0', firstSeen: '2026-11-09T10:00:00.000Z', runs: 84 },
+    ],
+    qualities: [aQuality(), aQuality({ scorer: 'no-tool-errors', change: 0.02, significant: false })],
+    toolErrors: { value: 0.054, low: 0.03, high: 0.08, n: 284, effectiveN: 284 },
+    costUsd: 0.115,
+    unpricedModels: ['local-8b'],
+    p95Ms: 4_800,
+    ...more,
+  };
+}
+
+/** Builds an agent with its tools, models and users. */
+export function anAgentDetail(): AgentDetail {
+  const { versions, ...agent } = anAgent();
+  return {
+    ...agent,
+    versions: versions.map((version) => ({
+      ...version,
+      qualities: agent.qualities.map(({ scorer, pass }) => ({ scorer, pass })),
+    })),
+    tools: [{ name: 'get_weather', calls: 210, errors: 12, p95Ms: 310 }],
+    models: [{ model: 'gpt-5-mini', runs: 284, costUsd: 0.115 }],
+    users: [{ userId: 'user-9', runs: 12, failing: 7 }],
+  };
+}
+
 const SUMMARY = {
   n: 412,
   effectiveN: 400,
@@ -231,6 +294,7 @@ const SUMMARY = {
   p50: 0.2,
   p90: 0.5,
   passRate: 0.9,
+  pass: { value: 0.9, low: 0.87, high: 0.93, n: 412, effectiveN: 400 },
   weight: 5_130,
   unweighted: 0,
 };

@@ -1,6 +1,6 @@
-import { alertDeliveryVersion } from '../../../src/domain/alert-delivery.ts';
+import { deliveryVersion } from '../../../src/domain/delivery.ts';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
-import type { AlertDelivery } from '../../../src/domain/alert-delivery.ts';
+import type { AlertDelivery } from '../../../src/domain/delivery.ts';
 import type { AlertFeed, PendingAlert } from '../../../src/store/contracts/monitors.ts';
 
 /** Delivery states of alerts in memory. For each alert, the record with the greatest version counts. */
@@ -48,9 +48,9 @@ export class MemoryAlertFeed implements AlertFeed {
       throw new Error('the store is away');
     }
     for (const delivery of deliveries) {
-      const key = `${delivery.channel} ${delivery.eventId}`;
+      const key = `${delivery.receiver} ${delivery.eventId}`;
       const known = this.#deliveries.get(key);
-      if (known === undefined || alertDeliveryVersion(delivery) >= alertDeliveryVersion(known)) {
+      if (known === undefined || deliveryVersion(delivery) >= deliveryVersion(known)) {
         this.#deliveries.set(key, { ...delivery, atMs: this.clockMs });
       }
     }

@@ -100,11 +100,11 @@ export class MemoryStore {
   }
 
   readonly members: MemberStore = {
-    beat: async (name, { cells, leaving = false }) => {
+    beat: async (name, { pairs, leaving = false }) => {
       const earlierMs = this.#members.get(name)?.beatAtMs ?? 0;
       const nowMs = this.clockMs + this.skewMs;
       if (nowMs >= earlierMs) {
-        this.#members.set(name, { name, cells, beatAtMs: nowMs, isLeaving: leaving });
+        this.#members.set(name, { name, pairs, beatAtMs: nowMs, isLeaving: leaving });
       }
       return { nowMs, members: [...this.#members.values()] };
     },
@@ -226,13 +226,13 @@ export class MemoryStore {
           .toSorted((one, other) => sign * (one.evidenceUntil - other.evidenceUntil))
           .slice(0, limit);
       },
-      undecided: async ({ sinceMs, cells, shards = null, limit }) =>
+      undecided: async ({ sinceMs, pairs, shards = null, limit }) =>
         [...this.#grouped(this.#visible()).values()]
           .map(buildActivity)
           .filter((each) => each.agentSeen && each.lastArrivalMs >= sinceMs)
           .filter((each) => shards === null || shards.includes(computeShard(each)))
           .filter((each) =>
-            cells.some(({ rule, scorer, fromMs, untilMs, ofSessions = false }) => {
+            pairs.some(({ rule, scorer, fromMs, untilMs, ofSessions = false }) => {
               if (ofSessions) {
                 return fromMs <= each.firstArrivalMs && !this.#isRead(each);
               }
@@ -301,7 +301,7 @@ export class MemoryStore {
       },
     },
     sessions: {
-      undecided: async ({ cells, shards, limit }) =>
+      undecided: async ({ pairs, shards, limit }) =>
         this.#sessions()
           .filter((each) => {
             const targetId = buildSessionTargetId(each.sessionId);
@@ -309,7 +309,7 @@ export class MemoryStore {
             const rows = this.decisions().filter(
               (row) => row.tenant === each.tenant && row.target === 'session' && row.targetId === targetId,
             );
-            const isUndecided = cells.some(
+            const isUndecided = pairs.some(
               ({ rule, scorer, fromMs }) =>
                 fromMs <= each.lastArrivalMs &&
                 !rows.some(

@@ -18,7 +18,7 @@ export interface StepGates {
 }
 
 /** Inserts of monitors and alerts into the store. */
-const WRITE = /INSERT INTO (monitor_\w+|alert_events|alert_deliveries)/;
+const WRITE = /INSERT INTO (monitor_\w+|progress|alert_events|deliveries)/;
 
 export async function startStepGates(storeUrl: string, webhookUrl: string): Promise<StepGates> {
   const steps: string[] = [];

@@ -4,12 +4,12 @@ import { queryRows, runCommand } from './clickhouse-query.ts';
 import type { TestEngine } from './engine.ts';
 import { storeOptions } from './store-rows.ts';
 
-/** Tables of monitors with the keys of their rows. Interruptions must not change the final rows of these tables. */
+/** Rows of monitors and their order, by table. Interruptions must not change the final rows of these tables. */
 const KEPT = {
-  monitor_buckets: 'IntervalMs, Bucket, Tenant, Scorer, Fingerprint, Agent, Environment',
-  monitor_progress: 'IntervalMs, Bucket',
-  monitor_status: 'RuleKey, Tenant, Scorer, Fingerprint, Agent, Environment',
-  alert_events: 'EventId',
+  monitor_buckets: 'ORDER BY IntervalMs, Bucket, Tenant, Scorer, Fingerprint, Agent, Environment',
+  progress: "WHERE Kind = 'monitor' ORDER BY Name",
+  monitor_states: "WHERE Kind = 'status' ORDER BY RuleKey, Tenant, Scorer, Fingerprint, Agent, Environment",
+  alert_events: 'ORDER BY EventId',
 } as const;
 type KeptTable = keyof typeof KEPT;
 const TABLES = Object.keys(KEPT) as KeptTable[];
@@ -43,8 +43,8 @@ export async function monitoredDatabase(
   await database.close();
 
   async function kept(table: KeptTable): Promise<object[]> {
-    const rows = await queryRows<object>(options, `SELECT * FROM ${table} FINAL ORDER BY ${KEPT[table]}`);
-    return rows.map((row) => ({ ...row, WrittenAt: '' }));
+    const rows = await queryRows<object>(options, `SELECT * FROM ${table} FINAL ${KEPT[table]}`);
+    return rows.map((row) => ({ ...row, WrittenAt: '', SeenAt: '' }));
   }
 
   return {
@@ -54,7 +54,7 @@ export async function monitoredDatabase(
     allKept: async () =>
       Object.fromEntries(await Promise.all(TABLES.map(async (table) => [table, await kept(table)] as const))),
     async forget() {
-      for (const table of [...TABLES, 'monitor_checkpoints', 'alert_deliveries']) {
+      for (const table of [...TABLES, 'deliveries']) {
         await runCommand(options, `TRUNCATE TABLE ${table}`);
       }
     },

@@ -551,6 +551,30 @@ describe('a judge that is asked without a key', () => {
   });
 });
 
+describe('the provider of a judge', () => {
+  it('gives a warning with the line to run when its package is missing, and loads none', () => {
+    const providers = { mine: { package: '@acme/no-such-provider' } };
+    expect(warningsOf({ default: 'mine/m', providers })).toEqual([
+      'judge provider mine needs the package @acme/no-such-provider: npm install @acme/no-such-provider',
+    ]);
+  });
+
+  it('needs no entry when its name is a kind', () => {
+    expect(warningsOf({ default: 'anthropic/claude-haiku-4-5' }, { ANTHROPIC_API_KEY: 'k' })).toEqual([]);
+  });
+
+  it.each([
+    [{ work: { use: 'antropic' } }, /judges\.providers\.work\.use: .*did you mean anthropic/],
+    [{ work: { use: 'openai-compatible' } }, /judges\.providers\.work: needs a baseURL/],
+    [
+      { groq: { baseUrl: 'http://127.0.0.1:1/v1' } },
+      /judges\.providers\.groq\.baseUrl: .*did you mean baseURL/,
+    ],
+  ])('is refused for %j', (providers, message) => {
+    expect(() => warningsOf({ providers })).toThrow(message);
+  });
+});
+
 describe('a judge that is asked without TLS', () => {
   it.each([
     [

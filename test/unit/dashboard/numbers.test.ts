@@ -7,7 +7,7 @@ import {
   withShare,
 } from '../../../src/dashboard/view-models/coverage-rows.ts';
 import { buildBins, describeDistribution } from '../../../src/dashboard/view-models/charts/histogram.ts';
-import { buildIncidentBar, joinIncidents } from '../../../src/dashboard/view-models/incidents.ts';
+import { joinIncidents } from '../../../src/dashboard/view-models/incidents.ts';
 import {
   describeChange,
   describeCounts,
@@ -16,12 +16,15 @@ import {
 } from '../../../src/dashboard/view-models/overview-rows.ts';
 import { ruleYaml } from '../../../src/dashboard/view-models/rule-yaml.ts';
 import {
-  buildSeriesChart,
+  buildSeriesLines,
+  chooseMeasure,
   describeSeries,
-  formatTicks,
+  listMarks,
+  listSeriesRows,
+  listSpans,
 } from '../../../src/dashboard/view-models/charts/series-chart.ts';
 import { buildSparkline } from '../../../src/dashboard/view-models/charts/sparkline.ts';
-import { listScorers, scoresOf } from '../../../src/dashboard/view-models/trace-list.ts';
+import { describeNotScored, listChips } from '../../../src/dashboard/view-models/trace-list.ts';
 import { parse } from 'yaml';
 import { FULL } from '../../support/dashboard/canned-replies.ts';
 import {
@@ -89,19 +92,18 @@ describe('a small line', () => {
 });
 
 describe('a chart of scores', () => {
-  it('has a line for each group, the baseline, versions and incidents', () => {
-    const chart = buildSeriesChart(aSeries(), []);
+  it('has a line for each group with its interval, versions and incidents', () => {
+    const [line] = buildSeriesLines(aSeries(), [], 'pass rate');
 
-    expect(chart.times).toHaveLength(24);
-    expect(chart.lines.map(({ name }) => name)).toEqual(['all scores']);
-    expect(chart.lines[0]?.counts.slice(0, 2)).toEqual([12, 60]);
-    expect(chart.band).toEqual({ low: 0.05, mean: 0.2, high: 0.4 });
-    expect(chart.markers.map(({ text }) => text)).toEqual(['weather v2']);
-    expect(chart.incidents).toMatchObject([{ to: null, text: 'HallucinationDrift' }]);
-    expect(chart.range).toEqual({ low: 0, high: 1 });
+    expect(line).toMatchObject({ name: 'all scores', isSubject: true });
+    expect(line?.points).toHaveLength(24);
+    expect(line?.points[0]).toMatchObject({ value: 0.9, n: 12 });
+    expect(line?.points[0]?.low).toBeLessThan(0.9);
+    expect(listMarks(aSeries()).map(({ text }) => text)).toEqual(['weather v2']);
+    expect(listSpans(aSeries())).toMatchObject([{ to: null }]);
   });
 
-  it('has a gap where a group has no scores in a bucket', () => {
+  it('has the axis of the range, a gap where a group has no scores, and a row for every bucket', () => {
     const [first, second] = aSeries().items;
     const group = aSeries().groups[0]!;
     const reply = aSeries({
@@ -115,32 +117,27 @@ describe('a chart of scores', () => {
       ],
     });
 
-    const chart = buildSeriesChart(reply, ['agent']);
-    expect(chart.lines.map(({ name, means }) => [name, means.slice(0, 2)])).toEqual([
+    const lines = buildSeriesLines(reply, ['agent'], 'mean');
+    expect(lines.map(({ name, points }) => [name, points.slice(0, 2).map(({ value }) => value)])).toEqual([
       ['a', [first?.mean, null]],
       ['b', [null, second?.mean]],
     ]);
-    // The axis is the range's, and no line bridges the hours without scores.
-    expect(chart.times).toHaveLength(24);
-    expect(chart.lines[0]?.means.slice(1)).toEqual(Array<null>(23).fill(null));
+    expect(lines[0]?.points.slice(1).map(({ value }) => value)).toEqual(Array<null>(23).fill(null));
+    expect(listSeriesRows(reply, ['agent'])).toHaveLength(48);
+  });
+
+  it('shows the mean where no score has a pass rate', () => {
+    const [group] = aSeries().groups;
+    expect(chooseMeasure('mean', aSeries())).toBe('mean');
+    expect(chooseMeasure(null, aSeries())).toBe('pass rate');
+    expect(chooseMeasure('pass rate', aSeries({ groups: [{ ...group!, passRate: null }] }))).toBe('mean');
   });
 
   it('is told in words, with n and direction', () => {
     expect(describeSeries(aSeries())).toBe(
-      'The mean is 0.21 (n = 412; ↓ lower is better). The latest bucket, from 2026-11-22 23:00:00 UTC, has 0.43 (n = 60). ' +
-        'The baseline is 0.2 (p10 0.05 to p90 0.4, n = 9,000). One incident is open.',
+      'The mean is 0.21, 90 % pass (n = 412; ↓ lower is better). The baseline is 0.2 (n = 9,000). One incident is open.',
     );
     expect(describeSeries(aSeries({ groups: [] }))).toBe('There are no scores in this time.');
-  });
-
-  it('has times in UTC: the day where it begins, else the hour', () => {
-    const at = (text: string) => Date.parse(text) / 1_000;
-
-    expect(formatTicks([at('2026-11-22T22:00Z'), at('2026-11-22T23:00Z'), at('2026-11-23T00:00Z')])).toEqual([
-      '11-22',
-      '23:00',
-      '11-23',
-    ]);
   });
 });
 
@@ -200,17 +197,6 @@ describe('incidents', () => {
       ['i-2', false],
     ]);
   });
-
-  it('have a bar within the shown time', () => {
-    const toMs = Date.parse('2026-11-23T00:00:00.000Z');
-    const range = { fromMs: toMs - 2 * 86_400_000, toMs };
-
-    expect(buildIncidentBar({ event, isOpen: true }, range)).toEqual({ from: 0.5, width: 0.5 });
-    expect(buildIncidentBar({ event: { ...event, startsAt: null }, isOpen: true }, range)).toEqual({
-      from: 0,
-      width: 1,
-    });
-  });
 });
 
 describe('a rule as YAML', () => {
@@ -230,12 +216,28 @@ describe('a rule as YAML', () => {
 });
 
 describe('the list of traces', () => {
-  it('has each scorer as a column, with all of its scores', () => {
-    const rows = [aTraceItem(), aTraceItem({ scores: [] })];
+  it('has a chip for each score, the bad ones first: what a finding names, else the worse half', () => {
+    const score = aTraceItem().scores[0]!;
+    const row = aTraceItem({
+      scores: [{ ...score, scorer: 'tone', score: 0.9, higherIsBetter: true, scoreId: 't' }, score],
+    });
 
-    expect(listScorers(rows)).toEqual(['hallucination']);
-    expect(scoresOf(rows[0]!, 'hallucination').map(({ score }) => score)).toEqual([0.25]);
-    expect(scoresOf(rows[1]!, 'hallucination')).toEqual([]);
+    expect(listChips(row).map(({ scorer, isBad }) => [scorer, isBad])).toEqual([
+      ['hallucination', true],
+      ['tone', false],
+    ]);
+    expect(listChips({ ...row, finding: null }).some(({ isBad }) => isBad)).toBe(false);
+  });
+
+  it('says in words why scorers gave no score, once for each reason', () => {
+    const notScored = [
+      { scorer: 'tone', reason: 'no_content: the spans have none' },
+      { scorer: 'bias', reason: 'no_content' },
+      { scorer: '*', reason: 'sampled_out' },
+    ];
+    expect(describeNotScored({ notScored })).toBe(
+      'no content (tone, bias); sampled out (all scorers of a rule)',
+    );
   });
 });
 

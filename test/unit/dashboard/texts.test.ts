@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { markAnswer } from '../../../src/dashboard/view-models/answer.ts';
+import { keepFrame, readFrame, searchPath } from '../../../src/dashboard/view-models/frame.ts';
 import { describeDecision } from '../../../src/dashboard/view-models/decisions.ts';
 import { fillPath } from '../../../src/dashboard/view-models/paths/fill-path.ts';
 import { sessionPath, tracePath } from '../../../src/dashboard/view-models/paths/row-paths.ts';
@@ -140,7 +142,7 @@ describe('keys', () => {
     ['t', undefined, undefined],
     ['x', 'g', undefined],
     ['?', undefined, { kind: 'help' }],
-    ['/', undefined, { kind: 'filter' }],
+    ['/', undefined, { kind: 'search' }],
     ['j', undefined, { kind: 'next' }],
     ['k', undefined, { kind: 'previous' }],
     ['j', 'g', { kind: 'go', path: '/judges' }],
@@ -201,12 +203,66 @@ describe('messages', () => {
 });
 
 describe('decisions', () => {
-  it('have a sign, words, and how the trace was sampled', () => {
-    expect(describeDecision(aDecisionItem({ status: 'sampled_out', inclusionProbability: 0.1 }))).toEqual({
-      sign: '–',
-      words: 'not in the sample',
-      sampling: '10 % of such traces',
-    });
-    expect(describeDecision(aDecisionItem({ stratum: 'priority' })).sampling).toBe('always (priority)');
+  it.each([
+    [
+      { status: 'sampled_out', inclusionProbability: 0.1, scorer: '*', reason: '' },
+      '– Rule production did not draw it (10 % of such traces are scored).',
+    ],
+    [
+      { status: 'scored', stratum: 'priority', reason: '' },
+      '✓ Hallucination of rule production scored it (such traces are always scored).',
+    ],
+    [
+      { status: 'deferred', inclusionProbability: 1, reason: 'budget_exhausted: 0.25 of 0.25 USD spent' },
+      '… Hallucination of rule production waits: budget exhausted: 0.25 of 0.25 USD spent.',
+    ],
+  ] as const)('%o is a sentence', (more, expected) => {
+    const { sign, sentence } = describeDecision(
+      aDecisionItem({ scorer: 'hallucination', rule: 'production', stratum: 'uniform', ...more }),
+    );
+    expect(`${sign} ${sentence}`).toBe(expected);
+  });
+});
+
+describe('an answer', () => {
+  it.each([
+    ['It rains. The sky is blue.', ['the sky is blue'], ['It rains. ', ['The sky is blue'], '.'], []],
+    [
+      'Order A-1 was cancelled, and a voucher of 5 euros was sent.',
+      ['Order A-1 was cancelled.', 'The voucher is worth 5 euros.'],
+      [['Order A-1 was cancelled'], ', ', ['and a voucher of 5 euros was sent'], '.'],
+      [],
+    ],
+    ['It is 3.5 degrees.', ['It is 3.5 degrees'], [['It is 3.5 degrees'], '.'], []],
+    ['Hello.', ['Nothing of this was said anywhere'], ['Hello.'], [0]],
+    ['', ['x'], [], [0]],
+  ])('%s has the claims %o in their places', (answer, claims, parts, elsewhere) => {
+    const marked = markAnswer(answer, claims);
+    expect(marked.parts.map(({ text, claims: made }) => (made.length === 0 ? text : [text]))).toEqual(parts);
+    expect(marked.elsewhere).toEqual(elsewhere);
+    expect(marked.parts.map(({ text }) => text).join('')).toBe(answer);
+  });
+});
+
+describe('the bar of the frame', () => {
+  const search = new URLSearchParams('since=7d&agent=a&cursor=x&span=s');
+
+  it('is kept by links, unless they name a filter of it themselves; a range stays whole', () => {
+    expect(keepFrame('/traces', search)).toBe('/traces?since=7d&agent=a');
+    expect(keepFrame('/traces?agent=b&q=x', search)).toBe('/traces?agent=b&q=x&since=7d');
+    expect(keepFrame('/traces?until=2026-01-01', search)).toBe('/traces?until=2026-01-01&agent=a');
+  });
+
+  it('looks back a day, and further for a search', () => {
+    expect(readFrame('/', new URLSearchParams())).toEqual({ since: ['24h'] });
+    expect(readFrame('/traces', new URLSearchParams('q=refund'))).toEqual({ since: ['90d'] });
+    expect(readFrame('/', search)).toEqual({ since: ['7d'], agent: ['a'] });
+  });
+
+  it.each([
+    ['0AF7651916CD43DD8448EB211C80319C', '/traces/0af7651916cd43dd8448eb211c80319c'],
+    [' user 7 ', '/traces?q=user+7'],
+  ])('finds %s at %s', (text, path) => {
+    expect(searchPath(text)).toBe(path);
   });
 });

@@ -20,6 +20,14 @@ describe('the sentence on an alert', () => {
       'mean score is below 0.9: 0.6 over 69 scores (1 is best)',
     ],
     [
+      { detector: 'floor', before: 0.9, after: 0.6, meanBefore: 0.95 },
+      'mean score is below 0.9: 0.6 over 69 scores (1 is best); it was 0.95 before',
+    ],
+    [
+      { detector: 'rate', before: 0.05, after: 0.2, meanBefore: 0.95 },
+      'share of low scores is above 0.05: 0.2 over 69 scores',
+    ],
+    [
       { detector: 'scorer_errors', before: 0.05, after: 0.2 },
       'share of runs in which the scorer failed is above 0.05: 0.2 over 69 runs',
     ],

@@ -63,7 +63,7 @@ function estimateLike(
 ) {
   return estimateCost({
     targets: 100,
-    cells: [{ ...A!, count: 100, sample: new Map([['new', keyOf('new')]]) }],
+    pairs: [{ ...A!, count: 100, sample: new Map([['new', keyOf('new')]]) }],
     runs: new Map([['new', [run]]]),
     sizes,
     stored: new Map([...bytes].map(([id, runBytes]) => [id, { runBytes }])),
@@ -90,7 +90,7 @@ describe('the interval of an estimate', () => {
     const work = new PlannedWork();
     all.forEach(({ run }) => work.add(keyOf(run.traceId), [A!]));
     const estimate = estimateCost({
-      cells: work.list(),
+      pairs: work.list(),
       runs: new Map(all.map(({ run }) => [` ${run.traceId}`, [run]])),
       sizes: known.map(({ run, ...paid }) => buildSize({ ...paid, scoreId: run.scoreId })),
       stored: new Map(known.map(({ run }) => [run.scoreId, run])),
@@ -164,7 +164,7 @@ describe('what stored calls tell of a scorer', () => {
     expect(estimateLike(RUN, RUNS)).toMatchObject(mean);
     const slots = { pending: () => 0, low: 1, high: 2 };
     const own = { ...A!, scorer: { ...A!.scorer, own: slots }, count: 100, sample: new Map() };
-    expect(estimateLike(RUN, RUNS, { cells: [own], bytes }).judgeCalls).toBe(175);
+    expect(estimateLike(RUN, RUNS, { pairs: [own], bytes }).judgeCalls).toBe(175);
   });
 
   it('is nothing for another judge, or from very few runs', () => {
@@ -242,7 +242,7 @@ describe('the time of work', () => {
   });
 
   it('without judge calls is the time of the traces', () => {
-    expect(estimateLike(buildRun('new', 1), [], { cells: [] }).seconds).toBe(1);
+    expect(estimateLike(buildRun('new', 1), [], { pairs: [] }).seconds).toBe(1);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { joinCell, createOwnership, type Ownership } from '../../../src/ownership/ownership.ts';
+import { joinPair, createOwnership, type Ownership } from '../../../src/ownership/ownership.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 
@@ -8,14 +8,14 @@ const keys = Array.from({ length: 2000 }, (_, n) => ({
   traceId: n.toString(16).padStart(32, '0'),
 }));
 
-const CELL = joinCell('default', 'a');
+const CELL = joinPair('default', 'a');
 
 /** Members whose clocks the test moves. */
 function scene() {
   const store = new MemoryStore(0);
   let localMs = 0;
-  const owner = (member: string, cells: readonly string[] = [CELL]) =>
-    createOwnership(store.members, { member, cells, monotonicMs: () => localMs });
+  const owner = (member: string, pairs: readonly string[] = [CELL]) =>
+    createOwnership(store.members, { member, pairs, monotonicMs: () => localMs });
   return {
     store,
     owner,
@@ -97,14 +97,14 @@ describe('ownership', () => {
     await a.leave();
     await live(6_000, a);
 
-    const { members } = await store.members.beat('b', { cells: [] });
+    const { members } = await store.members.beat('b', { pairs: [] });
     expect(members.find(({ name }) => name === 'a')).toMatchObject({ isLeaving: true });
   });
 
   it('gives a scorer only to members that have it', async () => {
     const { owner, live } = scene();
     const old = owner('old');
-    const added = owner('new', [CELL, joinCell('default', 'b')]);
+    const added = owner('new', [CELL, joinPair('default', 'b')]);
     await old.beat();
     await added.beat();
     await live(3_000, old, added);
@@ -112,15 +112,15 @@ describe('ownership', () => {
     expect(keys.every((key) => owns(added, key, 'b'))).toBe(true);
     expect(keys.some((key) => owns(old, key, 'b'))).toBe(false);
     expect(keys.filter((key) => owns(old, key) === owns(added, key))).toEqual([]);
-    expect(added.shares().map(({ cells, shards }) => [cells, shards === null])).toEqual([
+    expect(added.shares().map(({ pairs, shards }) => [pairs, shards === null])).toEqual([
       [[CELL], false],
-      [[joinCell('default', 'b')], true],
+      [[joinPair('default', 'b')], true],
     ]);
   });
 
   it('knows the scorers of others, and of a member that ended for a minute', async () => {
     const { owner, live, pass } = scene();
-    const [a, b] = [owner('a'), owner('b', [joinCell('default', 'b')])];
+    const [a, b] = [owner('a'), owner('b', [joinPair('default', 'b')])];
     await b.beat();
     await a.beat();
     expect(a.isKnown('default', 'a')).toBe(true);

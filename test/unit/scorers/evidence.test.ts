@@ -137,8 +137,8 @@ describe('a quote', () => {
       true,
     ],
     ['members of two objects', '"id":"a1","price":9', '[{"id":"a1","price":5},{"id":"a2","price":9}]', false],
-    ['cells left out', '| Graz | 18 |', '| Graz | Austria | 18 |\n| Linz | Austria | 20 |', true],
-    ['cells of two rows', '| Graz | 20 |', '| Graz | Austria | 18 |\n| Linz | Austria | 20 |', false],
+    ['pairs left out', '| Graz | 18 |', '| Graz | Austria | 18 |\n| Linz | Austria | 20 |', true],
+    ['pairs of two rows', '| Graz | 20 |', '| Graz | Austria | 18 |\n| Linz | Austria | 20 |', false],
     ['vowel marks left out', 'السلام عليكم', 'السَّلَامُ عَلَيْكُمْ', true],
     ['a redacted value', 'Write to [EMAIL_1] by Monday', 'Write to jo@example.com by Monday', true],
   ])('with %s is found: %j in %j', (_what, quote, source, isFound) => {

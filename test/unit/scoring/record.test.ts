@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { MessagePart } from '../../../src/domain/trace/messages.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import { backfillMode } from '../../../src/scoring/scoring-mode.ts';
@@ -92,14 +93,55 @@ describe('the rows of runs', () => {
         errorType: 'Timeout',
         toolCalls: 0,
         toolErrors: 0,
+        tools: [],
         turns: 1,
         notScorable: '',
+        question: '',
+        answer: 'Rain.',
         readFrom: 'content',
         completeness: 'complete',
         evidenceUntil: store.clockMs - QUIET_MS,
         isDeleted: false,
       },
     ]);
+  });
+
+  it('have the question and the answer in one line each, and the names of the called tools', async () => {
+    const store = new MemoryStore();
+    const mode = await buildLiveMode(store, SCORED);
+    const traceId = newTraceId();
+    arrive(store, agentSpan(traceId, 'a', { says: 'Rain.' }));
+    const says = (role: 'user' | 'assistant', ...parts: MessagePart[]) => ({
+      id: '',
+      role,
+      createdAt: new Date(0),
+      content: { format: 2 as const, parts },
+    });
+    const call = (toolName: string): MessagePart => ({
+      type: 'tool-invocation',
+      toolInvocation: { toolCallId: toolName, toolName, args: {}, state: 'result' },
+    });
+    const input = {
+      inputMessages: [says('user', { type: 'text', text: '  Umbrella \n in\tLisbon? ' })],
+      rememberedMessages: [],
+      systemMessages: [],
+      taggedSystemMessages: {},
+    };
+    const output = [
+      says('assistant', call('search'), call('search'), call('weather')),
+      says('assistant', { type: 'text', text: `Yes. ${'🌧'.repeat(600)}` }),
+      says('assistant', { type: 'text', text: ' ' }),
+    ];
+    const readTrace = readWith({ input, output });
+    await scoreTraces(createTestScoring(store, {}, { readTrace }), [buildKey(traceId)], mode);
+
+    const [run] = store.runs();
+    expect(run).toMatchObject({
+      question: 'Umbrella in Lisbon?',
+      tools: ['search', 'weather'],
+      toolCalls: 3,
+    });
+    expect(run?.answer).toMatch(/^Yes\. (?:🌧){247}…$/u);
   });
 
   it('have no cost when the price is unknown, or when models with other prices answered too', async () => {

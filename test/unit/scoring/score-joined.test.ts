@@ -325,7 +325,7 @@ describe('a run that came as several traces', () => {
       }
       store.failing = () => false;
       store.clockMs += QUIET_MS * 60;
-      const cells = rule.scorers.map(({ name }) => ({
+      const pairs = rule.scorers.map(({ name }) => ({
         rule: rule.name,
         scorer: name,
         fromMs: 0,
@@ -334,7 +334,7 @@ describe('a run that came as several traces', () => {
       const found = await store.stores.decisions.undecided({
         sinceMs: 0,
         nowMs: store.clockMs,
-        cells,
+        pairs,
         limit: 10,
       });
       await score(order.filter(({ traceId }) => found.some((trace) => trace.traceId === traceId)));

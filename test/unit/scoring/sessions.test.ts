@@ -212,8 +212,8 @@ describe('the scoring of sessions', () => {
       const { asks, tool, answers } = buildPieces('Does it rain?');
       await arrive(asks, tool, answers);
       const reads = store.reads.length;
-      const cells = [{ rule: 's', scorer: 'a', fromMs: 0, untilMs: Infinity, ofSessions: true }];
-      const query = { sinceMs: 0, nowMs: store.clockMs, cells, limit: 10 };
+      const pairs = [{ rule: 's', scorer: 'a', fromMs: 0, untilMs: Infinity, ofSessions: true }];
+      const query = { sinceMs: 0, nowMs: store.clockMs, pairs, limit: 10 };
       expect(await store.stores.decisions.undecided(query)).toEqual([]);
       await pass(asks, tool, answers);
       expect(store.reads).toHaveLength(reads);

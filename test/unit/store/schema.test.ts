@@ -54,7 +54,6 @@ describe('the schema', () => {
         'toDateTime(ArrivedAt)',
         'ArrivedWeek',
         'toDateTime(WrittenAt)',
-        'toDateTime(ExportedAt)',
         'toDateTime(BeatAt)',
       ]).toContain(ttl);
     }

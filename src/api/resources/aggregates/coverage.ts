@@ -1,11 +1,12 @@
 import { z } from '@hono/zod-openapi';
 import { DECISION_STATUSES } from '../../../domain/decision.ts';
 import { DAY_MS } from '../../../domain/durations.ts';
-import { COVERAGE_GROUPS, coverageLines } from '../../reads/coverage.ts';
+import { buildFunnel, COVERAGE_GROUPS, coverageLines, FUNNEL_STEPS } from '../../reads/coverage.ts';
 import { describePage } from '../../lists/cursors.ts';
 import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
 import { Time } from '../../json/rows.ts';
 import { readMoment } from '../../lists/fields.ts';
+import { isoText, readRange, SCORES_FIELDS } from './query.ts';
 
 const count = z.number();
 
@@ -62,15 +63,61 @@ const readCoverage = describeRoute('get', '/coverage', {
   replies: { 200: describeJson('The lines.', describePage(Coverage)) },
 });
 
-/** Creates the route of the coverage. */
+export const FunnelReply = z
+  .object({
+    runs: count.describe('Distinct runs.'),
+    arrived: count.describe('eligible + filtered + waiting'),
+    eligible: count,
+    sampled: count,
+    scored: count,
+    losses: z.array(
+      z.object({
+        after: z.enum(FUNNEL_STEPS).describe('Step that loses them: without its losses it is the next step.'),
+        status: z.enum(DECISION_STATUSES).nullable().describe('Null for what waits for a first decision.'),
+        reason: z.string(),
+        count,
+        runs: count.describe('Distinct runs.'),
+        traces: z
+          .string()
+          .describe('Address of the page that lists just these runs; of what waits, the newest 100.'),
+        mend: z.string().nullable().describe('Key, setting or command that mends it.'),
+      }),
+    ),
+    since: Time,
+    until: Time,
+  })
+  .openapi('Funnel');
+
+const { since, until, agent, environment } = SCORES_FIELDS;
+
+const readFunnel = describeRoute('get', '/coverage/funnel', {
+  tag: 'aggregates',
+  summary:
+    'Way from runs to scores by the start of the run, in numbers of (run, rule, scorer), with each loss.',
+  description: 'What waits for a first decision has no agent yet: it counts without a filter only.',
+  request: { query: z.strictObject({ since, until, agent, environment }) },
+  replies: { 200: describeJson('The funnel.', FunnelReply) },
+});
+
+/** Creates the routes of the coverage. */
 export function createCoverageRoutes() {
-  return createRouter().openapi(readCoverage, async (c) => {
-    const store = tenantStore(c.var);
-    const { by, since } = c.req.valid('query');
-    const nowMs = await store.nowMs();
-    const fromMs = readMoment('since', since, nowMs) ?? nowMs - DAY_MS;
-    const byService = by === 'service';
-    const { decided, waiting, sinceMs } = await store.coverage({ sinceMs: fromMs, nowMs, byService });
-    return c.json({ items: coverageLines(decided, waiting, { by, sinceMs }), next: null }, 200);
-  });
+  return createRouter()
+    .openapi(readCoverage, async (c) => {
+      const store = tenantStore(c.var);
+      const { by, since: asked } = c.req.valid('query');
+      const nowMs = await store.nowMs();
+      const fromMs = readMoment('since', asked, nowMs) ?? nowMs - DAY_MS;
+      const byService = by === 'service';
+      const { decided, waiting, sinceMs } = await store.coverage({ sinceMs: fromMs, nowMs, byService });
+      return c.json({ items: coverageLines(decided, waiting, { by, sinceMs }), next: null }, 200);
+    })
+    .openapi(readFunnel, async (c) => {
+      const store = tenantStore(c.var);
+      const { agent: names, environment: places, ...query } = c.req.valid('query');
+      const nowMs = await store.nowMs();
+      const range = readRange(query, { nowMs, defaultMs: DAY_MS });
+      const request = { ...range, nowMs, agent: names, environment: places };
+      const funnel = buildFunnel(await store.funnel(request), request);
+      return c.json({ ...funnel, since: isoText(range.fromMs), until: isoText(range.toMs) }, 200);
+    });
 }

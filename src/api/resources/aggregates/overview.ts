@@ -11,7 +11,9 @@ import {
   SumsState,
   alignRange,
   SCORES_FIELDS,
+  Rate,
   readChoice,
+  readRange,
   ScoreScale,
   scaleJson,
 } from './query.ts';
@@ -33,9 +35,9 @@ const OverviewLine = z
       .number()
       .nullable()
       .describe(
-        'Targets that the rules of the scorer select, with their last span in this time. Null for days: `/coverage` has them.',
+        'Pairs of a run that began in this time and a rule that selects it, as in `/coverage/funnel`. Null for days, and where other facets than agents and environments are asked.',
       ),
-    scored: z.number().nullable().describe('Those of the eligible targets that have a score.'),
+    scored: z.number().nullable().describe('Eligible pairs that have a score.'),
     baseline: orNull(ScoreBaseline),
     incident: orNull(ScoreIncident).describe('Latest open incident of the scorer.'),
   })
@@ -49,6 +51,22 @@ export const OverviewReply = z
     since: Time,
     until: Time,
     sums: SumsState,
+    figures: orNull(
+      z
+        .object({
+          runs: z.number(),
+          pass: orNull(Rate).describe(
+            'Weighted share of the runs of which every score passes, among those that have a score with labels or a bar.',
+          ),
+          toolErrors: orNull(Rate).describe('Share of the runs with a failed tool call.'),
+          agentUsd: z.number().nullable(),
+          unpriced: z.number().describe('Runs without a known cost.'),
+          judgeUsd: z.number().nullable(),
+        })
+        .openapi('Figures'),
+    ).describe(
+      'Numbers of all runs that began since `since`; null where other facets than agents and environments are asked.',
+    ),
     incidents: z.array(ScoreIncident).describe('Open incidents of scores, newest first.'),
     budgets: z
       .array(
@@ -71,6 +89,8 @@ const readOverview = describeRoute('get', '/overview', {
   request: {
     query: z.strictObject({
       bucket: z.enum(['1h', '1d']).default('1h').describe('Length of a bucket.'),
+      since: SCORES_FIELDS.since.describe('Start of the range of the figures. Default: that of the buckets.'),
+      until: SCORES_FIELDS.until.describe('End of the range of the figures. Default: now.'),
       service,
       agent,
       environment,
@@ -87,11 +107,17 @@ const readOverview = describeRoute('get', '/overview', {
 export function createOverviewRoutes() {
   return createRouter().openapi(readOverview, async (c) => {
     const { aggregates, nowMs } = tenantStore(c.var);
-    const { bucket, ...query } = c.req.valid('query');
+    const { bucket, since: from, until: to, ...query } = c.req.valid('query');
     const bucketMs = bucket === '1h' ? HOUR_MS : DAY_MS;
-    const { toMs } = alignRange({ fromMs: 0, toMs: (await nowMs()) + 1 }, bucketMs);
+    const atMs = await nowMs();
+    const { toMs } = alignRange({ fromMs: 0, toMs: atMs + 1 }, bucketMs);
     const fromMs = toMs - OVERVIEW_BUCKETS * bucketMs;
-    const { scorers, incidents, budgets, behindSeconds } = await aggregates.overview({
+    const figuresRange = readRange(
+      { since: from, until: to },
+      { nowMs: atMs + 1, defaultMs: atMs + 1 - fromMs },
+    );
+    const { scorers, incidents, budgets, behindSeconds, figures } = await aggregates.overview({
+      figuresRange,
       ...readChoice(query),
       source: 'live',
       bucketMs,
@@ -119,6 +145,7 @@ export function createOverviewRoutes() {
     const [since, until] = [isoText(fromMs), isoText(toMs)];
     const open = { incidents: incidents.map(incidentJson), budgets: budgets.map(budgetAlertJson) };
     const sums = { behindSeconds };
-    return c.json({ items, next: null, bucket, since, until, sums, ...open }, 200);
+    const rest = { figures, ...open };
+    return c.json({ items, next: null, bucket, since, until, sums, ...rest }, 200);
   });
 }

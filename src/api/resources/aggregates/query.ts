@@ -104,6 +104,17 @@ export function readChoice(query: Readonly<Partial<Record<AggregateFacet, readon
   return { service, agent, environment, model, serviceVersion, agentVersion, target, fingerprint };
 }
 
+/** Schema of a share with its interval. */
+export const Rate = z
+  .object({
+    value: z.number(),
+    low: z.number().describe('95 % interval by Wilson, on the effective number of observations.'),
+    high: z.number(),
+    n: z.number().describe('Observations.'),
+    effectiveN: z.number().describe('Equally weighted observations with the same precision.'),
+  })
+  .openapi('Rate');
+
 /** Schema of what was usual before. */
 export const ScoreBaseline = z
   .object({

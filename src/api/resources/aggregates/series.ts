@@ -3,6 +3,7 @@ import { parseDurationMs } from '../../../config/index.ts';
 import type { AggregateFacet } from '../../../domain/aggregate-facets.ts';
 import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
 import { InvalidInputError } from '../../../domain/errors.ts';
+import { buildRate } from '../../../domain/agreement/rate.ts';
 import type { SummaryRow } from '../../../store/contracts/sums.ts';
 import { numberOf } from '../../lists/fields.ts';
 import { markerJson } from '../markers.ts';
@@ -12,6 +13,7 @@ import type { SeriesReading } from '../../reads/aggregates.ts';
 import {
   incidentJson,
   isoText,
+  Rate,
   ScoreBaseline,
   ScoreIncident,
   SumsState,
@@ -47,6 +49,7 @@ const ScoreSummary = z
       .number()
       .nullable()
       .describe('Weighted share of the scores that are at least as good as `passAt`.'),
+    pass: orNull(Rate).describe('The same with its interval.'),
     weight: z.number().describe('Sum of the weights: traffic that the scores stand for.'),
     unweighted: z
       .number()
@@ -212,5 +215,6 @@ function groupJson({ scorer, values }: SummaryRow, by: readonly AggregateFacet[]
 
 function summaryJson(row: SummaryRow) {
   const { n, unweighted, weight, effectiveN, mean, p10, p50, p90, passRate } = row;
-  return { n, unweighted, weight, effectiveN, mean, p10, p50, p90, passRate };
+  const pass = passRate === null ? null : buildRate({ value: passRate, n, effectiveN });
+  return { n, unweighted, weight, effectiveN, mean, p10, p50, p90, passRate, pass };
 }

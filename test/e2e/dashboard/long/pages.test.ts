@@ -54,20 +54,38 @@ const PAGES = [
     has: ['heading', 'Series'],
     without: 'No scores of this scorer in this time.',
   },
-  { path: '/sessions/sess-1', title: 'Session sess-1', has: ['article', 'Turn 1'], without: undefined },
+  { path: '/sessions', title: 'Sessions', has: ['table', 'Sessions'], without: 'No sessions in this time.' },
+  { path: '/sessions/sess-1', title: 'Session sess-1', has: ['list', 'Turns'], without: undefined },
   {
     path: '/coverage',
     title: 'Coverage',
-    has: ['table', 'Coverage by scorer'],
+    has: ['list', 'Funnel'],
     without: 'Nothing was decided in this time.',
   },
-  { path: '/alerts', title: 'Alerts', has: ['table', /^Incidents/u], without: 'There has been no alert.' },
-  { path: '/judges', title: 'Judges', has: ['table', 'Budgets'], without: 'No judge is configured' },
+  { path: '/alerts', title: 'Alerts', has: ['list', 'Open incidents'], without: 'There has been no alert.' },
+  {
+    path: '/alerts/i-1',
+    title: 'HallucinationDrift · weather-agent, production',
+    has: ['table', 'Versions side by side'],
+    without: undefined,
+  },
+  {
+    path: '/judges',
+    title: 'Judges and cost',
+    has: ['figure', 'Cost by day'],
+    without: 'No judge is configured',
+  },
   {
     path: '/rules',
     title: 'Rules',
     has: ['heading', 'production'],
     without: 'No rules: no trace is scored.',
+  },
+  {
+    path: '/compare?agent=weather-agent',
+    title: 'Compare',
+    has: ['table', 'Versions side by side'],
+    without: undefined,
   },
   {
     path: '/compare?left=a&right=b',
@@ -76,9 +94,9 @@ const PAGES = [
     without: 'No target has a score of both',
   },
   {
-    path: '/labels?scorer=hallucination',
-    title: 'Labels',
-    has: ['table', 'Versions of the scorer, compared with people'],
+    path: '/review?scorer=hallucination',
+    title: 'Review',
+    has: ['progressbar', 'Today'],
     without: 'Nothing is left to label for this scorer',
   },
   {
@@ -88,6 +106,7 @@ const PAGES = [
     without: 'There has been no backfill.',
   },
   { path: '/status', title: 'Status', has: ['table', 'Components'], without: undefined },
+  { path: '/issues', title: 'Issues', has: ['heading', 'Issues'], without: 'There are no issues.' },
 ] as const;
 
 /** An API that knows the reader and has nothing else. */
@@ -153,7 +172,8 @@ describe.runIf(hasChromium())('a page of the dashboard', () => {
         ...FULL,
         '/preview': preview,
       } as CannedReplies);
-      await page.getByRole('button', { name: /^Preview with 10 verdicts/u }).click();
+      await page.getByRole('combobox', { name: 'Verdicts' }).selectOption('10');
+      await page.getByRole('button', { name: /^Preview/u }).click();
       await page.getByRole('table', { name: /^Verdicts of/u }).waitFor();
       await page.getByText(/would have fired 1 times, on 1,200 stored scores/u).waitFor();
       expect((await page.locator('main').textContent()) ?? '').not.toMatch(CONTROLS);

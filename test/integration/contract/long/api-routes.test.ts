@@ -21,14 +21,17 @@ import { storeTenantRows, type RouteValues } from '../../../support/api/tenant-r
 
 const CASES = ROUTES.filter((route) => !isStream(route)).map((route) => [route.name, route] as const);
 
-/** The route of SQL is for tokens without a tenant. Its reply has the format of its request, and its time limit, too. */
+/** The reply of this route has the format of its request, and its time limit, too. */
 const SQL = 'post /sql';
+
+/** Routes for tokens without a tenant. */
+const OF_ALL_TENANTS = [SQL, 'post /config/reload', 'post /config/apply'];
 
 /** Each route that writes has a tenant of its own: some delete all that the tenant has. */
 const tenantOf = (route: DescribedRoute) =>
   route.method === 'get' ? 'reader' : `writer${ROUTES.indexOf(route)}`;
 const adminOf = (route: DescribedRoute) =>
-  route.name === SQL ? tokenOf('admin') : tokenOf('admin', tenantOf(route));
+  OF_ALL_TENANTS.includes(route.name) ? tokenOf('admin') : tokenOf('admin', tenantOf(route));
 
 /** Routes that do not need the store. */
 const WITHOUT_STORE = ['get /session'];

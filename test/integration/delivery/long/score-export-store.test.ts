@@ -69,8 +69,8 @@ test('a receiver that was down for three days gets all scores of the three days'
   const threeDaysAgo = toDateTime(Date.now() - 3 * DAY_MS);
   const database = openDatabase(world.options);
   const scores = Array.from({ length: 30 }, () => buildScore());
-  await database.insertRows('export_progress', [
-    { Exporter: 'long-outage', SeenAt: threeDaysAgo, DoneUntil: threeDaysAgo },
+  await database.insertRows('progress', [
+    { Kind: 'export', Name: 'long-outage', SeenAt: threeDaysAgo, DoneUntil: threeDaysAgo },
   ]);
   await database.insertRows(
     'scores',

@@ -136,7 +136,15 @@ async function storeRun({
   const sessionScore = buildScore({ ...ofSession, reason: `turns: ${said}`, userId: '' });
   await store.scores.write([score, sessionScore]);
   await store.runs.write([
-    buildRunRecord({ ...common, traceId, targetId: traceId, userId, sessionId }),
+    buildRunRecord({
+      ...common,
+      traceId,
+      targetId: traceId,
+      userId,
+      sessionId,
+      question: said,
+      answer: said,
+    }),
     buildRunRecord({ ...ofSession, userId }),
   ]);
   await store.decisions.write([
@@ -198,14 +206,14 @@ test('a purged user is in no column of any table; other users keep all rows', as
     'alert_events decision_arrivals decisions judge_calls otel_logs otel_traces run_starts runs score_arrivals score_starts scores trace_activity trace_arrivals trace_starts',
   );
   expect(job).toMatchObject({ status: 'done', error: '', report: { traces: 2, sessions: 2, mentions: 0 } });
-  expect(job.report['rows']).toMatchObject({ otel_traces: 2, otel_logs: 2, dead_letters: 2, exports: 2 });
+  expect(job.report['rows']).toMatchObject({ otel_traces: 2, otel_logs: 2, dead_letters: 2, deliveries: 2 });
   expect(await findTexts(it.options, texts)).toEqual([]);
   expect(await countRows('purge_items')).toBe(0);
   // The row of the shared session goes, too: it quotes a turn of the purged user.
   expect(await findTexts(it.options, [ofBob, 'umbrella of bob'])).toEqual(bobBefore);
   expect(await countRows('scores', "Target = 'session'")).toBe(0);
   expect(await countRows('dead_letters')).toBe(1);
-  expect(await countRows('exports')).toBe(1);
+  expect(await countRows('deliveries')).toBe(1);
   expect(await countRows('decisions', "Target = 'session' AND TargetId = 'shared-chat'")).toBe(0);
 });
 
@@ -213,8 +221,8 @@ test('a session of which turns are left is found by the search for undecided ses
   await storeRun({ sessionId: 'shared-chat' });
   await storeRun({ userId: 'bob', sessionId: 'shared-chat' });
   await purge({ id: 'ann' });
-  const cell = { rule: 'r', scorer: 's', fromMs: 0, untilMs: Infinity };
-  const found = await store.sessions.undecided({ sinceMs: 0, cells: [cell], shards: null, limit: 9 });
+  const pair = { rule: 'r', scorer: 's', fromMs: 0, untilMs: Infinity };
+  const found = await store.sessions.undecided({ sinceMs: 0, pairs: [pair], shards: null, limit: 9 });
 
   expect(found.map(({ sessionId }) => sessionId)).toEqual(['shared-chat']);
   expect((await store.sessions.turns({ tenant: '', sessionId: 'shared-chat' }, 9)).count).toBe(1);

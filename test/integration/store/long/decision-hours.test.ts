@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { refreshAggregates } from '../../../../src/aggregates/refresh-aggregates.ts';
 import { type Decision, WHOLE_RULE } from '../../../../src/domain/decision.ts';
 import type { AggregateStore, CoverageRow } from '../../../../src/store/contracts/sums.ts';
-import type { CoveredCell } from '../../../../src/store/contracts/stores.ts';
+import type { CoveredPair } from '../../../../src/store/contracts/stores.ts';
 import { fc } from '../../../support/fast-check.ts';
 import { buildRunRecord } from '../../../support/store/run-rows.ts';
 import { queryRows, runCommand } from '../../../support/store/clickhouse-query.ts';
@@ -17,7 +17,7 @@ const NOW_MS = findPresentHour();
 const START_MS = NOW_MS - 6 * HOUR_MS;
 
 /** The rule has a scorer more since the middle of an hour. */
-const CELLS: CoveredCell[] = [
+const PAIRS: CoveredPair[] = [
   { rule: 'live', scorer: 'tone', fromMs: 0, untilMs: Infinity },
   { rule: 'live', scorer: 'bias', fromMs: START_MS + HOUR_MS / 2, untilMs: Infinity },
 ];
@@ -27,7 +27,7 @@ let hours: AggregateStore;
 
 beforeAll(async () => {
   it = await testStore();
-  hours = it.store.decisionHours(async () => CELLS);
+  hours = it.store.decisionHours(async () => PAIRS);
 });
 afterAll(() => it.stop());
 
@@ -58,7 +58,7 @@ const PASSES = {
 function countByHand(rows: readonly Decision[], tenant: string): Map<string, number> {
   const counts = new Map<string, number>();
   for (const row of rows.filter((each) => each.tenant === tenant)) {
-    const known = CELLS.filter(({ fromMs }) => fromMs <= row.evidenceUntil).map(({ scorer }) => scorer);
+    const known = PAIRS.filter(({ fromMs }) => fromMs <= row.evidenceUntil).map(({ scorer }) => scorer);
     const own = rows.filter((each) => each.traceId === row.traceId && each.scorer !== WHOLE_RULE);
     const others = known.filter((scorer) => !own.some((each) => each.scorer === scorer));
     for (const scorer of row.scorer === WHOLE_RULE ? others : [row.scorer]) {
@@ -126,7 +126,7 @@ describe('numbers of decisions by the hour', () => {
           const { rows, sinceMs } = await it.store.coverage.decided({
             sinceMs: START_MS + 1,
             tenant,
-            cells: CELLS,
+            pairs: PAIRS,
           });
           expect(sinceMs).toBe(START_MS);
           expect(inOrder(toCounts(rows))).toEqual(inOrder(countByHand([...current.values()], tenant)));
@@ -156,7 +156,7 @@ describe('numbers of decisions by the hour', () => {
     await it.store.decisions.write([past]);
     await refreshAggregates(hours);
     await it.store.decisions.write([present]);
-    const query = { sinceMs: presentMs - 2 * HOUR_MS, tenant: 'shops', cells: CELLS, byService: true };
+    const query = { sinceMs: presentMs - 2 * HOUR_MS, tenant: 'shops', pairs: PAIRS, byService: true };
     const { rows } = await it.store.coverage.decided(query);
     expect(rows).toMatchObject([
       { scorer: 'past', service: 'shop', decisions: 1, weight: 2.5, unweighted: 0 },

@@ -188,11 +188,12 @@ describe('a new span in a table without arrival times', () => {
 
 describe('a search that continues after a pause', () => {
   async function pausedFor(world: World, pauseMs: number): Promise<void> {
-    await world.database.command('TRUNCATE TABLE polled_tables');
-    await world.database.insertRows('polled_tables', [
+    await world.database.command('TRUNCATE TABLE progress');
+    await world.database.insertRows('progress', [
       {
-        Source: world.tables.source.traces,
-        PolledUntil: new Date(Date.now() - pauseMs).toISOString().slice(0, -1),
+        Kind: 'source',
+        Name: world.tables.source.traces,
+        DoneUntil: new Date(Date.now() - pauseMs).toISOString().slice(0, -1),
       },
     ]);
   }

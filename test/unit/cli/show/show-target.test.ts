@@ -39,6 +39,8 @@ describe('showTraces', () => {
     run: null,
     startedAtMs: 0,
     scores: [],
+    finding: null,
+    notScored: [],
   });
 
   it('has a column for tenants only where there are any', () => {

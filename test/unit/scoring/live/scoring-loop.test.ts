@@ -4,7 +4,7 @@ import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../src/domain/durations.ts'
 import { askForText } from '../../../../src/judge/judge.ts';
 import { createJudgeRegistry } from '../../../../src/judge/judge-registry.ts';
 import { JudgeError } from '../../../../src/judge/judge-error.ts';
-import { ANY_CELL } from '../../../../src/ownership/ownership.ts';
+import { ANY_PAIR } from '../../../../src/ownership/ownership.ts';
 import { createScorerOwnership } from '../../../../src/scoring/live/scoring-loop.ts';
 import { modelObject } from '../../../support/builders/model-object.ts';
 import { createLoopWorld, listStatuses } from '../../../support/scoring/loop-world.ts';
@@ -649,7 +649,7 @@ describe('the scoring loop', () => {
   it('takes over the undecided traces of a process that stopped beating', async () => {
     const { store, timers, start } = createLoopWorld();
     const one = await start([buildRule([new CountingScorer('a')])], { member: 'one' });
-    await store.members.beat('silent', { cells: [ANY_CELL] });
+    await store.members.beat('silent', { pairs: [ANY_PAIR] });
     await timers.advance(4_000);
     for (let count = 0; count < 40; count += 1) {
       store.ingest([agentSpan(newTraceId(), 'a', { says: 'x' })]);
@@ -668,7 +668,7 @@ describe('the scoring loop', () => {
     const first = await start([rule], { member: 'one' });
     await first.stop();
     store.clockMs += 1_000;
-    await store.members.beat('other', { cells: [ANY_CELL] });
+    await store.members.beat('other', { pairs: [ANY_PAIR] });
     const one = createScorerOwnership(store.members, [rule], {
       member: 'one',
       monotonicMs: () => store.clockMs,
@@ -682,13 +682,13 @@ describe('the scoring loop', () => {
       store.clockMs += 1;
     }
     store.clockMs += 3_600_000;
-    await store.members.beat('other', { cells: [ANY_CELL] });
+    await store.members.beat('other', { pairs: [ANY_PAIR] });
     const undecided = store.stores.decisions.undecided.bind(store.stores.decisions);
     store.stores.decisions.undecided = (query) => undecided({ ...query, limit: 20 });
     const loop = await start([rule], { member: 'one' });
     for (let passed = 0; passed < 36_000; passed += 3_000) {
       await timers.advance(3_000);
-      await store.members.beat('other', { cells: [ANY_CELL] });
+      await store.members.beat('other', { pairs: [ANY_PAIR] });
     }
     expect(ours).toHaveLength(15);
     expect(new Set(store.decisions().map((row) => row.traceId))).toEqual(new Set(ours));
@@ -720,7 +720,7 @@ describe('the scoring loop', () => {
     expect(stopped).toBe(false);
     await timers.advance(1_000);
     await stopping;
-    const { members } = await store.members.beat('two', { cells: [] });
+    const { members } = await store.members.beat('two', { pairs: [] });
     expect(members.filter(({ isLeaving }) => !isLeaving).map(({ name }) => name)).toEqual(['two']);
   });
 
@@ -743,7 +743,7 @@ describe('the scoring loop', () => {
     const loop = await start([], { member: 'one' });
     await timers.advance(60_000);
     expect(asked).toEqual([]);
-    const { members } = await store.members.beat('two', { cells: [] });
+    const { members } = await store.members.beat('two', { pairs: [] });
     expect(members.map(({ name }) => name)).toEqual(['one', 'two']);
     await loop.stop();
   });

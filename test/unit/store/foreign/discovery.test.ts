@@ -33,11 +33,9 @@ class World {
   failing = false;
   readonly database = {
     rows: async (sql: string) =>
-      sql.includes('polled_tables')
-        ? [{ until: this.keptMs ?? 0, searches: this.keptMs === null ? 0 : 1 }]
-        : [{ now: this.clockMs }],
-    insertRows: async (_table: string, [row]: readonly { PolledUntil: string }[]) => {
-      this.keptMs = Date.parse(`${row?.PolledUntil.replace(' ', 'T')}Z`);
+      sql.includes('FROM progress') ? [{ atMs: this.keptMs }] : [{ now: this.clockMs }],
+    insertRows: async (_table: string, [row]: readonly { DoneUntil: string }[]) => {
+      this.keptMs = Date.parse(`${row?.DoneUntil.replace(' ', 'T')}Z`);
     },
     insertSelected: async (statement: string, params: QueryParams) => {
       const long = statement.includes('UNION ALL');

@@ -8,7 +8,7 @@ import {
   type RecordedAttempt,
   type ScorerAttempt,
 } from './attempt-failure.ts';
-import { isScoreOfCell, isResultOf, type Cell, type CellResult } from './cell.ts';
+import { isScoreOfPair, isResultOf, type Pair, type PairResult } from './pair.ts';
 import { buildAttemptRow, buildPlannedRow } from '../record/decision-rows.ts';
 import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
 import { recordAttempt } from '../record/record-attempt.ts';
@@ -29,8 +29,8 @@ const CODES: readonly string[] = ['judge_malformed', 'judge_timeout'];
 /** The number of the try is in the reason of the decision, so that a restart does not lose it. */
 const COUNTED = /^(?:judge_malformed|judge_timeout): try (\d+) of \d+: /;
 
-/** Facts that all cells of a trace share. */
-export interface CellRun {
+/** Facts that all pairs of a trace share. */
+export interface PairRun {
   readonly context: Scoring;
   readonly mode: ScoringMode;
   readonly terms: ScoreTerms;
@@ -38,21 +38,21 @@ export interface CellRun {
   readonly ends: ReadonlyMap<RunSlots, QueueEnd>;
 }
 
-/** Returns the result of a cell whose run got no slots. */
-export function waitingResult(): CellResult {
+/** Returns the result of a pair whose run got no slots. */
+export function waitingResult(): PairResult {
   return { row: null, scores: [], abandoned: false, waiting: true };
 }
 
-/** Returns the result of a cell whose plan needs no run. */
-export function resultWithoutRun(cell: Cell): CellResult {
-  return { row: buildPlannedRow(cell), scores: [], abandoned: false };
+/** Returns the result of a pair whose plan needs no run. */
+export function resultWithoutRun(pair: Pair): PairResult {
+  return { row: buildPlannedRow(pair), scores: [], abandoned: false };
 }
 
-/** Runs the scorer of a cell and stores its scores. Returns them with the row, which is not stored yet. Throws what the store throws. */
-export async function runCell(cell: Cell, run: CellRun): Promise<CellResult> {
-  const scoreId = buildScoreId(cell.task.key.tenant, cell.target, cell.bound);
-  const { attempt, scores } = await runOnce(cell, run, scoreId);
-  const row = buildAttemptRow(cell, attempt, run.context.random());
+/** Runs the scorer of a pair and stores its scores. Returns them with the row, which is not stored yet. Throws what the store throws. */
+export async function runPair(pair: Pair, run: PairRun): Promise<PairResult> {
+  const scoreId = buildScoreId(pair.task.key.tenant, pair.target, pair.bound);
+  const { attempt, scores } = await runOnce(pair, run, scoreId);
+  const row = buildAttemptRow(pair, attempt, run.context.random());
   return { row, scores, abandoned: row === null };
 }
 
@@ -60,15 +60,15 @@ export async function runCell(cell: Cell, run: CellRun): Promise<CellResult> {
  * Finds a score of the same evidence: another process or a backfill may have scored the run while it waited. A query is cheaper
  * than a judge call.
  */
-async function findStoredScore(cell: Cell, { context, mode }: CellRun): Promise<Score | undefined> {
-  const scores = await context.laterScores.read(cell.task);
-  const redo = mode.redo?.selects(cell.prior) ? mode.redo : null;
+async function findStoredScore(pair: Pair, { context, mode }: PairRun): Promise<Score | undefined> {
+  const scores = await context.laterScores.read(pair.task);
+  const redo = mode.redo?.selects(pair.prior) ? mode.redo : null;
   const isStanding = (score: Score) =>
     redo === null
-      ? score.fingerprint === cell.bound.fingerprint || (mode.keepsFormerResults && score.source === 'live')
-      : score.fingerprint === cell.bound.fingerprint && isResultOf(redo, score, cell.hash);
+      ? score.fingerprint === pair.bound.fingerprint || (mode.keepsFormerResults && score.source === 'live')
+      : score.fingerprint === pair.bound.fingerprint && isResultOf(redo, score, pair.hash);
   return scores.find(
-    (score) => score.evidenceHash === cell.hash && isScoreOfCell(score, cell) && isStanding(score),
+    (score) => score.evidenceHash === pair.hash && isScoreOfPair(score, pair) && isStanding(score),
   );
 }
 
@@ -82,13 +82,13 @@ function useStanding({ fingerprint }: Score): ScorerAttempt {
  * Runs the scorer once for all rules that need the same score at the same time; its score is written once. When the budget of the
  * other rule was exhausted, this rule tries with its own budget. When the other work was stopped, this one goes on alone.
  */
-async function runOnce(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
-  const key = `${scoreId} ${cell.hash} ${run.mode.write ? run.mode.source : 'dry'}`;
+async function runOnce(pair: Pair, run: PairRun, scoreId: string): Promise<RecordedAttempt> {
+  const key = `${scoreId} ${pair.hash} ${run.mode.write ? run.mode.source : 'dry'}`;
   for (;;) {
     let isOurs = false;
     const recorded = await run.context.flights.run(key, () => {
       isOurs = true;
-      return attemptCell(cell, run, scoreId);
+      return attemptPair(pair, run, scoreId);
     });
     if (isOurs) {
       return recorded;
@@ -104,27 +104,27 @@ function isOutOfBudget({ result }: ScorerAttempt): boolean {
   return result.status === 'deferred' && readReasonCode(result.reason) === 'budget_exhausted';
 }
 
-async function attemptCell(cell: Cell, run: CellRun, scoreId: string): Promise<RecordedAttempt> {
+async function attemptPair(pair: Pair, run: PairRun, scoreId: string): Promise<RecordedAttempt> {
   const { context, mode, terms } = run;
-  const result = await attemptInPlace(cell, run, scoreId);
+  const result = await attemptInPlace(pair, run, scoreId);
   if (result.result.status === 'scored' && result.result.standing !== undefined) {
     return { attempt: result, scores: [] };
   }
-  const attempt = mode.write ? limitTries(cell, result, context.judgeAttempts) : result;
-  observeHealth(cell, attempt, context);
-  const recorded = { attempt, scores: buildScoreRows(cell, attempt, terms) };
-  return mode.write ? recordAttempt(context, cell, recorded) : recorded;
+  const attempt = mode.write ? limitTries(pair, result, context.judgeAttempts) : result;
+  observeHealth(pair, attempt, context);
+  const recorded = { attempt, scores: buildScoreRows(pair, attempt, terms) };
+  return mode.write ? recordAttempt(context, pair, recorded) : recorded;
 }
 
 /** Asks for a place only for the call, so that the places do not wait for the writes of rows. */
-async function attemptInPlace(cell: Cell, run: CellRun, scoreId: string): Promise<ScorerAttempt> {
-  if (findSlots(cell.bound, run.context) !== run.context.judgeSlots) {
-    return callScorer(cell, run, scoreId);
+async function attemptInPlace(pair: Pair, run: PairRun, scoreId: string): Promise<ScorerAttempt> {
+  if (findSlots(pair.bound, run.context) !== run.context.judgeSlots) {
+    return callScorer(pair, run, scoreId);
   }
   const end = run.ends.get(run.context.judgeSlots) ?? 'oldest';
   return run.context.judgeSlots.run(end, async () => {
-    const standing = run.mode.reuses ? await findStoredScore(cell, run) : undefined;
-    return standing === undefined ? callScorer(cell, run, scoreId) : useStanding(standing);
+    const standing = run.mode.reuses ? await findStoredScore(pair, run) : undefined;
+    return standing === undefined ? callScorer(pair, run, scoreId) : useStanding(standing);
   });
 }
 
@@ -134,13 +134,13 @@ export function findSlots({ own, isJudged }: PreparedScorer, { judgeSlots }: Sco
   return own ?? (isJudged ? judgeSlots : null);
 }
 
-async function callScorer(cell: Cell, { context, mode }: CellRun, scoreId: string): Promise<ScorerAttempt> {
-  const facts = cell.bound.readsPast === true ? await readRunFacts(cell, context) : {};
-  const input = { ...buildScorerInput(cell.target, mode.source, scoreId), ...facts };
-  return attemptScorer(cell, input, context, createReserve(cell, context, scoreId));
+async function callScorer(pair: Pair, { context, mode }: PairRun, scoreId: string): Promise<ScorerAttempt> {
+  const facts = pair.bound.readsPast === true ? await readRunFacts(pair, context) : {};
+  const input = { ...buildScorerInput(pair.target, mode.source, scoreId), ...facts };
+  return attemptScorer(pair, input, context, createReserve(pair, context, scoreId));
 }
 
-function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth }: Scoring): void {
+function observeHealth({ bound }: Pair, { result }: ScorerAttempt, { judgeHealth }: Scoring): void {
   if (result.status === 'abandoned') {
     return;
   }
@@ -154,7 +154,7 @@ function observeHealth({ bound }: Cell, { result }: ScorerAttempt, { judgeHealth
  * Defers an attempt whose judge gave a reply that cannot be used, or none in time.
  * @param attempts number of such tries in a row after which the attempt fails
  */
-function limitTries(cell: Cell, attempt: ScorerAttempt, attempts: number): ScorerAttempt {
+function limitTries(pair: Pair, attempt: ScorerAttempt, attempts: number): ScorerAttempt {
   const { result } = attempt;
   const code =
     result.status === 'failed' || result.status === 'deferred' ? readReasonCode(result.reason) : '';
@@ -162,21 +162,21 @@ function limitTries(cell: Cell, attempt: ScorerAttempt, attempts: number): Score
   if (!CODES.includes(code) || !('reason' in result) || (attempts === 1 && result.status === 'failed')) {
     return attempt;
   }
-  const tries = countEarlierTries(cell) + 1;
+  const tries = countEarlierTries(pair) + 1;
   const detail = result.reason.slice(code.length + 1).trim();
   const reason = formatReason(code, `try ${Math.min(tries, attempts)} of ${attempts}: ${detail}`);
   return { ...attempt, result: { ...result, status: tries < attempts ? 'deferred' : 'failed', reason } };
 }
 
 /** Counts the tries in a row that brought no usable reply, on the same evidence by the same scorer. */
-function countEarlierTries({ prior, hash, bound }: Cell): number {
+function countEarlierTries({ prior, hash, bound }: Pair): number {
   const isSame = prior?.evidenceHash === hash && prior.fingerprint === bound.fingerprint;
   return isSame && prior.status === 'deferred' ? Number(COUNTED.exec(prior.reason)?.[1] ?? 0) : 0;
 }
 
 /** Reads what a run took, and the past of its agent, for scorers that measure runs. Throws what the store throws. */
 async function readRunFacts(
-  { task, target, bound }: Cell,
+  { task, target, bound }: Pair,
   { agentPasts, prices }: Scoring,
 ): Promise<Record<string, unknown>> {
   const { run, kind } = target;
@@ -194,14 +194,14 @@ async function readRunFacts(
   };
 }
 
-/** Creates the function that reserves money for each judge call of a cell; undefined when no budget applies. */
+/** Creates the function that reserves money for each judge call of a pair; undefined when no budget applies. */
 function createReserve(
-  cell: Cell,
+  pair: Pair,
   { budget: budgets, signal }: Scoring,
   scoreId: string,
 ): JudgeScope['reserve'] {
-  const { name, paidBy: rule = name, budget: caps } = cell.selected.rule;
-  const { clock, key } = cell.task;
+  const { name, paidBy: rule = name, budget: caps } = pair.selected.rule;
+  const { clock, key } = pair.task;
   const { tenant } = key;
   if (!budgets.isLimited({ caps, tenant })) {
     return undefined;

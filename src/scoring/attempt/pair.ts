@@ -10,7 +10,7 @@ import { hashValue } from '../../domain/identity.ts';
 import type { AgentMessage } from '../../domain/trace/messages.ts';
 
 /** One scorer of one rule on one target, and its plan. */
-export interface Cell {
+export interface Pair {
   readonly task: TraceTask;
   readonly selected: SelectedRule;
   readonly target: ScoringTarget;
@@ -22,11 +22,11 @@ export interface Cell {
   readonly prior: Decision | undefined;
   /** Current scores of the fingerprint of `prior`. */
   readonly priorScores: readonly Score[];
-  readonly plan: CellPlan;
+  readonly plan: PairPlan;
 }
 
-/** Result of a cell in one pass. */
-export interface CellResult {
+/** Result of a pair in one pass. */
+export interface PairResult {
   /** Row to write; null when the earlier row is still right, or when the run was broken off. */
   readonly row: Decision | null;
   /** Scores that were computed now. */
@@ -37,13 +37,13 @@ export interface CellResult {
   readonly waiting?: true;
 }
 
-/** Results of the cells that are done; a cell without an entry still runs. */
-export type CellResults = ReadonlyMap<Cell, CellResult>;
+/** Results of the pairs that are done; a pair without an entry still runs. */
+export type PairResults = ReadonlyMap<Pair, PairResult>;
 
 /** Returns true for a score of the scorer on the target, also for a further score that is not the name of another scorer. */
-export function isScoreOfCell(
+export function isScoreOfPair(
   { scorer: stored, target: kind, targetId }: Score,
-  { target, bound, selected }: Pick<Cell, 'target' | 'bound' | 'selected'>,
+  { target, bound, selected }: Pick<Pair, 'target' | 'bound' | 'selected'>,
 ): boolean {
   const isFurther = stored.startsWith(`${bound.name}/`) || stored.startsWith(`${bound.name}-`);
   const isOurs =
@@ -51,20 +51,20 @@ export function isScoreOfCell(
   return isOurs && kind === target.kind && targetId === target.targetId;
 }
 
-/** Plans the cells of one rule on one target, in the order of the rule's scorers. */
-export function buildCells(
+/** Plans the pairs of one rule on one target, in the order of the rule's scorers. */
+export function buildPairs(
   task: TraceTask,
   selected: SelectedRule,
   target: ScoringTarget,
   mode: ScoringMode,
-): Cell[] {
+): Pair[] {
   return selected.scorers.map((bound) => {
     const hash = bound.readsPast === true ? computeTotalsHash(target.run) : computeEvidenceHash(target.run);
-    const scores = task.existing.filter((score) => isScoreOfCell(score, { target, bound, selected }));
+    const scores = task.existing.filter((score) => isScoreOfPair(score, { target, bound, selected }));
     const existing = scores.filter(({ fingerprint }) => fingerprint === bound.fingerprint);
     const prior = selected.prior.find((row) => row.targetId === target.targetId && row.scorer === bound.name);
     const priorScores = scores.filter(({ fingerprint }) => fingerprint === prior?.fingerprint);
-    const plan = planCell(
+    const plan = planPair(
       {
         prior,
         existing,
@@ -87,7 +87,7 @@ const MAX_RESCORES = 3;
 const LATE_WINDOW_MS = 24 * 3_600_000;
 
 /** Facts that decide whether one scorer runs on one run. */
-export interface CellFacts {
+export interface PairFacts {
   /** Current decision row. */
   readonly prior: Decision | undefined;
   /** Current scores of this run, scorer and fingerprint. */
@@ -105,7 +105,7 @@ export interface CellFacts {
   readonly reread: boolean;
 }
 
-export type CellPlan =
+export type PairPlan =
   /** The decision is still right. */
   | { readonly action: 'keep' }
   /** Only the decision is written. */
@@ -125,12 +125,12 @@ export type CellPlan =
 type PlanMode = Pick<ScoringMode, 'reuses' | 'retriesEarly' | 'keepsFormerResults' | 'redo'>;
 
 /** Decides, without a judge call, whether a scorer has to run. */
-export function planCell(facts: CellFacts, mode: PlanMode): CellPlan {
+export function planPair(facts: PairFacts, mode: PlanMode): PairPlan {
   return planRedo(facts, mode) ?? planAttempt(facts, mode);
 }
 
 /** Plans a decision that a repair makes again: the scorer runs once, also beside a stored result. Null for any other decision. */
-function planRedo(facts: CellFacts, mode: PlanMode): CellPlan | null {
+function planRedo(facts: PairFacts, mode: PlanMode): PairPlan | null {
   const { prior, existing, evidenceHash, fingerprint } = facts;
   const { redo } = mode;
   if (redo === null || !redo.selects(prior)) {
@@ -155,12 +155,12 @@ function planRedo(facts: CellFacts, mode: PlanMode): CellPlan | null {
     : { action: 'run', revision: revision + 1, attempts };
 }
 
-function planAttempt(facts: CellFacts, mode: PlanMode): CellPlan {
+function planAttempt(facts: PairFacts, mode: PlanMode): PairPlan {
   const { prior, existing, evidenceHash } = facts;
   const revision = computeRevision(facts, mode);
   const isSameEvidence = prior !== undefined && prior.evidenceUntil >= facts.evidenceUntilMs;
   const attempts = countAttempts(facts);
-  const run: CellPlan = { action: 'run', revision, attempts };
+  const run: PairPlan = { action: 'run', revision, attempts };
   if (!mode.reuses) {
     return run;
   }
@@ -200,7 +200,7 @@ function planAttempt(facts: CellFacts, mode: PlanMode): CellPlan {
 }
 
 /** Counts the attempts at the present evidence. */
-function countAttempts({ prior, evidenceUntilMs }: CellFacts): number {
+function countAttempts({ prior, evidenceUntilMs }: PairFacts): number {
   return prior !== undefined && prior.evidenceUntil >= evidenceUntilMs ? prior.attempts : 0;
 }
 
@@ -227,7 +227,7 @@ function isReuseNote(prior: Decision | undefined): prior is Decision {
  * change of the scorer's configuration, too: live scoring never judges the same evidence twice. An attempt without a result is
  * made again with the new configuration.
  */
-function isStanding(prior: Decision, facts: CellFacts, mode: PlanMode): boolean {
+function isStanding(prior: Decision, facts: PairFacts, mode: PlanMode): boolean {
   const isFormer = prior.fingerprint !== facts.fingerprint;
   const hasResult = prior.status !== 'deferred' && prior.status !== 'failed';
   if (isFormer && !(hasResult && mode.keepsFormerResults)) {
@@ -244,7 +244,7 @@ function isStanding(prior: Decision, facts: CellFacts, mode: PlanMode): boolean 
  * Computes the revision: one more than before when the evidence of an earlier result changed, or when a scorer runs again on
  * purpose. An attempt without a result does not count.
  */
-function computeRevision(facts: CellFacts, { reuses }: PlanMode): number {
+function computeRevision(facts: PairFacts, { reuses }: PlanMode): number {
   const { prior, existing, evidenceHash } = facts;
   if (existing.length > 0) {
     const revision = maxRevision(existing);
@@ -262,7 +262,7 @@ function computeRevision(facts: CellFacts, { reuses }: PlanMode): number {
  * Returns true when a re-score has to wait. Only the time of the last result is stored. So after the third re-score there is at
  * most one in 24 hours, which is never more than three.
  */
-function isLimitReached(facts: CellFacts, prior: Decision): boolean {
+function isLimitReached(facts: PairFacts, prior: Decision): boolean {
   if (!facts.isLimited || (prior.status === 'deferred' && facts.existing.length === 0)) {
     return false;
   }
@@ -316,8 +316,8 @@ function readEvidence(message: AgentMessage) {
   return { role: message.role, type: message.type, content: message.content };
 }
 
-/** One rule on one trace: its verdicts that need no scorer, and its cells. */
+/** One rule on one trace: its verdicts that need no scorer, and its pairs. */
 export interface RulePass {
   readonly verdicts: readonly Decision[];
-  readonly cells: readonly Cell[];
+  readonly pairs: readonly Pair[];
 }

@@ -1,0 +1,245 @@
+import { readFile, writeFile, access, constants } from 'node:fs/promises';
+import { basename, extname } from 'node:path';
+import { ConfigError, ForbiddenError, readErrorMessage, RequestError } from '../domain/errors.ts';
+import type { Log } from '../telemetry/log.ts';
+import { type ReportedIssue, reportedIssues } from './faults/config-issue.ts';
+import { type AskedChange, changeConfigText, changeConfigValue, formatDiff } from './files/change-file.ts';
+import { readConfigFile } from './files/config-file.ts';
+import type { JsonSchemaNode } from './json-schema.ts';
+import { compareConfigs, type LoadedParts } from './revision.ts';
+
+/** Answer to a reload. */
+export interface ReloadAnswer {
+  readonly outcome: 'applied' | 'unchanged' | 'refused';
+  /** Revision in force after it. */
+  readonly revision: number;
+  /** Time of the answer, ISO 8601. */
+  readonly at: string;
+  /** Changes that are in force. */
+  readonly changed: readonly string[];
+  /** Faults of the file. */
+  readonly issues: readonly ReportedIssue[];
+  /** Changes that need a restart. */
+  readonly needsRestart: readonly string[];
+}
+
+/** Answer to an apply. */
+export interface ApplyAnswer {
+  /** Unified diff of the file. */
+  readonly diff: string;
+  /** True when the file is written and in force. */
+  readonly applied: boolean;
+  /** Reason why the file was not written; null when it was, and at a dry run. */
+  readonly reason: string | null;
+  readonly file: string;
+  /** Path of the former version; null when the file was not written. */
+  readonly backup: string | null;
+  /** The reload; null when there was none. */
+  readonly reload: ReloadAnswer | null;
+}
+
+/** Configuration that a process has in force. */
+export interface ConfigState {
+  readonly file: string | null;
+  /** Count of the revisions since the start, from 1. */
+  readonly revision: number;
+  readonly loadedAt: string;
+  readonly lastReload: ReloadAnswer | null;
+}
+
+/** Configuration of a process, which can change. */
+export interface ConfigControl {
+  /** Reads the file again, and puts it in force: all of it, or nothing. One call waits for the other. */
+  reload(): Promise<ReloadAnswer>;
+  /** Changes the file, and reloads. Throws a `ForbiddenError` for a path that no caller may change. */
+  apply(changes: readonly AskedChange[], options: { readonly isDryRun: boolean }): Promise<ApplyAnswer>;
+  state(): ConfigState;
+}
+
+/** Place of the configuration of a process. */
+export interface ConfigSource<Parts extends LoadedParts> {
+  /** Absolute path of the file; undefined without one. */
+  readonly file: string | undefined;
+  /**
+   * Loads the configuration and what it names. Throws a `ConfigError` that lists every fault.
+   * @param text content to read in place of the file's
+   */
+  load(text?: string): Promise<Parts>;
+}
+
+export interface ConfigControlDeps<Parts extends LoadedParts> {
+  readonly source: ConfigSource<Parts>;
+  /** Parts in force at the start. */
+  readonly initial: Parts;
+  readonly schema: JsonSchemaNode;
+  /**
+   * Makes everything ready that can fail. Returns the function that puts it in force, and one that drops it. Throws a `ConfigError` for
+   * parts that cannot be used, and when the store does.
+   */
+  readonly prepare: (parts: Parts) => Promise<PreparedRevision>;
+  /** Counts the other processes on the store, which would not reload. */
+  readonly countOthers: () => Promise<number>;
+  readonly log: Log;
+}
+
+/** A revision that is ready to be in force. */
+export interface PreparedRevision {
+  /** Throws, and changes nothing, when the store cannot be written. */
+  commit(): Promise<void>;
+  drop(): Promise<void>;
+}
+
+type Attempt =
+  | { readonly refused: ReloadAnswer }
+  | { readonly ready: PreparedRevision; readonly commit: () => Promise<ReloadAnswer> };
+
+/** Creates the control of the configuration of a process. */
+export function createConfigControl<Parts extends LoadedParts>(
+  deps: ConfigControlDeps<Parts>,
+): ConfigControl {
+  const { source, schema, prepare, countOthers, log } = deps;
+  let { initial: current } = deps;
+  let state: ConfigState = {
+    file: source.file ?? null,
+    revision: 1,
+    loadedAt: new Date().toISOString(),
+    lastReload: null,
+  };
+  let last: Promise<unknown> = Promise.resolve();
+
+  /** Runs one change at a time. */
+  function alone<Result>(work: () => Promise<Result>): Promise<Result> {
+    const run = last.then(work);
+    last = run.catch(() => undefined);
+    return run;
+  }
+
+  function answer(parts: Partial<ReloadAnswer> & Pick<ReloadAnswer, 'outcome'>): ReloadAnswer {
+    const { revision } = state;
+    return { revision, at: new Date().toISOString(), changed: [], issues: [], needsRestart: [], ...parts };
+  }
+
+  function note(reload: ReloadAnswer): ReloadAnswer {
+    state = { ...state, lastReload: reload };
+    const { outcome, revision } = reload;
+    if (outcome === 'refused') {
+      const { issues, needsRestart } = reload;
+      const faults = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+      const why = issues.length > 0 ? { faults } : { needsRestart };
+      log.warn('the configuration is not reloaded: nothing has changed', { ...why, revision });
+    } else {
+      log.info('the configuration is reloaded', { outcome, revision, changed: reload.changed });
+    }
+    return reload;
+  }
+
+  async function attempt(text?: string): Promise<Attempt> {
+    try {
+      const parts = await source.load(text);
+      const { changed, needsRestart } = compareConfigs(current, parts);
+      if (needsRestart.length > 0 || changed.length === 0) {
+        return {
+          refused: answer({ outcome: needsRestart.length > 0 ? 'refused' : 'unchanged', needsRestart }),
+        };
+      }
+      const ready = await prepare(parts);
+      const commit = async () => {
+        await ready.commit();
+        current = parts;
+        state = { ...state, revision: state.revision + 1, loadedAt: new Date().toISOString() };
+        return answer({ outcome: 'applied', changed });
+      };
+      return { ready, commit };
+    } catch (error) {
+      if (error instanceof ConfigError) {
+        return { refused: answer({ outcome: 'refused', issues: listFaults(error) }) };
+      }
+      throw error;
+    }
+  }
+
+  async function reload(): Promise<ReloadAnswer> {
+    const tried = await attempt();
+    return note('refused' in tried ? tried.refused : await tried.commit());
+  }
+
+  async function apply(changes: readonly AskedChange[], isDryRun: boolean): Promise<ApplyAnswer> {
+    const { file } = source;
+    if (file === undefined) {
+      throw new RequestError(
+        'this process has no configuration file: write spanscore.config.yaml, and reload',
+      );
+    }
+    const shown = { applied: false, reason: null, file, backup: null, reload: null };
+    if (isModule(file)) {
+      const { value } = await readConfigFile(file);
+      const after = changeConfigValue(value, changes, schema);
+      refuseForbidden(after.forbidden);
+      const diff = formatDiff(basename(file), formatValue(value), formatValue(after.value));
+      return { ...shown, diff, reason: 'a module is changed by hand: the diff shows its value' };
+    }
+    const text = await readFile(file, 'utf8');
+    const after = changeConfigText(text, changes, { schema, isJson: extname(file) === '.json' });
+    refuseForbidden(after.forbidden);
+    const diff = formatDiff(basename(file), text, after.text);
+    const tried = await attempt(after.text);
+    if ('refused' in tried) {
+      return { ...shown, diff, reload: tried.refused };
+    }
+    const reason = await findObstacle(file);
+    if (isDryRun || reason !== null) {
+      await tried.ready.drop();
+      return { ...shown, diff, reason: isDryRun ? null : reason };
+    }
+    const backup = `${file}.${new Date().toISOString().replaceAll(/[:.]/gu, '-')}.bak`;
+    await writeFile(backup, text, { mode: 0o600, flag: 'wx' });
+    await writeFile(file, after.text);
+    try {
+      return { ...shown, diff, applied: true, backup, reload: note(await tried.commit()) };
+    } catch (error) {
+      await writeFile(file, text);
+      throw error;
+    }
+  }
+
+  /** Finds the reason why this process must not write the file. */
+  async function findObstacle(file: string): Promise<string | null> {
+    const others = await countOthers();
+    if (others > 0) {
+      return `${others} more scorer processes run on this store, which would keep the former configuration: change the file of each, and reload each`;
+    }
+    const fault = await access(file, constants.W_OK).catch((error: unknown) => error);
+    return fault === undefined ? null : `${file} cannot be written: ${readErrorMessage(fault)}`;
+  }
+
+  return {
+    reload: () => alone(reload),
+    apply: (changes, { isDryRun }) => alone(() => apply(changes, isDryRun)),
+    state: () => state,
+  };
+}
+
+function refuseForbidden(paths: readonly string[]): void {
+  if (paths.length > 0) {
+    throw new ForbiddenError(
+      `${paths.join(', ')}: is changed in the file only; rules, monitors, budgets, prices, and scorers without a module can be changed here`,
+    );
+  }
+}
+
+/** Lists the faults of an error. An error without a list, like an unreadable file, is one fault. */
+export function listFaults(error: ConfigError): readonly ReportedIssue[] {
+  const issues = reportedIssues(error);
+  const { message } = error;
+  return issues.length > 0
+    ? issues
+    : [{ file: null, line: null, column: null, source: 'default', path: '', message }];
+}
+
+function isModule(file: string): boolean {
+  return /\.m?[jt]s$/u.test(file);
+}
+
+function formatValue(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

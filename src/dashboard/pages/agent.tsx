@@ -1,0 +1,198 @@
+import type { AgentDetail } from '../api-types.ts';
+import { read } from '../client.ts';
+import { Facts } from '../parts/facts.tsx';
+import { Loaded } from '../parts/loaded.tsx';
+import { Page } from '../parts/page.tsx';
+import { QualityCell } from '../parts/quality.tsx';
+import { RateByAgent } from '../parts/rate-by-agent.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+import { Text, Time } from '../parts/text.tsx';
+import { useResource } from '../resource.ts';
+import { frame, framed, place } from '../router.ts';
+import { formatDuration, formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
+import { fillPath } from '../view-models/paths/fill-path.ts';
+import { formatInterval } from '../view-models/rates.ts';
+import { visibleText } from '../view-models/visible-text.ts';
+
+/** Versions of an agent that are columns: the newest ones. */
+const VERSIONS = 5;
+
+/** One agent: its qualities by version, tools, models, and the users who are hit most. */
+export function Agent() {
+  const agent = place.value?.params['agent'] ?? '';
+  const { agent: _, ...filters } = frame.value;
+  const detail = useResource(`agent ${agent} ${JSON.stringify(filters)}`, (signal) =>
+    read('/agents/{agent}', { params: { agent }, query: filters, signal }),
+  );
+  return (
+    <Page title={visibleText(agent)}>
+      <p class="row">
+        {(
+          [
+            ['Traces', '/traces', {}],
+            ['Sessions', '/sessions', {}],
+            ['Worst answers', '/traces', { order: 'worst' }],
+            ['Rules', '/rules', {}],
+          ] as const
+        ).map(([name, path, more]) => (
+          <a key={name} class="button" href={framed(path, { agent, ...more })}>
+            {name}
+          </a>
+        ))}
+      </p>
+      <Loaded of={detail} what="the agent">
+        {(data) => <Detail agent={data} />}
+      </Loaded>
+    </Page>
+  );
+}
+
+function Detail({ agent }: { readonly agent: AgentDetail }) {
+  const { runs, toolErrors, costUsd, unpricedModels, p95Ms, qualities } = agent;
+  const worst = qualities
+    .filter(({ isDeclared }) => isDeclared)
+    .toSorted((a, b) => (a.change ?? 0) - (b.change ?? 0))[0];
+  return (
+    <>
+      <Facts
+        facts={[
+          ['Runs', formatNumber(runs)],
+          ['Runs with a tool error', formatInterval(toolErrors)],
+          ['Cost', `${formatUsd(costUsd)}${unpricedModels.length > 0 ? ' + ?' : ''}`],
+          ['Cost a run', runs === 0 || costUsd === null ? '–' : formatUsd(costUsd / runs)],
+          ['Time, p95', formatDuration(p95Ms)],
+        ]}
+      />
+      <div class="split">
+        <section class="card" aria-label="Qualities">
+          <Versions agent={agent} />
+        </section>
+        <section class="card" aria-labelledby="users">
+          <h2 id="users">Users hit most</h2>
+          <Users agent={agent} />
+        </section>
+      </div>
+      {worst !== undefined && <RateByAgent scorer={worst.scorer} subject={agent.agent} />}
+      <div class="split">
+        <section class="card" aria-label="Tools">
+          <Table
+            caption="Tools"
+            columns={TOOL_COLUMNS(agent.agent)}
+            rows={agent.tools}
+            keyOf={({ name }) => name}
+          />
+        </section>
+        <section class="card" aria-label="Models">
+          <Table caption="Models" columns={MODEL_COLUMNS} rows={agent.models} keyOf={({ model }) => model} />
+        </section>
+      </div>
+    </>
+  );
+}
+
+type Quality = AgentDetail['qualities'][number];
+
+function Versions({ agent: { agent, versions, qualities } }: { readonly agent: AgentDetail }) {
+  const newest = versions
+    .toSorted((a, b) => (b.firstSeen ?? '').localeCompare(a.firstSeen ?? ''))
+    .slice(0, VERSIONS);
+  const columns: Column<Quality>[] = [
+    {
+      name: 'Quality',
+      cell: ({ scorer }) => (
+        <a href={framed(fillPath('/scores/:scorer', { scorer }), { agent })} data-row-link>
+          <Text of={scorer} />
+        </a>
+      ),
+    },
+    { name: 'All versions', cell: (quality) => <QualityCell quality={quality} /> },
+    ...newest.map(({ version, runs, qualities: rates }) => ({
+      name: `${version === '' ? 'no version' : version} (n = ${formatNumber(runs)})`,
+      cell: ({ scorer }: Quality) =>
+        formatInterval(rates.find((each) => each.scorer === scorer)?.pass ?? null),
+      isNumber: true,
+    })),
+  ];
+  const [right, left] = newest;
+  return (
+    <>
+      <Table
+        caption="Qualities by version"
+        columns={columns}
+        rows={qualities}
+        keyOf={({ scorer }) => scorer}
+        kind="agents"
+      />
+      <p class="small quiet">
+        {newest.map(({ version, firstSeen }) => (
+          <span key={version}>
+            <Text of={version === '' ? 'no version' : version} /> since <Time at={firstSeen} isDay /> ·{' '}
+          </span>
+        ))}
+        {left !== undefined && right !== undefined && (
+          <a href={framed('/compare', { agent, left: left.version, right: right.version })}>
+            Compare <Text of={left.version} /> with <Text of={right.version} />
+          </a>
+        )}
+      </p>
+    </>
+  );
+}
+
+type Tool = AgentDetail['tools'][number];
+
+const TOOL_COLUMNS = (agent: string): Column<Tool>[] => [
+  {
+    name: 'Tool',
+    cell: ({ name }) => (
+      <a href={framed('/traces', { agent, tool: name })} data-row-link>
+        <Text of={name} />
+      </a>
+    ),
+  },
+  { name: 'Calls', cell: ({ calls }) => formatNumber(calls), isNumber: true },
+  {
+    name: 'Errors',
+    cell: ({ calls, errors }) => (
+      <span class={errors > 0 ? 'bad' : undefined}>
+        {formatNumber(errors)} ({formatPercent(errors, calls)})
+      </span>
+    ),
+    isNumber: true,
+  },
+  { name: 'p95', cell: ({ p95Ms }) => formatDuration(p95Ms), isNumber: true },
+];
+
+const MODEL_COLUMNS: readonly Column<AgentDetail['models'][number]>[] = [
+  { name: 'Model', cell: ({ model }) => <Text of={model} /> },
+  { name: 'Runs', cell: ({ runs }) => formatNumber(runs), isNumber: true },
+  { name: 'Cost', cell: ({ costUsd }) => formatUsd(costUsd), isNumber: true },
+  {
+    name: 'Cost a run',
+    cell: ({ runs, costUsd }) => (costUsd === null || runs === 0 ? '–' : formatUsd(costUsd / runs)),
+    isNumber: true,
+  },
+];
+
+/** Users of the list. */
+const USERS = 10;
+
+function Users({ agent: { agent, users } }: { readonly agent: AgentDetail }) {
+  return users.length === 0 ? (
+    <p>No run names its user.</p>
+  ) : (
+    <ul class="plain" aria-label="Users hit most">
+      {users.slice(0, USERS).map(({ userId, runs, failing }) => (
+        <li key={userId} class="row between">
+          <a href={framed('/traces', { agent, userId })} data-row-link>
+            <Text of={userId} />
+          </a>
+          <span>
+            <span class={failing > 0 ? 'bad' : undefined}>{formatNumber(failing)} failing</span> of{' '}
+            {formatNumber(runs)}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}

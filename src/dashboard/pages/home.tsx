@@ -1,0 +1,236 @@
+import type { ComponentChildren } from 'preact';
+import type { AgentItem, Funnel, Replies } from '../api-types.ts';
+import { read } from '../client.ts';
+import { AnswerItem } from '../parts/answer.tsx';
+import { Loaded } from '../parts/loaded.tsx';
+import { Page } from '../parts/page.tsx';
+import { AgentsTable, listQualities } from '../parts/quality.tsx';
+import { RateByAgent } from '../parts/rate-by-agent.tsx';
+import { Text } from '../parts/text.tsx';
+import { WorstChange } from '../parts/worst-change.tsx';
+import { useResource } from '../resource.ts';
+import { frame, framed } from '../router.ts';
+import { formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
+import { TIME_RANGES } from '../view-models/frame.ts';
+import { formatInterval, poolRates } from '../view-models/rates.ts';
+import { agentOf, listOpen, listWorse } from '../view-models/worst-change.ts';
+import { Welcome } from './welcome.tsx';
+
+/** Events of alerts that are read for the open ones. */
+const EVENTS = 200;
+
+/** Answers that are looked at for the worst ones with a finding, and those that are shown. */
+const ANSWERS = { read: 12, shown: 4 } as const;
+
+/** First page: is my agent well, what got worse since when and why, and what does it cost. An empty store is welcomed instead. */
+export function Home() {
+  const first = useResource('first-trace', (signal) => read('/traces', { query: { limit: 1 }, signal }));
+  return first.kind === 'ready' && first.data.items.length === 0 ? <Welcome /> : <Filled />;
+}
+
+function Filled() {
+  const filters = frame.value;
+  const key = JSON.stringify(filters);
+  const agents = useResource(`agents ${key}`, (signal) => read('/agents', { query: filters, signal }));
+  const alerts = useResource('open alerts', (signal) =>
+    read('/alerts', { query: { limit: EVENTS }, signal }),
+  );
+  const open = alerts.kind === 'ready' ? listOpen(alerts.data.items) : undefined;
+  const items = agents.kind === 'ready' ? agents.data.items : [];
+  const worse = listWorse(items)[0];
+  const worstAgent = open?.worst === undefined ? worse?.agent : open.worst.series.agent || undefined;
+  const scorer = open?.worst?.series.scorer ?? worse?.quality.scorer ?? listQualities(items)[0];
+  return (
+    <Page title="Home" isTitleHidden>
+      <Loaded of={alerts} what="the open incidents">
+        {() => (
+          <WorstChange
+            open={listOpen(alerts.kind === 'ready' ? alerts.data.items : [])}
+            agents={items}
+            isCounted={agents.kind === 'ready'}
+            onMute={alerts.reload}
+          />
+        )}
+      </Loaded>
+      <Figures agents={agents.kind === 'ready' ? items : undefined} />
+      <section class="card" aria-labelledby="qualities">
+        <h2 id="qualities">
+          Agents and qualities{' '}
+          <span class="quiet">· pass rate of the {rangeName()} against the 14 days before</span>
+        </h2>
+        <Loaded
+          of={agents}
+          what="the agents"
+          isEmpty={(data) => data.items.length === 0}
+          empty={<p>No agent has run in this time. Choose a longer range.</p>}
+        >
+          {(data) => <AgentsTable caption="Agents and qualities" agents={data.items} />}
+        </Loaded>
+      </section>
+      <div class="split">
+        {scorer === undefined ? <div /> : <RateByAgent scorer={scorer} subject={worstAgent} />}
+        <WorstAnswers
+          agent={worstAgent}
+          scorer={open?.worst?.series.scorer}
+          name={open?.worst === undefined ? worse?.agent : agentOf(open.worst)}
+        />
+      </div>
+    </Page>
+  );
+}
+
+function rangeName(): string {
+  const { since, until } = frame.value;
+  const named = until === undefined ? TIME_RANGES.find(([range]) => range === since?.[0])?.[1] : undefined;
+  return named ?? 'chosen time';
+}
+
+/** Six numbers of the range. */
+function Figures({ agents }: { readonly agents: readonly AgentItem[] | undefined }) {
+  const filters = frame.value;
+  const key = JSON.stringify(filters);
+  const costs = useResource(`costs ${key}`, (signal) =>
+    read('/costs', { query: { ...filters, by: 'agent' }, signal }),
+  );
+  const funnel = useResource(`funnel ${key}`, (signal) =>
+    read('/coverage/funnel', { query: filters, signal }),
+  );
+  const overview = useResource(`overview ${key}`, (signal) => read('/overview', { query: filters, signal }));
+  const judges = useResource('judges', (signal) => read('/judges', { signal }));
+  const unpriced = new Set(agents?.flatMap(({ unpricedModels }) => unpricedModels)).size;
+  const cap = judges.kind === 'ready' ? judges.data.budgets[0] : undefined;
+  return (
+    <ul class="figures plain" aria-label="Figures">
+      <Figure name="Runs" value={agents && formatNumber(total(agents.map(({ runs }) => runs)))} />
+      <Figure
+        name="Answers that pass"
+        value={overview.kind === 'ready' ? formatInterval(overview.data.passing ?? null) : undefined}
+      />
+      <Figure
+        name="Runs with a tool error"
+        value={agents && formatInterval(poolRates(agents.map(({ toolErrors }) => toolErrors)))}
+      />
+      <Figure name="Agents' cost" value={agents && formatUsd(total(agents.map(({ costUsd }) => costUsd)))}>
+        {unpriced > 0 && (
+          <a href={framed('/judges')}>
+            + {unpriced} {unpriced === 1 ? 'model' : 'models'} without a price
+          </a>
+        )}
+      </Figure>
+      <Figure
+        name="Judges' cost"
+        value={
+          costs.kind === 'ready'
+            ? formatUsd(total(costs.data.items.map(({ judgeUsd }) => judgeUsd)))
+            : undefined
+        }
+      >
+        {cap !== undefined && <Cap cap={cap} />}
+      </Figure>
+      <Figure
+        name="Scored of eligible"
+        value={funnel.kind === 'ready' ? formatPercent(funnel.data.scored, funnel.data.eligible) : undefined}
+      >
+        {funnel.kind === 'ready' && <a href={framed('/coverage')}>{describeLoss(funnel.data)}</a>}
+      </Figure>
+    </ul>
+  );
+}
+
+interface FigureProps {
+  readonly name: string;
+  /** Undefined until it is loaded. */
+  readonly value: string | undefined;
+  readonly children?: ComponentChildren;
+}
+
+function Figure({ name, value, children }: FigureProps) {
+  const [number = '', interval] = value?.split(' [') ?? [];
+  return (
+    <li class="card">
+      <span class="quiet">{name}</span>
+      <span class="number-of-page">
+        {value === undefined ? <span class="skeleton">…</span> : number}
+        {interval !== undefined && <small class="quiet"> [{interval}</small>}
+      </span>
+      <small>{children}</small>
+    </li>
+  );
+}
+
+function total(values: readonly (number | null)[]): number {
+  return values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
+}
+
+function Cap({ cap }: { readonly cap: Replies['/judges']['budgets'][number] }) {
+  return (
+    <>
+      <progress max={cap.capUsd} value={Math.min(cap.spentUsd, cap.capUsd)} aria-label="Spent of the cap" />
+      <span class="quiet">
+        {formatUsd(cap.spentUsd)} of {formatUsd(cap.capUsd)} a {cap.period}
+      </span>
+    </>
+  );
+}
+
+function describeLoss({ losses, eligible }: Funnel): string {
+  const [first] = losses.filter(({ after }) => after !== 'arrived').toSorted((a, b) => b.count - a.count);
+  return first === undefined
+    ? 'all of them'
+    : `${formatPercent(first.count, eligible)} ${first.reason.replaceAll('_', ' ')}`;
+}
+
+interface WorstAnswersProps {
+  readonly agent: string | undefined;
+  readonly scorer: string | undefined;
+  /** Name of the agent, in words. */
+  readonly name: string | undefined;
+}
+
+/** Worst answers of an agent as texts, with the wrong words marked. */
+function WorstAnswers({ agent, scorer, name }: WorstAnswersProps) {
+  const filters = {
+    ...frame.value,
+    ...(agent === undefined ? {} : { agent }),
+    ...(scorer === undefined ? {} : { scorer }),
+  };
+  const chosen = { ...filters, order: 'worst' };
+  const worst = useResource(`worst ${JSON.stringify(chosen)}`, (signal) =>
+    read('/traces', { query: { ...chosen, limit: ANSWERS.read }, signal }),
+  );
+  return (
+    <section class="card" aria-labelledby="worst-answers">
+      <div class="row between">
+        <h2 id="worst-answers">
+          Worst answers
+          {name !== undefined && (
+            <>
+              {' '}
+              of <Text of={name} />
+            </>
+          )}
+        </h2>
+        <a href={framed('/traces', chosen)}>all</a>
+      </div>
+      <Loaded
+        of={worst}
+        what="the worst answers"
+        isEmpty={({ items }) => items.length === 0}
+        empty={<p>No answer has a score in this time.</p>}
+      >
+        {({ items }) => (
+          <ul class="plain answers" aria-label="Worst answers">
+            {items
+              .toSorted((a, b) => Number(a.finding === null) - Number(b.finding === null))
+              .slice(0, ANSWERS.shown)
+              .map((row) => (
+                <li key={`${row.tenant} ${row.traceId}`}>
+                  <AnswerItem row={row} />
+                </li>
+              ))}
+          </ul>
+        )}
+      </Loaded>
+    </section>
+  );
+}

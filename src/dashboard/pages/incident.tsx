@@ -1,0 +1,371 @@
+import { useRef } from 'preact/hooks';
+import type { Incident as Reply } from '../api-types.ts';
+import { read, write } from '../client.ts';
+import { useOrders, type Order } from '../orders.ts';
+import { Loaded } from '../parts/loaded.tsx';
+import { MuteNote } from '../parts/mute-note.tsx';
+import { Mute as MuteMenu } from '../parts/mute.tsx';
+import { Page } from '../parts/page.tsx';
+import { SeriesFigure } from '../parts/series-figure.tsx';
+import { CopyLink } from '../parts/share.tsx';
+import { Table, type Column } from '../parts/table.tsx';
+import { Text, Time } from '../parts/text.tsx';
+import { Evidence, VersionTable } from '../parts/versions.tsx';
+import { useResource } from '../resource.ts';
+import { framed, place } from '../router.ts';
+import { mayUse } from '../session.ts';
+import { budgetName } from '../view-models/budget-name.ts';
+import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
+import {
+  describeChange,
+  describeSeriesFacets,
+  findMute,
+  findRunbook,
+  nameSegment,
+  type Mute,
+} from '../view-models/incidents.ts';
+import { fillPath } from '../view-models/paths/fill-path.ts';
+import { visibleText } from '../view-models/visible-text.ts';
+
+/** One incident: what changed, since when, by what, who was told, and what people wrote. */
+export function Incident() {
+  const incidentId = place.value?.params['incidentId'] ?? '';
+  const incident = useResource(`incident ${incidentId}`, (signal) =>
+    read('/alerts/{id}', { params: { id: incidentId }, signal }),
+  );
+  const mutes = useResource('mutes', (signal) => read('/mutes', { query: { limit: 500 }, signal }));
+  const { outcome, order } = useOrders(() => {
+    incident.reload();
+    mutes.reload();
+  });
+  const title = incident.kind === 'ready' ? nameIncident(incident.data) : 'Incident';
+  return (
+    <Page title={title}>
+      <p role="status">
+        <Text of={outcome} />
+      </p>
+      <Loaded of={incident} what="the incident">
+        {(data) => (
+          <>
+            <Head
+              incident={data}
+              mute={mutes.kind === 'ready' ? findMute(data, mutes.data.items) : undefined}
+              order={order}
+              onMuted={mutes.reload}
+            />
+            {data.budget === undefined && <Change incident={data} />}
+            <Messages messages={data.messages} />
+            <Notes notes={data.notes} incidentId={data.incidentId} order={order} />
+          </>
+        )}
+      </Loaded>
+    </Page>
+  );
+}
+
+function nameIncident({ alert, series, budget }: Reply): string {
+  const about = budget === undefined ? describeSeriesFacets(series) : budgetName(budget);
+  return visibleText(`${alert} · ${about}`);
+}
+
+interface HeadProps {
+  readonly incident: Reply;
+  readonly mute: Mute | undefined;
+  readonly order: Order;
+  readonly onMuted: () => void;
+}
+
+function Head({ incident, mute, order, onMuted }: HeadProps) {
+  return (
+    <div class={incident.status === 'firing' ? 'card incident-card' : 'card incident-card muted'}>
+      <div>
+        <p>
+          <Course incident={incident} />
+          {mute !== undefined && (
+            <>
+              {' '}
+              · <MuteNote mute={mute} />
+            </>
+          )}
+        </p>
+        <Numbers incident={incident} />
+      </div>
+      <Actions incident={incident} mute={mute} order={order} onMuted={onMuted} />
+    </div>
+  );
+}
+
+/** Begin, end, and who was told. */
+function Course({ incident }: { readonly incident: Reply }) {
+  const { status, startsAt, endsAt, changeBegan, acknowledgedAt, messages } = incident;
+  const told = messages.filter(({ state }) => state === 'sent').map(({ channel }) => channel);
+  return (
+    <>
+      {status === 'firing' ? (
+        <>
+          <strong class="bad">▲ Open</strong> since <Time at={startsAt} />
+        </>
+      ) : (
+        <>
+          <strong class="good">✓ Ended</strong> <Time at={endsAt} />, began <Time at={startsAt} />
+        </>
+      )}
+      {changeBegan !== null && (
+        <>
+          {' '}
+          · the change began about <Time at={changeBegan} />
+        </>
+      )}
+      {acknowledgedAt !== null && (
+        <>
+          {' '}
+          · accepted as normal <Time at={acknowledgedAt} />
+        </>
+      )}
+      {told.length > 0 && (
+        <>
+          {' '}
+          · told to <Text of={[...new Set(told)].join(', ')} />
+        </>
+      )}
+    </>
+  );
+}
+
+function Actions({ incident, mute, order, onMuted }: HeadProps) {
+  const { incidentId: id, alert, status } = incident;
+  const runbook = findRunbook(incident.annotations);
+  const accept = (): void =>
+    order(
+      () => write('POST /alerts/{id}/ack', undefined, { params: { id } }),
+      `The change of ${alert} is accepted as normal.`,
+    );
+  const unmute = ({ subject, tenant }: Mute): void =>
+    order(
+      () => write('DELETE /mutes', undefined, { query: { subject, tenant } }),
+      `The mute of ${subject} has ended.`,
+    );
+  return (
+    <div class="row">
+      {status === 'firing' && mayUse('admin') && (
+        <button type="button" onClick={accept}>
+          Accept as normal
+        </button>
+      )}
+      {mute === undefined ? (
+        <MuteMenu subject={id} name={alert} onDone={onMuted} />
+      ) : (
+        mayUse('admin') && (
+          <button type="button" onClick={() => unmute(mute)}>
+            Unmute
+          </button>
+        )
+      )}
+      <CopyLink />
+      {runbook !== undefined && (
+        <a class="button primary" href={runbook} target="_blank" rel="noreferrer">
+          Runbook <span aria-hidden="true">↗</span>
+        </a>
+      )}
+    </div>
+  );
+}
+
+/** Numbers of the change: before and after, or the limit, and how sure it is. */
+function Numbers({ incident }: { readonly incident: Reply }) {
+  const { series, budget, evidenceLog10, changeBegan, startsAt } = incident;
+  if (budget !== undefined) {
+    return (
+      <p>
+        <b>{budget.percent} %</b> of the budget is spent. <a href="/judges">Judges and cost</a>
+      </p>
+    );
+  }
+  const examples = framed('/traces', {
+    scorer: series.scorer,
+    order: 'worst',
+    since: changeBegan ?? startsAt ?? undefined,
+    agent: series.agent,
+    environment: series.environment,
+  });
+  return (
+    <p>
+      <a href={fillPath('/scores/:scorer', { scorer: series.scorer }, { agent: series.agent })}>
+        <Text of={series.scorer} />
+      </a>{' '}
+      <b>{describeChange(incident)}</b>
+      {evidenceLog10 !== null && (
+        <>
+          , evidence <Evidence log10={evidenceLog10} />
+        </>
+      )}
+      . <a href={examples}>Examples</a>
+    </p>
+  );
+}
+
+const DAY_MS = 86_400_000;
+
+/** Days of the chart before the change. */
+const DAYS_BEFORE = 8;
+
+function Change({ incident }: { readonly incident: Reply }) {
+  const { series, changeBegan, startsAt, endsAt, cause, segments, versions } = incident;
+  const { scorer, agent, environment, model, agentVersion, serviceVersion, service, target } = series;
+  const began = changeBegan ?? startsAt;
+  const asked = {
+    scorer,
+    agent,
+    environment,
+    model,
+    agentVersion,
+    serviceVersion,
+    service,
+    target,
+    since: began === null ? '14d' : new Date(Date.parse(began) - DAYS_BEFORE * DAY_MS).toISOString(),
+    until: endsAt ?? undefined,
+  };
+  const chart = useResource(`incident series ${JSON.stringify(asked)}`, (signal) =>
+    read('/series', { query: asked, signal }),
+  );
+  return (
+    <div class="split">
+      <div>
+        <Loaded of={chart} what="the series">
+          {(data) => <SeriesFigure title="Before and after" data={data} by={[]} />}
+        </Loaded>
+      </div>
+      <div>
+        <section class="card" aria-labelledby="changed">
+          <h2 id="changed">What changed</h2>
+          <Segments sentence={cause?.sentence ?? ''} segments={cause?.segments ?? segments} />
+        </section>
+        {versions && (
+          <div class="card">
+            <VersionTable versions={versions} />
+          </div>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** Segments that are shown. */
+const MOST_SEGMENTS = 6;
+
+function Segments({
+  sentence,
+  segments,
+}: {
+  readonly sentence: string;
+  readonly segments: Reply['segments'];
+}) {
+  if (segments.length === 0 && sentence === '') {
+    return <p>No segment explains this: the change is everywhere, or there are too few scores.</p>;
+  }
+  return (
+    <>
+      {sentence !== '' && (
+        <p>
+          <Text of={sentence} />
+        </p>
+      )}
+      {segments
+        .toSorted((a, b) => b.share - a.share)
+        .slice(0, MOST_SEGMENTS)
+        .map((segment) => (
+          <div key={nameSegment(segment)} class="segment">
+            <span>
+              <Text of={nameSegment(segment)} />
+              {segment.isNew && <small> new</small>}
+            </span>
+            <svg class="segment-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+              <rect width={100 * Math.min(Math.max(segment.share, 0), 1)} height="6" />
+            </svg>
+            <span>
+              <b>{formatPercent(Math.max(segment.share, 0))}</b>{' '}
+              <small>
+                mean {formatScore(segment.mean)} of {formatNumber(segment.count)}
+                {segment.before !== null && `, ${formatScore(segment.before)} before`}
+              </small>
+            </span>
+          </div>
+        ))}
+    </>
+  );
+}
+
+type Message = Reply['messages'][number];
+
+const FATES = { sent: '✓ sent', waiting: '… waiting', failed: '✗ failed' } as const;
+
+const MESSAGE_COLUMNS: readonly Column<Message>[] = [
+  { name: 'Channel', cell: ({ channel }) => <Text of={channel} /> },
+  { name: 'At', cell: ({ at }) => <Time at={at} /> },
+  {
+    name: 'Fate',
+    cell: ({ state }) => <span class={state === 'failed' ? 'bad' : undefined}>{FATES[state]}</span>,
+  },
+];
+
+function Messages({ messages }: { readonly messages: readonly Message[] }) {
+  return messages.length === 0 ? (
+    <p class="note">
+      No message was sent: no channel takes this alert, or it is muted. The key <code>alerts</code> of the
+      configuration names channels.
+    </p>
+  ) : (
+    <Table
+      caption="Messages sent"
+      columns={MESSAGE_COLUMNS}
+      rows={messages}
+      keyOf={({ channel, at, state }) => JSON.stringify([channel, at, state])}
+    />
+  );
+}
+
+interface NotesProps {
+  readonly notes: Reply['notes'];
+  readonly incidentId: string;
+  readonly order: Order;
+}
+
+function Notes({ notes, incidentId, order }: NotesProps) {
+  const field = useRef<HTMLTextAreaElement>(null);
+  const add = async (text: string): Promise<void> => {
+    await write('POST /alerts/{id}/notes', { text }, { params: { id: incidentId } });
+    if (field.current !== null) {
+      field.current.value = '';
+    }
+  };
+  return (
+    <section class="card" aria-labelledby="notes">
+      <h2 id="notes">Notes</h2>
+      {notes.map(({ at, by, text }) => (
+        <p key={`${at} ${text}`} class="incident-note">
+          <Text of={text} />{' '}
+          <small>
+            <Text of={by ?? 'without a name'} />, <Time at={at} />
+          </small>
+        </p>
+      ))}
+      {mayUse('admin') && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            const text = field.current?.value.trim() ?? '';
+            if (text !== '') {
+              order(() => add(text), 'The note is stored.');
+            }
+          }}
+        >
+          <label class="note-field">
+            Note
+            <textarea ref={field} rows={2} />
+          </label>
+          <button type="submit">Add note</button>
+        </form>
+      )}
+    </section>
+  );
+}

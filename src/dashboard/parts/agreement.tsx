@@ -1,0 +1,151 @@
+import type { Replies } from '../api-types.ts';
+import { read } from '../client.ts';
+import { useResource } from '../resource.ts';
+import { adjustQuery, query } from '../router.ts';
+import { formatInterval } from '../view-models/comparison.ts';
+import { formatNumber, formatPercent } from '../view-models/format.ts';
+import { Loaded } from './loaded.tsx';
+import { Table, type Column } from './table.tsx';
+import { Text } from './text.tsx';
+
+type AgreementReply = Replies['/labels/agreement'];
+
+type Version = AgreementReply['versions'][number];
+
+type Reviewers = AgreementReply['reviewers'][number];
+
+const FINGERPRINT_DIGITS = 8;
+
+const VERSIONS: readonly Column<Version>[] = [
+  { name: 'Scorer', cell: ({ scorer }) => <Text of={scorer} /> },
+  {
+    name: 'Version',
+    cell: ({ fingerprint }) => <code title={fingerprint}>{fingerprint.slice(0, FINGERPRINT_DIGITS)}</code>,
+  },
+  { name: 'Judge', cell: ({ judgeModel }) => <Text of={judgeModel || 'no judge'} /> },
+  { name: 'Targets', isNumber: true, cell: ({ n }) => formatNumber(n) },
+  {
+    name: 'Kappa',
+    isNumber: true,
+    cell: ({ kappa, kappaLow, kappaHigh }) => formatInterval(kappa, kappaLow, kappaHigh),
+  },
+  {
+    name: 'Sensitivity',
+    isNumber: true,
+    cell: ({ sensitivity, sensitivityLow, sensitivityHigh }) =>
+      formatInterval(sensitivity, sensitivityLow, sensitivityHigh),
+  },
+  {
+    name: 'Specificity',
+    isNumber: true,
+    cell: ({ specificity, specificityLow, specificityHigh }) =>
+      formatInterval(specificity, specificityLow, specificityHigh),
+  },
+  {
+    name: 'Pass rate',
+    isNumber: true,
+    cell: ({ passRate }) => (passRate === null ? '–' : formatPercent(passRate)),
+  },
+  {
+    name: 'Corrected pass rate',
+    isNumber: true,
+    cell: ({ corrected }) =>
+      corrected === null ? '–' : formatInterval(corrected.share, corrected.low, corrected.high),
+  },
+];
+
+const REVIEWERS: readonly Column<Reviewers>[] = [
+  { name: 'Scorer', cell: ({ scorer }) => <Text of={scorer} /> },
+  { name: 'Reviewer', cell: ({ left }) => <Text of={left} /> },
+  { name: 'Other reviewer', cell: ({ right }) => <Text of={right} /> },
+  { name: 'Targets', isNumber: true, cell: ({ n }) => formatNumber(n) },
+  {
+    name: 'Kappa',
+    isNumber: true,
+    cell: ({ kappa, kappaLow, kappaHigh }) => formatInterval(kappa, kappaLow, kappaHigh),
+  },
+];
+
+/** Agreement of a scorer with the labels of people, and of people with each other. */
+export function Agreement({ since }: { readonly since: string }) {
+  const scorers = useResource('agreement scorers', (signal) => read('/scorers', { signal }));
+  return (
+    <section aria-labelledby="agreement">
+      <h2 id="agreement">Agreement with people</h2>
+      <Loaded
+        of={scorers}
+        what="the scorers"
+        isEmpty={({ items }) => items.length === 0}
+        empty={<p>No scorers.</p>}
+      >
+        {({ items }) => {
+          const names = items.map(({ scorer }) => scorer);
+          const scorer =
+            query.value.get('scorer') ?? items.find(({ kind }) => kind === 'judge')?.scorer ?? names[0];
+          return (
+            scorer !== undefined && (
+              <>
+                <label>
+                  Scorer{' '}
+                  <select
+                    value={scorer}
+                    onChange={({ currentTarget }) => adjustQuery({ scorer: currentTarget.value })}
+                  >
+                    {(names.includes(scorer) ? names : [scorer, ...names]).map((name) => (
+                      <option key={name} value={name} selected={name === scorer}>
+                        {name}
+                      </option>
+                    ))}
+                  </select>
+                </label>
+                <AgreementTables scorer={scorer} since={since} />
+              </>
+            )
+          );
+        }}
+      </Loaded>
+    </section>
+  );
+}
+
+function AgreementTables({ scorer, since }: { readonly scorer: string; readonly since: string }) {
+  const agreement = useResource(`agreement ${JSON.stringify([scorer, since])}`, (signal) =>
+    read('/labels/agreement', { query: { scorer, since }, signal }),
+  );
+  return (
+    <Loaded
+      of={agreement}
+      what="the agreement"
+      isEmpty={({ versions }) => versions.length === 0}
+      empty={
+        <p>
+          No answer of this time has both a score and a label yet.{' '}
+          <a href={`/review?scorer=${encodeURIComponent(scorer)}`}>Label some answers</a>.
+        </p>
+      }
+    >
+      {({ versions, reviewers }) => (
+        <>
+          <Table
+            caption="Versions of the scorer, compared with people"
+            columns={VERSIONS}
+            rows={versions}
+            keyOf={({ scorer: row, fingerprint }) => JSON.stringify([row, fingerprint])}
+          />
+          {reviewers.length > 0 && (
+            <Table
+              caption="Reviewers, compared with each other"
+              columns={REVIEWERS}
+              rows={reviewers}
+              keyOf={({ scorer: row, left, right }) => JSON.stringify([row, left, right])}
+            />
+          )}
+          <p class="note">
+            In brackets: 95 % intervals. Sensitivity is the share of the good answers that the scorer lets
+            pass, specificity the share of the bad ones that it lets fail.
+          </p>
+        </>
+      )}
+    </Loaded>
+  );
+}

@@ -1,0 +1,123 @@
+import type { AgentItem, AgentQuality } from '../api-types.ts';
+import { framed } from '../router.ts';
+import { buildSparkline, SPARK_HEIGHT, SPARK_WIDTH } from '../view-models/charts/sparkline.ts';
+import { formatDuration, formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
+import { fillPath } from '../view-models/paths/fill-path.ts';
+import { describePoints, formatInterval } from '../view-models/rates.ts';
+import { Table, type Column } from './table.tsx';
+import { Text, Time } from './text.tsx';
+
+const FULL = { scoreMin: 0, scoreMax: 1 };
+
+/** Pass rate of a quality with its change, tinted when chance does not explain it. */
+export function QualityCell({ quality }: { readonly quality: AgentQuality | undefined }) {
+  if (quality === undefined) {
+    return <span class="cell none">no rule</span>;
+  }
+  if (quality.pass === null) {
+    return <span class="cell none">no score</span>;
+  }
+  const { tone, text, words } = describePoints(quality);
+  const points = quality.points.map((mean) => ({ n: 1, mean }));
+  const colour = tone === 'better' ? 'good' : tone === 'none' ? 'quiet' : 'bad';
+  return (
+    <span
+      class={`cell ${tone}`}
+      title={`${formatInterval(quality.pass)}, n ${formatNumber(quality.pass.n)}; ${words}`}
+    >
+      <b>{formatPercent(quality.pass.value)}</b> <span class={`points ${colour}`}>{text}</span>
+      <span class="unseen">, {words}</span>
+      <svg
+        class="spark"
+        aria-hidden="true"
+        viewBox={`0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`}
+        width={SPARK_WIDTH}
+        height={SPARK_HEIGHT}
+      >
+        <path d={buildSparkline(points, FULL)} />
+      </svg>
+    </span>
+  );
+}
+
+/** Lists the scorers of agents that say what passes: a column each, the one with the most agents first. */
+export function listQualities(agents: readonly AgentItem[]): string[] {
+  const counts = new Map<string, number>();
+  const all = agents.flatMap(({ qualities }) => qualities);
+  const declared = all.filter(({ isDeclared }) => isDeclared);
+  for (const { scorer } of declared.length === 0 ? all : declared) {
+    counts.set(scorer, (counts.get(scorer) ?? 0) + 1);
+  }
+  return [...counts].toSorted(([a, x], [b, y]) => y - x || a.localeCompare(b)).map(([scorer]) => scorer);
+}
+
+interface AgentsTableProps {
+  readonly caption: string;
+  readonly agents: readonly AgentItem[];
+}
+
+/** Agents as rows, qualities as columns. */
+export function AgentsTable({ caption, agents }: AgentsTableProps) {
+  const columns: Column<AgentItem>[] = [
+    { name: 'Agent', cell: (agent) => <AgentName agent={agent} /> },
+    ...listQualities(agents).map((scorer) => ({
+      name: scorer,
+      cell: ({ qualities }: AgentItem) => (
+        <QualityCell quality={qualities.find((each) => each.scorer === scorer)} />
+      ),
+    })),
+    {
+      name: 'Tool errors',
+      cell: ({ toolErrors }) => (toolErrors === null ? '–' : formatPercent(toolErrors.value)),
+      isNumber: true,
+    },
+    { name: 'Cost · p95', cell: (agent) => <AgentCost agent={agent} /> },
+  ];
+  return (
+    <Table
+      caption={caption}
+      columns={columns}
+      rows={agents}
+      keyOf={({ agent, service }) => `${agent} ${service}`}
+      isCaptionHidden
+      kind="agents"
+    />
+  );
+}
+
+function AgentName({ agent: { agent, service, runs, versions } }: { readonly agent: AgentItem }) {
+  const newest = versions.toSorted((a, b) => (b.firstSeen ?? '').localeCompare(a.firstSeen ?? ''))[0];
+  const name = agent === '' ? service : agent;
+  return (
+    <>
+      <a href={framed(fillPath('/agents/:agent', { agent: name }))} data-row-link class="agent-name">
+        <Text of={name} />
+      </a>
+      <small class="quiet below">
+        {formatNumber(runs)} runs
+        {newest !== undefined && newest.version !== '' && (
+          <>
+            {' '}
+            · <Text of={newest.version} /> since <Time at={newest.firstSeen} isDay />
+          </>
+        )}
+      </small>
+    </>
+  );
+}
+
+function AgentCost({ agent: { costUsd, unpricedModels, p95Ms } }: { readonly agent: AgentItem }) {
+  const isUnpriced = unpricedModels.length > 0;
+  return (
+    <>
+      {(!isUnpriced || (costUsd ?? 0) > 0) && formatUsd(costUsd)}
+      {isUnpriced && (
+        <>
+          {' '}
+          + ? <a href={framed('/judges')}>add price</a>
+        </>
+      )}
+      <small class="quiet below">{formatDuration(p95Ms)} p95</small>
+    </>
+  );
+}

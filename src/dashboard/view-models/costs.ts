@@ -1,0 +1,117 @@
+import type { Costs, Replies } from '../api-types.ts';
+import { formatUsd } from './format.ts';
+
+type Line = Costs['items'][number];
+
+/** Facets by which costs are stacked. */
+export const COST_FACETS = ['rule', 'scorer', 'agent'] as const;
+export type CostFacet = (typeof COST_FACETS)[number];
+
+/** Parts of one day. */
+export interface CostDay {
+  readonly bucket: string;
+  readonly total: number;
+  readonly parts: readonly { readonly key: string; readonly usd: number; readonly from: number }[];
+}
+
+/** Costs by day, stacked by key. */
+export interface CostChart {
+  /** Keys by their whole cost, the largest first; the rest is `others`. */
+  readonly keys: readonly string[];
+  readonly days: readonly CostDay[];
+  readonly top: number;
+  readonly total: number;
+}
+
+/** Keys of one chart. */
+const MOST_KEYS = 5;
+
+const OTHERS = 'others';
+
+/** Builds the stacked costs: of agents' models for agents, of judges for rules and scorers. */
+export function buildCostChart(items: readonly Line[], by: CostFacet): CostChart {
+  const usdOf = (line: Line): number => (by === 'agent' ? line.agentUsd : line.judgeUsd) ?? 0;
+  const sums = new Map<string, number>();
+  for (const line of items) {
+    sums.set(line.key, (sums.get(line.key) ?? 0) + usdOf(line));
+  }
+  const ordered = [...sums].toSorted(([, a], [, b]) => b - a).map(([key]) => key);
+  const keys = ordered.length > MOST_KEYS + 1 ? [...ordered.slice(0, MOST_KEYS), OTHERS] : ordered;
+  const days = [...Map.groupBy(items, ({ bucket }) => bucket)]
+    .toSorted(([a], [b]) => a.localeCompare(b))
+    .map(([bucket, lines]) => buildDay(bucket, lines, keys, usdOf));
+  return {
+    keys,
+    days,
+    top: Math.max(...days.map(({ total }) => total), 0),
+    total: days.reduce((sum, { total }) => sum + total, 0),
+  };
+}
+
+function buildDay(
+  bucket: string,
+  lines: readonly Line[],
+  keys: readonly string[],
+  usdOf: (line: Line) => number,
+): CostDay {
+  let from = 0;
+  const parts = keys.map((key) => {
+    const usd = lines
+      .filter((line) =>
+        key === OTHERS && keys.includes(OTHERS) ? !keys.includes(line.key) : line.key === key,
+      )
+      .reduce((sum, line) => sum + usdOf(line), 0);
+    const part = { key, usd, from };
+    from += usd;
+    return part;
+  });
+  return { bucket, total: from, parts };
+}
+
+type Budget = Replies['/judges']['budgets'][number];
+
+const PERIODS: Readonly<Record<string, number>> = {
+  hour: 3_600_000,
+  day: 86_400_000,
+  week: 604_800_000,
+  month: 2_592_000_000,
+};
+
+/** Part of a period that has to be over before its cost says what the whole will cost. */
+const LEAST_PART = 0.05;
+
+/** Says what a limit will have spent at its end, at the pace until now. */
+export function forecastBudget({ spentUsd, capUsd, period, renewsAt }: Budget, nowMs: number): string {
+  const lengthMs = PERIODS[period];
+  if (lengthMs === undefined || renewsAt === null) {
+    return '–';
+  }
+  const part = 1 - Math.max(Date.parse(renewsAt) - nowMs, 0) / lengthMs;
+  if (part < LEAST_PART) {
+    return 'too early to say';
+  }
+  const expected = spentUsd / part;
+  const at = new Date(nowMs + ((capUsd - spentUsd) / (spentUsd || 1)) * part * lengthMs);
+  return expected <= capUsd
+    ? `${formatUsd(expected)} at its end`
+    : spentUsd >= capUsd
+      ? 'spent'
+      : `cap reached about ${at.toISOString().slice(11, 16)} UTC`;
+}
+
+/** Models without a price, with the runs whose cost is not known. */
+export function listUnpriced(items: readonly Line[]): { readonly model: string; readonly runs: number }[] {
+  const counts = new Map<string, number>();
+  for (const { key, unpriced } of items) {
+    counts.set(key, (counts.get(key) ?? 0) + unpriced);
+  }
+  return [...counts]
+    .filter(([model, runs]) => model !== '' && runs > 0)
+    .toSorted(([, a], [, b]) => b - a)
+    .map(([model, runs]) => ({ model, runs }));
+}
+
+/** Lines of the configuration that give a model a price, in US dollars per million tokens. */
+export function priceLines(model: string): string {
+  return `judges:\n  prices:\n    ${JSON.stringify(model)}: { input: 0.25, output: 2 }`;
+}

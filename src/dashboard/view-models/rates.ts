@@ -1,0 +1,70 @@
+import type { AgentQuality, Rate } from '../api-types.ts';
+import { formatPercent, UNKNOWN } from './format.ts';
+
+/** Change that is written as none, as a share. */
+const LEAST_CHANGE = 0.005;
+
+/** Change of a rate from which its cell is tinted strongly, as a share. */
+const LARGE_CHANGE = 0.1;
+
+/** Writes a rate with its 95 % interval: `84 % [79, 88]`. */
+export function formatInterval(rate: Rate | null): string {
+  if (rate === null) {
+    return UNKNOWN;
+  }
+  const [low, high] = [rate.low, rate.high].map((bound) => String(Math.round(100 * bound)));
+  return `${formatPercent(rate.value)} [${low}, ${high}]`;
+}
+
+/** Tone of a change: only one that chance does not explain is coloured. */
+export type ChangeTone = 'worst' | 'worse' | 'better' | 'none';
+
+/** Change of a quality, for people. */
+export interface ShownChange {
+  readonly tone: ChangeTone;
+  /** `▼ 29 pts`; '' without a time before. */
+  readonly text: string;
+  /** The same in words, for readers who hear it. */
+  readonly words: string;
+}
+
+/** Writes the change of a quality in points. */
+export function describePoints({ change, significant, before }: AgentQuality): ShownChange {
+  if (change === null) {
+    return { tone: 'none', text: '', words: 'nothing to compare with' };
+  }
+  const against = `against ${formatPercent(before?.value ?? 0)} before`;
+  if (Math.abs(change) < LEAST_CHANGE) {
+    return { tone: 'none', text: '=', words: `as before, ${against}` };
+  }
+  const points = Math.max(Math.round(Math.abs(change) * 100), 1);
+  const isWorse = change < 0;
+  const tone = !significant ? 'none' : isWorse ? (change <= -LARGE_CHANGE ? 'worst' : 'worse') : 'better';
+  return {
+    tone,
+    text: `${isWorse ? '▼' : '▲'} ${points} ${points === 1 ? 'pt' : 'pts'}`,
+    words: `${isWorse ? 'worse' : 'better'}, ${against}${significant ? '' : ', within chance'}`,
+  };
+}
+
+/** Joins the rates of parts of the traffic: each counts with its runs. The interval is that of Wilson. */
+export function poolRates(rates: readonly (Rate | null)[]): Rate | null {
+  const known = rates.flatMap((rate) => (rate === null || rate.n === 0 ? [] : [rate]));
+  const n = known.reduce((sum, rate) => sum + rate.n, 0);
+  return n === 0 ? null : wilson(known.reduce((sum, rate) => sum + rate.value * rate.n, 0) / n, n);
+}
+
+/** Two-sided 95 % quantile of the normal distribution. */
+const Z = 1.96;
+
+/** Builds a rate with the interval of Wilson, 95 %. */
+export function wilson(value: number, n: number): Rate {
+  const [centre, scale] = [value + Z ** 2 / (2 * n), 1 + Z ** 2 / n];
+  const half = Z * Math.sqrt((value * (1 - value)) / n + Z ** 2 / (4 * n ** 2));
+  return {
+    value,
+    low: Math.max(0, (centre - half) / scale),
+    high: Math.min(1, (centre + half) / scale),
+    n,
+  };
+}

@@ -1,0 +1,77 @@
+import type { Rate, Versions } from '../api-types.ts';
+import { formatDuration, formatNumber, formatPercent, UNKNOWN } from './format.ts';
+
+/** Line of two versions side by side, as texts. */
+export interface VersionLine {
+  readonly name: string;
+  /** True for a quality: it has a page. */
+  readonly isScorer: boolean;
+  readonly left: string;
+  readonly right: string;
+  readonly verdict: Versions['items'][number]['verdict'];
+  readonly evidenceLog10: number | null;
+}
+
+/** Lists two versions side by side: each quality, then tokens and time. */
+export function listVersionLines({ left, right, items }: Versions): VersionLine[] {
+  const measured = { isScorer: false, verdict: 'not_shown', evidenceLog10: null } as const;
+  return [
+    ...items.map((item) => ({
+      name: item.scorer,
+      isScorer: true,
+      left: formatRate(item.left),
+      right: formatRate(item.right),
+      verdict: item.verdict,
+      evidenceLog10: item.evidenceLog10,
+    })),
+    { ...measured, name: 'Tokens a run', left: formatTokens(left.tokens), right: formatTokens(right.tokens) },
+    {
+      ...measured,
+      name: 'Time, median',
+      left: formatDuration(left.p50Ms),
+      right: formatDuration(right.p50Ms),
+    },
+  ];
+}
+
+function formatTokens(tokens: number | null): string {
+  return tokens === null ? UNKNOWN : formatNumber(tokens);
+}
+
+/** Writes a rate with its 95 % interval and its number of runs: `84 % [79, 88] (356)`. */
+export function formatRate(rate: Rate | null): string {
+  if (rate === null) {
+    return UNKNOWN;
+  }
+  const { value, low, high, n } = rate;
+  return `${formatPercent(value)} [${Math.round(100 * low)}, ${Math.round(100 * high)}] (${formatNumber(n)})`;
+}
+
+/** Evidence from which it is written as a power of ten. */
+const POWER_FROM = 2;
+
+/** Odds of evidence in words; a large one as a power of ten, whose exponent stands apart. */
+export function readEvidence(log10: number | null): { readonly text: string; readonly power: string } {
+  if (log10 === null || !Number.isFinite(log10)) {
+    return { text: UNKNOWN, power: '' };
+  }
+  return log10 >= POWER_FROM
+    ? { text: '10', power: String(Number(log10.toFixed(log10 < 10 ? 1 : 0))) }
+    : { text: `${Number((10 ** log10).toPrecision(2))} to 1`, power: '' };
+}
+
+/** Two versions to compare at first: the newest one, and the one before it. */
+export function chooseVersions(
+  versions: readonly { readonly version: string; readonly firstSeen: string | null }[],
+  asked: { readonly left: string | null; readonly right: string | null },
+): { readonly left: string; readonly right: string } | undefined {
+  const ordered = versions
+    .toSorted((a, b) => (a.firstSeen ?? '').localeCompare(b.firstSeen ?? ''))
+    .map(({ version }) => version);
+  const right = asked.right ?? ordered.findLast((version) => version !== asked.left);
+  const left =
+    asked.left ??
+    ordered.slice(0, ordered.indexOf(right ?? '')).at(-1) ??
+    ordered.find((version) => version !== right);
+  return left === undefined || right === undefined ? undefined : { left, right };
+}

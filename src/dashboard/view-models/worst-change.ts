@@ -1,0 +1,107 @@
+import type { AgentItem, Incident } from '../api-types.ts';
+import { formatNumber, formatPercent, formatScore } from './format.ts';
+import { joinIncidents, type AlertEvent } from './incidents.ts';
+
+/** Detectors whose numbers are shares, not means. */
+const SHARES: readonly string[] = ['rate', 'coverage', 'scorer_errors'];
+
+/** Open alerts: the worst change of scores first, then what fires about money. */
+export interface OpenAlerts {
+  /** Worst open change: of those that nobody has muted, else of the muted ones. */
+  readonly worst: AlertEvent | undefined;
+  readonly others: readonly AlertEvent[];
+  readonly budgets: readonly AlertEvent[];
+}
+
+/** Lists what is open. The strongest evidence is the worst; without evidence, the newest. */
+export function listOpen(events: readonly AlertEvent[]): OpenAlerts {
+  const open = joinIncidents(events).flatMap(({ event, isOpen }) => (isOpen ? [event] : []));
+  const [worst, ...others] = open
+    .filter(({ budget }) => budget === undefined)
+    .toSorted(
+      (a, b) =>
+        Number(a.muted) - Number(b.muted) ||
+        (b.evidenceLog10 ?? 0) - (a.evidenceLog10 ?? 0) ||
+        (b.startsAt ?? '').localeCompare(a.startsAt ?? ''),
+    );
+  return { worst, others, budgets: open.filter(({ budget }) => budget !== undefined) };
+}
+
+/** Names the agent of an incident. */
+export function agentOf({ series }: AlertEvent): string {
+  return series.agent === '' ? 'all agents' : series.agent;
+}
+
+/** Version that an incident is about: its own, else the one from which most of the change comes. */
+export function versionOf({ agentVersion, serviceVersion, segments }: AlertEvent): string {
+  const [first] = segments
+    .filter(({ dimension }) => dimension === 'agent_version' || dimension === 'service_version')
+    .toSorted((a, b) => b.share - a.share);
+  return agentVersion || serviceVersion || (first?.value ?? '');
+}
+
+/** Writes what was measured. A limit is named as one: nothing fell from it. */
+export function describeMeasure({
+  detector,
+  series,
+  before,
+  after,
+  limit,
+  count,
+  evidenceLog10,
+}: AlertEvent): string {
+  const write = (value: number | null) =>
+    SHARES.includes(detector) && value !== null ? formatPercent(value) : formatScore(value);
+  const values = before === null ? write(after) : `${write(before)} → ${write(after)}`;
+  const bound = limit === null ? '' : `, limit ${write(limit)}`;
+  const evidence =
+    evidenceLog10 === null || evidenceLog10 < 1 ? '' : `, evidence ${writePower(evidenceLog10)}`;
+  return `${series.scorer} ${values}${bound} (n = ${formatNumber(count)}${evidence})`;
+}
+
+/** Writes a power of ten: `10⁵³`. */
+function writePower(log10: number): string {
+  return `10${String(Math.floor(log10)).replaceAll(/\d/gu, (digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)] ?? digit)}`;
+}
+
+/** Writes the cause of a change; '' when it is not known. */
+export function describeCause(incident: Incident | undefined, event: AlertEvent): string {
+  const sentence = incident?.cause.sentence;
+  if (sentence) {
+    return sentence;
+  }
+  const [first] = event.segments.toSorted((a, b) => b.share - a.share);
+  return first === undefined
+    ? ''
+    : `${formatPercent(first.share)} of the change comes from ${first.dimension.replaceAll('_', ' ')} ${first.value}.`;
+}
+
+/** Two versions to compare for an incident: those of its detail, else the two newest of its agent. */
+export function versionsOf(
+  incident: Incident | undefined,
+  agent: AgentItem | undefined,
+): { readonly left: string; readonly right: string } | undefined {
+  if (incident?.versions) {
+    return { left: incident.versions.left.version, right: incident.versions.right.version };
+  }
+  const [right, left] = (agent?.versions ?? []).toSorted((a, b) =>
+    (b.firstSeen ?? '').localeCompare(a.firstSeen ?? ''),
+  );
+  return left === undefined || right === undefined ? undefined : { left: left.version, right: right.version };
+}
+
+/** Qualities that got worse by more than chance, the greatest loss first. */
+export function listWorse(agents: readonly AgentItem[]) {
+  return agents
+    .flatMap(({ agent, qualities }) => qualities.map((quality) => ({ agent, quality })))
+    .filter(({ quality: { change, significant } }) => significant && change !== null && change < 0)
+    .toSorted((a, b) => (a.quality.change ?? 0) - (b.quality.change ?? 0));
+}
+
+/** Detectors that watch scores: what they find is that answers got worse. */
+const OF_SCORES: readonly string[] = ['drift', 'distribution', 'cusum', 'floor', 'threshold', 'rate'];
+
+/** Returns true for an incident about the answers themselves, not about the scoring of them. */
+export function isQuality({ detector }: AlertEvent): boolean {
+  return OF_SCORES.includes(detector);
+}

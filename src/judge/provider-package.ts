@@ -1,0 +1,157 @@
+import { pathToFileURL } from 'node:url';
+import { readEnvironment } from '../config/environment.ts';
+import { findPackage } from '../config/judge-packages.ts';
+import { isOwnHost, type JudgeKind, missingPackage, OPENAI_COMPATIBLE } from '../domain/judge-kinds.ts';
+import { isObject } from '../domain/unknown-values.ts';
+import { JudgeError } from './judge-error.ts';
+import type { JudgeModelObject } from './model-call.ts';
+
+/** Entry of a provider as its package sees it. */
+export interface ProviderEntry {
+  readonly name: string;
+  readonly kind: JudgeKind;
+  readonly baseURL: string | undefined;
+  /** `responses` or `chat`, for packages that have both. */
+  readonly api: string | undefined;
+  /** Settings of the package, keys among them. */
+  readonly settings: Readonly<Record<string, unknown>>;
+  readonly fetch: typeof globalThis.fetch;
+  /** Folder in whose `node_modules` packages are looked for, beside those of spanscore. */
+  readonly packagesFrom: string | undefined;
+}
+
+/** Headers in which packages send keys, and signatures made with them. */
+const KEY_HEADERS = [
+  'authorization',
+  'x-api-key',
+  'api-key',
+  'x-goog-api-key',
+  'x-amz-security-token',
+  'x-amz-date',
+];
+
+/** Key in place of one from the environment, for an address that must not get it. It is sent nowhere. */
+const NO_KEY = 'none';
+
+/** Opens the models of a provider. The package is loaded with the first one, so that a program which asks no judge loads none. */
+export function openModels(entry: ProviderEntry): (id: string) => Promise<JudgeModelObject> {
+  let provider: Promise<Readonly<Record<string, unknown>>> | undefined;
+  return async (id) => {
+    provider ??= createProvider(entry);
+    const { api = entry.kind === OPENAI_COMPATIBLE ? 'chatModel' : 'languageModel', ...created } = {
+      ...(await provider),
+      api: entry.api,
+    };
+    const open = (created as Readonly<Record<string, unknown>>)[api];
+    if (typeof open !== 'function') {
+      throw new JudgeError(
+        'judge_misconfigured',
+        `judge provider ${entry.name}: the package ${entry.kind.package} has no api "${api}"`,
+      );
+    }
+    return open(id) as JudgeModelObject;
+  };
+}
+
+async function createProvider(entry: ProviderEntry): Promise<Readonly<Record<string, unknown>>> {
+  const { kind, name } = entry;
+  const loaded = await loadPackage(entry);
+  const create = findCreate(kind, loaded);
+  if (create === undefined) {
+    const wanted = kind.create ?? 'that creates a provider of the AI SDK';
+    throw new JudgeError(
+      'judge_misconfigured',
+      `judge provider ${name}: ${kind.package} has no export ${wanted}`,
+    );
+  }
+  const created: unknown = create(buildSettings(entry));
+  if (!isProvider(created)) {
+    throw new JudgeError(
+      'judge_misconfigured',
+      `judge provider ${name}: ${kind.package} created no provider of the AI SDK`,
+    );
+  }
+  return created;
+}
+
+async function loadPackage({
+  kind,
+  name,
+  packagesFrom,
+}: ProviderEntry): Promise<Readonly<Record<string, unknown>>> {
+  const path = findPackage(kind.package, packagesFrom);
+  if (path === undefined) {
+    throw new JudgeError('judge_misconfigured', missingPackage(name, kind));
+  }
+  return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>;
+}
+
+type Create = (settings: object) => unknown;
+
+function findCreate(kind: JudgeKind, loaded: Readonly<Record<string, unknown>>): Create | undefined {
+  const found =
+    kind.create === undefined
+      ? Object.entries(loaded).find(
+          ([name, value]) => name.startsWith('create') && typeof value === 'function',
+        )?.[1]
+      : loaded[kind.create];
+  return typeof found === 'function' ? (found as Create) : undefined;
+}
+
+function isProvider(created: unknown): created is Readonly<Record<string, unknown>> {
+  return (isObject(created) || typeof created === 'function') && 'languageModel' in (created as object);
+}
+
+function buildSettings(entry: ProviderEntry): object {
+  const { kind, name, baseURL, settings } = entry;
+  const hasKey = kind.keys.some((key) => settings[key] !== undefined);
+  const isForeign = baseURL !== undefined && !isOwnHost(kind, baseURL);
+  const [key = 'apiKey'] = kind.keys;
+  return {
+    name,
+    // A server of one's own may take the schema; one that refuses it is asked without it from then on.
+    ...(kind === OPENAI_COMPATIBLE ? { supportsStructuredOutputs: true } : {}),
+    ...settings,
+    ...(baseURL === undefined ? {} : { baseURL }),
+    ...(hasKey || !isForeign || kind === OPENAI_COMPATIBLE ? readKey(entry, hasKey) : { [key]: NO_KEY }),
+    fetch: hasKey ? entry.fetch : keepKeys(entry),
+  };
+}
+
+/** Reads the key from the environment, for a provider's own address. Throws when there is none. */
+function readKey({ kind, name }: ProviderEntry, hasKey: boolean): object {
+  if (hasKey || kind.keyVariable === undefined) {
+    return {};
+  }
+  const apiKey = readEnvironment(kind.keyVariable);
+  if (apiKey === undefined) {
+    throw new JudgeError(
+      'judge_unauthorised',
+      `no key for judge provider "${name}": set ${kind.keyVariable} or judges.providers.${name}.apiKey`,
+    );
+  }
+  return { apiKey };
+}
+
+/** Creates a `fetch` that sends keys from the environment to the provider's own hosts alone, whatever address the package takes. */
+function keepKeys({ kind, settings, fetch }: ProviderEntry): typeof globalThis.fetch {
+  const own = new Headers(
+    isObject(settings['headers']) ? (settings['headers'] as Record<string, string>) : {},
+  );
+  return (input, init) => {
+    const address = input instanceof Request ? input.url : String(input);
+    if (isOwnHost(kind, address)) {
+      return fetch(input, init);
+    }
+    const headers = new Headers(init?.headers);
+    for (const header of KEY_HEADERS) {
+      const value = own.get(header);
+      if (value === null) {
+        headers.delete(header);
+      } else {
+        headers.set(header, value);
+      }
+    }
+    return fetch(input, { ...init, headers });
+  };
+}

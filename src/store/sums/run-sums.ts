@@ -1,0 +1,308 @@
+import { isToolSql } from '../spans/facts.ts';
+import { DIRECTED } from './read-sums.ts';
+import { ROUNDING } from '../../domain/limits.ts';
+import type { CostKey, CostRow, RunSumsQuery } from '../contracts/sums.ts';
+import { bind, type Database } from '../database.ts';
+import type { QueryParams } from '../values.ts';
+
+/** Creates the numbers of runs, by the start of the run. */
+export function createRunSums(database: Database) {
+  return bind(database, { all, agents, versions, tools, models, users, passing, agentCosts, judgeCosts });
+}
+
+export type RunSums = ReturnType<typeof createRunSums>;
+
+/** SQL for the name of an agent; one without a name goes by its service. */
+export const AGENT_NAME = "toString(if(Agent != '', Agent, ServiceName))";
+
+/** SQL for the version of an agent; an agent without one has the version of its service. */
+export const AGENT_VERSION = "toString(if(AgentVersion != '', AgentVersion, ServiceVersion))";
+
+/** Condition on rows of `runs`: the first run of a trace of an agent. */
+const IS_RUN = "Target = 'trace' AND TargetId = TraceId AND NotScorable != 'no_agent_or_llm_span'";
+
+/** Run of which the content was read: its tools and models are known. */
+const IS_READ = 'ToolCalls IS NOT NULL';
+
+/** Run of which no cost is known although a model answered. */
+const IS_UNPRICED = 'CostUsd IS NULL AND notEmpty(Models)';
+
+const ofTenant = (tenant: string | undefined) => (tenant === undefined ? '1' : 'Tenant = {tenant:String}');
+
+/** Returns SQL for the conditions of a query on the agent, the environment and the tenant. */
+export function ofChoice({ tenant, agent, environment }: Omit<RunSumsQuery, 'fromMs' | 'toMs'>): string {
+  return [
+    ofTenant(tenant),
+    ...(agent === undefined
+      ? []
+      : [`(Agent IN {agent:Array(String)} OR (Agent = '' AND ServiceName IN {agent:Array(String)}))`]),
+    ...(environment === undefined ? [] : ['Environment IN {environment:Array(String)}']),
+  ].join(' AND ');
+}
+
+export function within(column: string): string {
+  return `${column} >= fromUnixTimestamp64Milli({from:Int64}) AND ${column} < fromUnixTimestamp64Milli({to:Int64})`;
+}
+
+/** Returns SQL for the current runs that a query selects. */
+function chosenRuns(query: RunSumsQuery): string {
+  return `runs FINAL WHERE ${IS_RUN} AND ${within('StartedAt')} AND ${ofChoice(query)}`;
+}
+
+export function paramsOf({ fromMs, toMs, tenant, agent, environment }: RunSumsQuery): QueryParams {
+  return {
+    from: Math.max(0, Math.trunc(fromMs)),
+    to: Math.max(0, Math.trunc(toMs)),
+    tenant,
+    agent,
+    environment,
+  };
+}
+
+/** Runs of all agents of a choice. */
+export interface AllRuns {
+  readonly runs: number;
+  /** Runs whose tools are known, and those of them with a tool error. */
+  readonly readRuns: number;
+  readonly toolErrorRuns: number;
+  readonly costUsd: number | null;
+  /** Runs with models and without a cost. */
+  readonly unpriced: number;
+}
+
+const NO_RUNS: AllRuns = { runs: 0, readRuns: 0, toolErrorRuns: 0, costUsd: null, unpriced: 0 };
+
+async function all(database: Database, query: RunSumsQuery): Promise<AllRuns> {
+  const [row] = await database.rows<AllRuns>(
+    `SELECT count() AS runs, countIf(${IS_READ}) AS readRuns, countIf(ToolErrors > 0) AS toolErrorRuns, sum(CostUsd) AS costUsd,
+       countIf(${IS_UNPRICED}) AS unpriced
+     FROM ${chosenRuns(query)}`,
+    paramsOf(query),
+  );
+  return row ?? NO_RUNS;
+}
+
+/** Runs of an agent, or of one of its versions. */
+export interface AgentRuns {
+  readonly agent: string;
+  /** Null for all versions. */
+  readonly version: string | null;
+  /** Service with the most runs. */
+  readonly service: string;
+  readonly runs: number;
+  /** Runs whose tools are known, and those of them with a tool error. */
+  readonly readRuns: number;
+  readonly toolErrorRuns: number;
+  readonly costUsd: number | null;
+  /** Models of runs without a cost. */
+  readonly uncostedModels: readonly string[];
+  readonly p50Ms: number;
+  readonly p95Ms: number;
+  /** Mean tokens of the runs that have a count. */
+  readonly tokens: number | null;
+}
+
+/** Sums the runs of each agent, and of each of its versions: those with the most runs first. */
+function agents(database: Database, query: RunSumsQuery & { readonly limit: number }): Promise<AgentRuns[]> {
+  return database.rows<AgentRuns>(
+    `SELECT agent, if(grouping(versionOf) = 1, NULL, versionOf) AS version, arrayElement(topK(1)(ServiceName), 1) AS service, count() AS runs,
+       countIf(${IS_READ}) AS readRuns, countIf(ToolErrors > 0) AS toolErrorRuns, sum(CostUsd) AS costUsd,
+       arraySort(groupUniqArrayArrayIf(20)(Models, CostUsd IS NULL)) AS uncostedModels,
+       quantileExact(0.5)(DurationMs) AS p50Ms, quantileExact(0.95)(DurationMs) AS p95Ms, avg(TotalTokens) AS tokens
+     FROM (
+       SELECT ${AGENT_NAME} AS agent, ${AGENT_VERSION} AS versionOf, ServiceName, ToolCalls, ToolErrors, CostUsd, Models, DurationMs, TotalTokens
+       FROM ${chosenRuns(query)})
+     GROUP BY GROUPING SETS ((agent), (agent, versionOf))
+     ORDER BY grouping(versionOf) DESC, runs DESC, agent, version LIMIT {limit:UInt32}`,
+    { ...paramsOf(query), limit: query.limit },
+  );
+}
+
+/** Version of an agent with the start of its first run, Unix milliseconds. */
+export interface FirstRun {
+  readonly agent: string;
+  readonly version: string;
+  readonly firstMs: number;
+}
+
+/** Finds the start of the first stored run of each version. */
+function versions(database: Database, query: Omit<RunSumsQuery, 'fromMs' | 'toMs'>): Promise<FirstRun[]> {
+  return database.rows<FirstRun>(
+    `SELECT ${AGENT_NAME} AS agent, ${AGENT_VERSION} AS version, toUnixTimestamp64Milli(min(StartedAt)) AS firstMs
+     FROM runs WHERE ${IS_RUN} AND NOT IsDeleted AND ${ofChoice(query)} GROUP BY agent, version`,
+    paramsOf({ ...query, fromMs: 0, toMs: 0 }),
+  );
+}
+
+/** SQL for the name of a tool from a span: of its attributes, else the name of the span without the verb of OpenTelemetry. */
+const TOOL_NAME = `arrayFirst(name -> name != '', [Facts['gen_ai.tool.name'], SpanAttributes['ai.toolCall.name'],
+  SpanAttributes['tool.name'], SpanAttributes['traceloop.entity.name'], replaceRegexpOne(SpanName, '^execute_tool ', '')])`;
+
+/** Calls of one tool. */
+export interface ToolUse {
+  readonly name: string;
+  readonly calls: number;
+  readonly errors: number;
+  readonly p95Ms: number;
+}
+
+/** Most tools, models and users of a reply. */
+const MAX_ITEMS = 50;
+
+/** Counts the calls of tools in the spans of the chosen runs. Spans arrive after they began, up to an hour by clocks that differ. */
+function tools(database: Database, query: RunSumsQuery): Promise<ToolUse[]> {
+  return database.rows<ToolUse>(
+    `SELECT ${TOOL_NAME} AS name, count() AS calls, countIf(StatusCode = 'Error') AS errors,
+       quantileExact(0.95)(if(Duration < 9223372036854775808, Duration, 0)) / 1000000 AS p95Ms
+     FROM (
+       SELECT Facts, SpanAttributes, SpanName, StatusCode, Duration FROM otel_traces
+       PREWHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM ${chosenRuns(query)}) AND (${isToolSql((key) => `Facts['${key}']`)})
+         AND ArrivedAt >= fromUnixTimestamp64Milli({from:Int64}) - INTERVAL 1 HOUR
+       LIMIT 1 BY Tenant, TraceId, SpanId)
+     GROUP BY name ORDER BY calls DESC, name LIMIT ${MAX_ITEMS}`,
+    paramsOf(query),
+  );
+}
+
+/** Runs that a model answered: each of its runs counts for each of its models, its cost for the most used one. */
+export interface ModelUse {
+  readonly model: string;
+  readonly runs: number;
+  readonly costUsd: number | null;
+}
+
+function models(database: Database, query: RunSumsQuery): Promise<ModelUse[]> {
+  return database.rows<ModelUse>(
+    `SELECT model, count() AS runs, sumIf(CostUsd, model = Models[1]) AS costUsd
+     FROM (SELECT Models, CostUsd FROM ${chosenRuns(query)}) ARRAY JOIN arrayDistinct(Models) AS model
+     GROUP BY model ORDER BY runs DESC, model LIMIT ${MAX_ITEMS}`,
+    paramsOf(query),
+  );
+}
+
+/** Runs of one user. */
+export interface UserRuns {
+  readonly userId: string;
+  readonly runs: number;
+  /** Runs with a score that fails. */
+  readonly failing: number;
+}
+
+/** Query of runs by their scores. */
+export interface PassingQuery extends RunSumsQuery {
+  /** Directed scores from which scores pass, by the names of rows: the scores that count. */
+  readonly passLines: ReadonlyMap<string, number>;
+}
+
+const lineParams = (lines: ReadonlyMap<string, number>) => ({
+  lineRows: [...lines.keys()],
+  lines: [...lines.values()],
+});
+
+/** SQL for whether a score passes, with the parameters of `lineParams`. */
+const PASSES = `(${DIRECTED} >= transform(toString(Scorer), {lineRows:Array(String)}, {lines:Array(Float64)}, 0.) - ${ROUNDING})`;
+
+/**
+ * Returns SQL for the current live scores of runs that have a pass line. A score is never of an earlier day than its run, by the clocks of
+ * both.
+ */
+function linedScores(query: RunSumsQuery): string {
+  return `scores FINAL
+    WHERE Scorer IN {lineRows:Array(String)} AND Source = 'live' AND TraceId != '' AND HigherIsBetter IS NOT NULL
+      AND Day >= toDate(fromUnixTimestamp64Milli({from:Int64}, 'UTC')) - 2 AND ${within('TraceTimestamp')} AND ${ofChoice(query)}`;
+}
+
+/** Counts the runs of users, those with the most failing runs first. */
+function users(database: Database, query: PassingQuery): Promise<UserRuns[]> {
+  return database.rows<UserRuns>(
+    `SELECT UserId AS userId, count() AS runs,
+       countIf((Tenant, TraceId) IN (SELECT Tenant, TraceId FROM ${linedScores(query)} AND NOT ${PASSES})) AS failing
+     FROM (SELECT Tenant, TraceId, UserId FROM ${chosenRuns(query)} AND UserId != '')
+     GROUP BY userId ORDER BY failing DESC, runs DESC, userId LIMIT ${MAX_ITEMS}`,
+    { ...paramsOf(query), ...lineParams(query.passLines) },
+  );
+}
+
+/** Weighted runs with scores, and those of which every score passes. */
+export interface PassingRuns {
+  readonly runs: number;
+  readonly weight: number;
+  readonly squaredWeight: number;
+  readonly passingWeight: number;
+}
+
+/** Sums the runs that have a score with a pass line. Of different weights of the scores of a run, the greatest counts. */
+async function passing(database: Database, query: PassingQuery): Promise<PassingRuns> {
+  const [row] = await database.rows<PassingRuns>(
+    `SELECT count() AS runs, sum(Share) AS weight, sum(Share * Share) AS squaredWeight, sumIf(Share, Passes) AS passingWeight
+     FROM (
+       SELECT max(ifNull(Weight, 1)) AS Share, min(${PASSES}) AS Passes FROM ${linedScores(query)} GROUP BY Tenant, TraceId)`,
+    { ...paramsOf(query), ...lineParams(query.passLines) },
+  );
+  return row ?? { runs: 0, weight: 0, squaredWeight: 0, passingWeight: 0 };
+}
+
+/** SQL for the key of a run in the costs of agents. */
+const RUN_KEYS: Readonly<Record<Exclude<CostKey, 'rule' | 'scorer'>, string>> = {
+  agent: AGENT_NAME,
+  agentVersion: AGENT_VERSION,
+  model: 'toString(Models[1])',
+};
+
+/** Costs by key and bucket. */
+export interface CostQuery extends RunSumsQuery {
+  readonly by: CostKey;
+  readonly bucketMs: number;
+}
+
+const bucketOf = (time: string) =>
+  `intDiv(toUnixTimestamp64Milli(${time}), {bucket:Int64}) * {bucket:Int64} AS bucketMs`;
+
+/** Sums the costs of agents by the start of the run; none by rule or scorer. A run whose models have no cost is unpriced. */
+async function agentCosts(database: Database, query: CostQuery): Promise<CostRow[]> {
+  const { by, bucketMs } = query;
+  if (by === 'rule' || by === 'scorer') {
+    return [];
+  }
+  return database.rows<CostRow>(
+    `SELECT ${RUN_KEYS[by]} AS key, ${bucketOf('StartedAt')}, sum(CostUsd) AS usd, count() AS runs,
+       countIf(${IS_UNPRICED}) AS unpriced
+     FROM ${chosenRuns(query)} GROUP BY key, bucketMs ORDER BY bucketMs, key`,
+    { ...paramsOf(query), bucket: bucketMs },
+  );
+}
+
+/** SQL for the key of a judge call. */
+const CALL_KEYS: Readonly<Record<CostKey, string>> = {
+  agent: 'run.AgentName',
+  agentVersion: 'run.AgentVersionName',
+  model: 'toString(call.Model)',
+  rule: 'decided.RuleName',
+  scorer: 'toString(call.Scorer)',
+};
+
+/**
+ * Sums the costs of judges by the time of the call. The run tells the agent, and the decision of the same trace and scorer the rule. A run
+ * with a call without a cost is unpriced.
+ */
+async function judgeCosts(database: Database, query: CostQuery): Promise<CostRow[]> {
+  const { by, bucketMs, tenant, agent, environment } = query;
+  const calls = `judge_calls WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND ${within('CalledAt')} AND ${ofTenant(tenant)}`;
+  const traces = `(Tenant, TraceId) IN (SELECT Tenant, TraceId FROM ${calls})`;
+  const isOfRun = by === 'agent' || by === 'agentVersion' || agent !== undefined || environment !== undefined;
+  const run = `${agent === undefined && environment === undefined ? 'ANY LEFT' : 'ANY INNER'} JOIN (
+    SELECT Tenant, TraceId, ${AGENT_NAME} AS AgentName, ${AGENT_VERSION} AS AgentVersionName
+    FROM runs FINAL WHERE ${IS_RUN} AND ${traces} AND ${ofChoice({ tenant, agent, environment })}) AS run
+    ON call.Tenant = run.Tenant AND call.TraceId = run.TraceId`;
+  const decided = `ANY LEFT JOIN (
+    SELECT Tenant, TraceId, Scorer, toString(argMax(Rule, WrittenAt)) AS RuleName FROM decision_arrivals
+    WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND ${traces} GROUP BY Tenant, TraceId, Scorer) AS decided
+    ON call.Tenant = decided.Tenant AND call.TraceId = decided.TraceId AND call.Scorer = decided.Scorer`;
+  return database.rows<CostRow>(
+    `SELECT ${CALL_KEYS[by]} AS key, ${bucketOf('call.CalledAt')}, sum(call.CostUsd) AS usd, uniqExact(call.Tenant, call.TraceId) AS runs,
+       uniqExactIf((call.Tenant, call.TraceId), call.CostUsd IS NULL AND call.Status != 'failed') AS unpriced
+     FROM (SELECT * EXCEPT (Prompt, Reply, Error) FROM ${calls}) AS call ${isOfRun ? run : ''} ${by === 'rule' ? decided : ''}
+     GROUP BY key, bucketMs ORDER BY bucketMs, key`,
+    { ...paramsOf(query), bucket: bucketMs },
+  );
+}

@@ -1,0 +1,112 @@
+import type { Incident, Replies } from '../../../src/dashboard/api-types.ts';
+import { aTraceItem } from './reply-builders.ts';
+
+const SINCE = '2026-11-22T00:00:00.000Z';
+const LATER = '2026-11-22T12:30:00.000Z';
+
+const rate = (value: number, n: number) => ({
+  value,
+  low: value - 0.04,
+  high: value + 0.03,
+  n,
+  effectiveN: n,
+});
+
+/** Two versions of an agent, of which the newer one is worse. */
+export const VERSIONS: Replies['/agents/{agent}/versions'] = {
+  left: { version: '1.4.0', runs: 151, tokens: 742, p50Ms: 2_000 },
+  right: { version: '1.5.0', runs: 356, tokens: 870, p50Ms: 2_900 },
+  items: [
+    {
+      scorer: 'hallucination',
+      left: rate(0.957, 151),
+      right: rate(0.675, 356),
+      evidenceLog10: 53.2,
+      verdict: 'worse',
+    },
+    {
+      scorer: 'tone',
+      left: rate(0.9, 151),
+      right: rate(0.91, 356),
+      evidenceLog10: -0.4,
+      verdict: 'not_shown',
+    },
+  ],
+};
+
+/** Parts of an incident that its own route tells. */
+export const INCIDENT_DETAIL: Pick<Incident, 'cause' | 'versions' | 'messages' | 'notes'> = {
+  cause: {
+    sentence: '98 % of the change comes from agent version 1.5.0.',
+    segments: [
+      {
+        dimension: 'agent_version',
+        value: '1.5.0',
+        count: 287,
+        mean: 0.701,
+        before: null,
+        isNew: true,
+        share: 0.98,
+        mixShare: 0,
+      },
+      {
+        dimension: 'agent_version',
+        value: '1.4.0',
+        count: 158,
+        mean: 0.946,
+        before: 0.95,
+        isNew: false,
+        share: 0.02,
+        mixShare: 0,
+      },
+    ],
+  },
+  versions: VERSIONS,
+  messages: [
+    { channel: 'slack-quality', at: LATER, state: 'sent' },
+    { channel: 'pagerduty', at: LATER, state: 'failed' },
+  ],
+  notes: [{ at: LATER, by: 'lead', text: 'Rolled back the prompt.' }],
+};
+
+/** Lists of the pages of work. */
+export const WORK_REPLIES: Pick<Replies, '/sessions' | '/costs'> = {
+  '/sessions': {
+    items: [
+      {
+        tenant: '',
+        sessionId: 'sess-1',
+        startedAt: SINCE,
+        lastTurnAt: LATER,
+        turnCount: 3,
+        userId: 'user-9',
+        agents: ['weather-agent'],
+        services: ['weather'],
+        totalTokens: 672,
+        costUsd: 0.0063,
+        worst: { scorer: 'hallucination', score: 0.25 },
+        scores: [],
+      },
+    ],
+    next: null,
+  },
+  '/costs': {
+    items: ['2026-11-21T00:00:00.000Z', SINCE].flatMap((bucket, day) => [
+      { key: 'production', bucket, agentUsd: 0.16, judgeUsd: 0.92 + day, runs: 284, unpriced: 0 },
+      { key: 'local-8b', bucket, agentUsd: null, judgeUsd: 0.2, runs: 40, unpriced: 40 },
+    ]),
+    next: null,
+  },
+};
+
+/** Turns of a session: one with scores, and one with the reason for none. */
+export const TURNS = [
+  aTraceItem(),
+  aTraceItem({
+    traceId: 'e'.repeat(32),
+    scores: [],
+    state: 'not_scored',
+    finding: null,
+    notScored: [{ scorer: 'hallucination', reason: 'no_content' }],
+  }),
+];

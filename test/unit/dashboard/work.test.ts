@@ -1,0 +1,229 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import {
+  buildCostChart,
+  forecastBudget,
+  listUnpriced,
+  priceLines,
+} from '../../../src/dashboard/view-models/costs.ts';
+import { writeCsv } from '../../../src/dashboard/view-models/csv.ts';
+import { buildFunnel, describeFunnel } from '../../../src/dashboard/view-models/funnel.ts';
+import {
+  describeCause,
+  describeChange,
+  findBudgetAlert,
+  findMute,
+  findRunbook,
+  groupMonitors,
+} from '../../../src/dashboard/view-models/incidents.ts';
+import { newRuleYaml, readRule } from '../../../src/dashboard/view-models/rule-yaml.ts';
+import { describeHealth } from '../../../src/dashboard/view-models/status-facts.ts';
+import {
+  chooseVersions,
+  listVersionLines,
+  readEvidence,
+} from '../../../src/dashboard/view-models/versions.ts';
+import { writeYaml } from '../../../src/dashboard/view-models/write-yaml.ts';
+import { FULL } from '../../support/dashboard/canned-replies.ts';
+import { INCIDENT_DETAIL, VERSIONS } from '../../support/dashboard/canned-work.ts';
+
+describe('the funnel of the coverage', () => {
+  const funnel = FULL['/coverage/funnel']!;
+
+  it('has four steps that never grow, each with its losses', () => {
+    const steps = buildFunnel(funnel);
+    expect(steps.map(({ name, count }) => [name, count])).toEqual([
+      ['Arrived', 5_200],
+      ['Eligible', 5_130],
+      ['Sampled', 4_100],
+      ['Scored', 3_745],
+    ]);
+    expect(steps[1]?.losses.map(({ reason }) => reason)).toEqual(['sampled_out']);
+  });
+
+  it('is told with its main reason', () => {
+    expect(describeFunnel(funnel)).toBe(
+      '73 % of what the rules selected has a score, on 412 runs. Most of the rest: sampled out (1,030).',
+    );
+    expect(describeFunnel({ ...funnel, eligible: 0 })).toBe('No rule selected anything of 412 runs.');
+  });
+});
+
+describe('costs by day', () => {
+  const { items } = FULL['/costs']!;
+
+  it('are stacked by key, of judges for rules and of agents for agents', () => {
+    const chart = buildCostChart(items, 'rule');
+    expect(chart.keys).toEqual(['production', 'local-8b']);
+    expect(chart.days.map(({ total }) => Number(total.toFixed(2)))).toEqual([1.12, 2.12]);
+    expect(chart.days[1]?.parts[1]?.from).toBe(1.92);
+    expect(buildCostChart(items, 'agent').total).toBeCloseTo(0.32);
+  });
+
+  it('join small keys, and lose nothing', () => {
+    const many = Array.from({ length: 9 }, (_, index) => ({
+      ...items[0]!,
+      key: `rule-${index}`,
+      judgeUsd: index,
+    }));
+    const chart = buildCostChart(many, 'rule');
+    expect(chart.keys.at(-1)).toBe('others');
+    expect(chart.total).toBe(36);
+  });
+
+  it.each([
+    ['half of the cap after half of the day', 2.5, '$5.00 at its end'],
+    ['more than the pace allows', 4, 'cap reached about 15:00 UTC'],
+    ['all of it', 5, 'spent'],
+  ])('forecast a limit that has spent %s', (_, spentUsd, words) => {
+    const budget = {
+      ...FULL['/judges']!.budgets[0]!,
+      spentUsd,
+      capUsd: 5,
+      renewsAt: '2026-11-23T00:00:00.000Z',
+    };
+    expect(forecastBudget(budget, Date.parse('2026-11-22T12:00:00.000Z'))).toBe(words);
+  });
+
+  it('name models without a price, with lines that the configuration reads', () => {
+    expect(listUnpriced(items)).toEqual([{ model: 'local-8b', runs: 80 }]);
+    expect(parse(priceLines('a/b: c'))).toEqual({
+      judges: { prices: { 'a/b: c': { input: 0.25, output: 2 } } },
+    });
+  });
+});
+
+describe('two versions of an agent', () => {
+  it('have a line for each quality, then tokens and time', () => {
+    expect(listVersionLines(VERSIONS).map(({ name, right }) => [name, right])).toEqual([
+      ['hallucination', '68 % [64, 71] (356)'],
+      ['tone', '91 % [87, 94] (356)'],
+      ['Tokens a run', '870'],
+      ['Time, median', '2.9 s'],
+    ]);
+  });
+
+  it.each([
+    [53.2, '10', '53'],
+    [0.5, '3.2 to 1', ''],
+    [null, '–', ''],
+  ])('have evidence %j as odds', (log10, text, power) => {
+    expect(readEvidence(log10)).toEqual({ text, power });
+  });
+
+  it('are the newest one and the one before it, unless the address names others', () => {
+    const versions = [
+      { version: '1.5.0', firstSeen: '2026-11-21T00:00:00.000Z' },
+      { version: '1.3.0', firstSeen: '2026-11-01T00:00:00.000Z' },
+      { version: '1.4.0', firstSeen: '2026-11-09T00:00:00.000Z' },
+    ];
+    expect(chooseVersions(versions, { left: null, right: null })).toEqual({ left: '1.4.0', right: '1.5.0' });
+    expect(chooseVersions(versions, { left: '1.3.0', right: '1.5.0' })).toEqual({
+      left: '1.3.0',
+      right: '1.5.0',
+    });
+    expect(chooseVersions(versions.slice(0, 1), { left: null, right: null })).toBeUndefined();
+  });
+});
+
+describe('an alert', () => {
+  const alert = FULL['/alerts']!.items[0]!;
+
+  it('names a limit as one, and says nothing of a fall from it', () => {
+    expect(describeChange(alert)).toBe('0.8 → 0.7 (n = 69, 2 too late)');
+    expect(describeChange({ ...alert, before: null, limit: 0.25, after: 0.987 })).toBe(
+      '0.987, limit 0.25 (n = 69, 2 too late)',
+    );
+  });
+
+  it('names its main segment, and none when none stands out', () => {
+    const { segments } = INCIDENT_DETAIL.cause!;
+    expect(describeCause(segments)).toBe('98 % within agent version 1.5.0 (new)');
+    expect(describeCause(segments.slice(1))).toBe('');
+  });
+
+  it('finds the mute that lasts longest', () => {
+    const mute = { tenant: '*', by: 'lead', reason: '' };
+    const mutes = [
+      { ...mute, subject: 'i-1', until: '2026-11-23T00:00:00.000Z' },
+      { ...mute, subject: '*', until: '2026-11-24T00:00:00.000Z' },
+      { ...mute, subject: 'another', until: '2026-11-25T00:00:00.000Z' },
+    ];
+    expect(findMute(alert, mutes)?.subject).toBe('*');
+    expect(findMute(alert, mutes.slice(2))).toBeUndefined();
+  });
+
+  it.each([
+    ['https://wiki.example/runbook', 'https://wiki.example/runbook'],
+    ['javascript:alert(1)', undefined],
+    ['no address', undefined],
+  ])('opens the runbook %s only at an address of the web', (runbook_url, found) => {
+    expect(findRunbook({ runbook_url })).toBe(found);
+  });
+
+  it('of a limit is the one of the greatest percentage', () => {
+    const { spentUsd, capUsd, renewsAt } = FULL['/judges']!.budgets[0]!;
+    const budget = {
+      scope: 'rule',
+      rule: 'production',
+      tenant: null,
+      period: 'day',
+      spentUsd,
+      capUsd,
+      renewsAt,
+    } as const;
+    const incidents = [80, 100].map((percent) => ({
+      event: { ...alert, incidentId: `b-${percent}`, budget: { ...budget, percent } },
+      isOpen: true,
+    }));
+    expect(findBudgetAlert(incidents, budget)?.incidentId).toBe('b-100');
+    expect(findBudgetAlert(incidents, { ...budget, rule: 'other' })).toBeUndefined();
+  });
+
+  it('has its monitors by rule, with the number of each state', () => {
+    const monitor = FULL['/monitors']!.items[0]!;
+    const all = [monitor, { ...monitor, phase: 'ok' as const }, { ...monitor, phase: 'learning' as const }];
+    expect(groupMonitors(all)).toMatchObject([{ states: '1 ok, 1 learning, 1 firing', isFiring: true }]);
+  });
+});
+
+describe('YAML', () => {
+  it.each([
+    { store: { dataDir: '.spanscore', port: 8123 }, list: [1, 'two', { three: true, four: [] }], empty: {} },
+    { text: 'yes', number: '1.0', colon: 'a: b', hash: '# no', lines: 'a\nb', nothing: null, 'key: odd': 1 },
+  ])('of %j is read back as it was', (value) => {
+    expect(parse(writeYaml(value))).toEqual(value);
+  });
+
+  it('of a rule is found in a configuration, in a list, and by itself', () => {
+    const rule = { name: 'a', scorers: ['tone'] };
+    for (const parsed of [{ rules: [rule] }, [rule], rule]) {
+      expect(readRule(parsed)).toEqual({ rule, name: 'a' });
+    }
+    expect(readRule(parse(newRuleYaml(['tone'])))).toMatchObject({ name: 'new-rule' });
+    expect(readRule({ rules: [rule, rule] })).toHaveProperty('fault');
+    expect(readRule({ rules: [{ scorers: [] }] })).toHaveProperty('fault');
+  });
+});
+
+it('CSV quotes what it has to, and no text of a trace is a formula', () => {
+  expect(
+    writeCsv(
+      ['agent', 'n'],
+      [
+        ['a, "b"', 1],
+        ['=cmd()', null],
+      ],
+    ),
+  ).toBe('agent,n\r\n"a, ""b""",1\r\n\'=cmd(),\r\n');
+});
+
+it('the status says first what fails', () => {
+  expect(describeHealth(FULL['/status']!)).toEqual({
+    isHealthy: false,
+    words:
+      '2 of its parts fail. kafka: no broker answers; hallucination (openai/gpt-5-mini): no reply in 30 s',
+  });
+  const sound = { ...FULL['/status']!, components: [], judges: [] };
+  expect(describeHealth(sound).isHealthy).toBe(true);
+});
