@@ -38,7 +38,7 @@ export const WRITE_CASES: Readonly<Record<string, WriteCase>> = {
   },
   'post /preview': { action: 'rule.preview', body: () => ({ rule: 'default', sample: 1 }) },
   'post /sql': { action: 'sql.run', body: () => ({ query: 'SELECT count() FROM scores' }) },
-  'post /config/reload': { action: 'config.reload' },
+  'post /config/reload': { action: 'config.reload', body: () => ({}) },
   'post /config/apply': {
     action: 'config.apply',
     body: () => ({ changes: [{ path: 'rules.production.sample.rate', value: 0.5 }], dryRun: true }),
