@@ -1,48 +1,21 @@
-import { randomUUID } from 'node:crypto';
 import type { ReceiverDefinition, StartReceiver } from '../collector/receivers/receiver.ts';
-import { startAggregates } from './aggregates/refresh-aggregates.ts';
-import { openTenantStores, startServeApi, type ScorerParts, type ServeApi } from './api/serve-api.ts';
-import { createServeStatus, type OtlpAddresses, type ScorerStatus } from './api/serve-status.ts';
+import { startServeApi, type ServeApi } from './api/serve-api.ts';
+import type { OtlpAddresses } from './api/serve-status.ts';
 import { createSignIns } from './api/writes/audit.ts';
-import { startPostedJoins } from './api/writes/posted-scores.ts';
-import { configureBackfillKind } from './jobs/configured-backfill.ts';
-import { CHANNELS, EXPORTERS, PREBUILT_SCORERS, RECEIVERS } from './components.ts';
+import { PREBUILT_SCORERS, RECEIVERS } from './components.ts';
+import type { ConfigControl } from './config/config-control.ts';
 import { createDataDirectory } from './config/data-folder.ts';
 import { listReceivers } from './config/schema/components.ts';
-import { readServeFile, removeServeFile, writeServeFile } from './config/serve-file.ts';
+import { readServeFile, removeServeFile, writeServeFile, type ServeFile } from './config/serve-file.ts';
 import { parseConfig, type Config, type ConfigInput } from './configuration.ts';
 import { AppError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
-import { startJobRunner } from './jobs/job-runner.ts';
-import { startLabelAgreement } from './labels/start-label-agreement.ts';
-import { configuredMonitors } from './monitors/live/configured-monitors.ts';
-import { loggedAlerts, startMonitors } from './monitors/live/start-monitors.ts';
-import { startAlerts, startExports } from './delivery/start.ts';
-import { startDuties, type Duties } from './ownership/duties.ts';
+import { startLocalReload } from './process/local-reload.ts';
 import { packageVersion } from './process/package.ts';
 import { limitYoungGeneration, stopParts, type StartedPart } from './process/parts.ts';
-import {
-  configurePurgeKind,
-  leaveOutPurged,
-  loadPurgeKey,
-  type PurgeAwareStore,
-} from './purge/configured-purge.ts';
-import { rescoreKind } from './jobs/rescore.ts';
-import { startBudgetAlerts } from './scoring/budget/budget-alerts.ts';
-import { createBudgetWatch, budgetReadings } from './scoring/budget/budget-watch.ts';
-import { explainTrace } from './scoring/explain.ts';
-import { createScorerOwnership, ScoringLoop } from './scoring/live/scoring-loop.ts';
-import type { Scoring } from './scoring/scoring.ts';
-import { SessionLoop } from './scoring/sessions/session-loop.ts';
-import {
-  meteredStores,
-  createConfiguredScoring,
-  sessionSettings,
-  scorerReadings,
-} from './scoring/setup/configured-scoring.ts';
-import { createTurnReader } from './scoring/setup/read-traces.ts';
-import { loadScorerKit, type ScorerKit } from './scoring/setup/scorer-kit.ts';
-import { createPassLineFinder } from './scoring/setup/scorer-names.ts';
+import { leaveOutPurged, type PurgeAwareStore } from './purge/configured-purge.ts';
+import { openRevisions, type ConfigPlace, type Senders } from './serve-control.ts';
+import { loadParts, startScorer } from './serve-scorer.ts';
 import {
   connectLentStore,
   connectOwnStore,
@@ -94,6 +67,8 @@ export interface Serve {
   readonly addresses: ServeAddresses;
   /** Kind of the store for people: `server`, `embedded engine`, … */
   readonly storeKind: string;
+  /** Control of the configuration; undefined without `ServeOptions.source`. */
+  readonly control: ConfigControl | undefined;
   /** Resolves when the process that owns the engine has ended: nothing can be stored from then on. */
   readonly lost: Promise<void>;
   /** Accepts no new work, finishes the accepted work, then closes everything. A second call waits for the first. */
@@ -104,6 +79,8 @@ export interface ServeOptions {
   /** Default: all roles. */
   readonly roles?: readonly Role[];
   readonly log?: Log;
+  /** Place of the configuration. Absent: it cannot be loaded again. */
+  readonly source?: ConfigPlace;
   /** Aborts the start, and the wait for another process that owns the data directory. */
   readonly signal?: AbortSignal;
 }
@@ -121,7 +98,7 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
   const stop = () => (stopped ??= stopParts(started, log));
   try {
     await createDataDirectory(config.store.dataDir);
-    const { roles = ROLES, signal } = options;
+    const { roles = ROLES, signal, source } = options;
     const metrics = startMetrics(started, log);
     if (roles.includes('store') && config.store.url === undefined) {
       // Before the engine starts: a full disk can be the reason why it does not.
@@ -129,7 +106,7 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
     }
     const api = await startServeApi(config, { hasApi: roles.includes('api'), log, metrics });
     started.push({ name: 'api', stage: 'work', stop: () => api.stop() });
-    const deps = { started, log, signal, metrics, api };
+    const deps = { started, log, signal, metrics, api, source };
     return { ...(await startRoles(config, roles, deps)), stop };
   } catch (error) {
     await stop();
@@ -144,6 +121,7 @@ interface ServeDependencies {
   readonly signal: AbortSignal | undefined;
   readonly metrics: Metrics;
   readonly api: ServeApi;
+  readonly source: ConfigPlace | undefined;
 }
 
 function startMetrics(started: StartedPart[], log: Log): Metrics {
@@ -187,33 +165,42 @@ async function startRoles(
     await Promise.all([store.members.dismissAll(), store.duties.dismissAll()]);
   }
   const receives = roles.includes('collector') && !(await readsForeignSpans(config, store, log));
-  const scorer = roles.includes('scorer') ? await startScorer(config, purgeAware, deps) : undefined;
+  const parts = await loadParts(config);
+  const scorer = roles.includes('scorer') ? await startScorer(parts, purgeAware, deps) : undefined;
   api.waitFor(receives ? 'the receivers' : 'the API');
-  const receivers = receives ? await startReceivers(config, purgeAware, deps) : undefined;
+  const senders = { tokens: config.auth.tokens };
+  const receivers = receives ? await startReceivers(config, senders, purgeAware, deps) : undefined;
   const checks = [
     ...storeChecks(store, connection, metrics),
     { name: 'tombstones', check: () => purged.check() },
     ...(receivers?.checks ?? []),
   ];
-  const { kind } = connection;
   const otlp = buildOtlpAddresses(config, receivers);
-  const readStatus = createServeStatus({ config, roles, otlp, kind, checks, scorer: scorer?.status });
-  const hasApi = roles.includes('api');
-  const findStore = hasApi
-    ? await openTenantStores(config, readStatus, { opened, ...purgeAware, ...scorer?.forApi, started, log })
-    : undefined;
+  const revised = {
+    initial: parts,
+    stores: { opened, ...purgeAware },
+    scorer,
+    connection,
+    senders,
+    hasApi: roles.includes('api'),
+    status: { roles, otlp, kind: connection.kind, checks, scorer: scorer && (() => scorer.status()) },
+  };
+  const { control, findStore } = await openRevisions(revised, deps);
   const listening = await api.open({ checks, findStore, signIns: createSignIns(store) });
   const probes = formatUrl(listening, config.api.tls);
   const { url, username, password, database } = connection.options;
   const clickhouse = { url, username, password, database };
-  const addresses = { ...otlp, api: hasApi ? probes : null, probes, clickhouse };
+  const addresses = { ...otlp, api: findStore === undefined ? null : probes, probes, clickhouse };
   rejectAborted(deps.signal);
   limitYoungGeneration(roles);
-  started.push(logStarted(config.store.dataDir, addresses, { log, isOwner: engine !== undefined }));
+  const reload = control && (await startLocalReload(() => control.reload()));
+  const file = { ...addresses, reload: reload?.address };
+  const isOwner = engine !== undefined;
+  started.push(...(reload ? [reload.part] : []), logStarted(config.store.dataDir, file, { log, isOwner }));
   engine?.mark('serving');
   const { lost, watch } = watchLender(connection);
   started.push(watch);
-  return { addresses, storeKind: connection.kind, lost };
+  return { addresses, storeKind: connection.kind, control, lost };
 }
 
 /**
@@ -251,123 +238,6 @@ function watchLender(connection: StoreConnection): { lost: Promise<void>; watch:
   return { lost, watch: { name: 'watch', stage: 'address', stop: async () => clearInterval(timer) } };
 }
 
-async function startScorer(
-  config: Config,
-  { store, purged }: PurgeAwareStore,
-  { started, log, metrics, api }: ServeDependencies,
-): Promise<{ forApi: ScorerParts; status: () => ScorerStatus }> {
-  api.waitFor('the scorers');
-  const kit = await loadScorerKit(config, { log });
-  started.push({ name: 'own scorers', stage: 'work', stop: () => kit.ownScorers.stop() });
-  const groups = await configuredMonitors(config);
-  const scoring = createConfiguredScoring({
-    config,
-    kit,
-    stores: meteredStores(store, metrics),
-    purged,
-    readTrace: createTurnReader(),
-    log,
-    metrics,
-    isStream: true,
-  });
-  const duties = startDuties(store.duties);
-  const deps = { duties, log, metrics };
-  started.push({ name: 'duties', stage: 'store', stop: async () => duties.stop() });
-  // Before scoring begins: an exporter that is new to this store gets every score from here on.
-  started.push(...(await startExports(config.exporters, EXPORTERS, store, deps)));
-  const { rules } = kit;
-  const monotonicMs = () => performance.now();
-  const ownership = createScorerOwnership(store.members, rules, { member: randomUUID(), monotonicMs });
-  const loop = new ScoringLoop(scoring, { rules, ownership });
-  await loop.start();
-  const sessions = new SessionLoop(scoring, {
-    rules,
-    ownership,
-    settings: sessionSettings(config),
-  });
-  started.push({ name: 'sessions', stage: 'work', stop: () => sessions.stop() });
-  const { budget, judgeHealth, unpriced } = scoring;
-  metrics.observe(() => scorerReadings(loop.status(), scoring));
-  metrics.observe(() => kit.ownScorers.readings());
-  started.push(
-    { name: 'judge log', stage: 'exporters', stop: async () => judgeHealth.stop() },
-    { name: 'budgets', stage: 'exporters', stop: () => budget.giveBack() },
-    { name: 'scorer', stage: 'work', stop: () => stopScoring(loop, scoring) },
-    startJobs(config, store, { scoring, kit, log }),
-    startAggregates(store, deps),
-    startPostedJoins(store, deps),
-    startLabelAgreement(store, { ...deps, findPassLine: createPassLineFinder(config, rules) }),
-    startMonitors(groups, { ...store.monitors, alerts: loggedAlerts(store.monitors.alerts, log) }, deps),
-    startBudgets(config, store, budget, deps),
-    ...(await startAlerts(config, CHANNELS, store, deps)),
-  );
-  const status = (): ScorerStatus => ({
-    scoring: { ...loop.status(), unpriced: unpriced.count },
-    judges: judgeHealth.states(),
-  });
-  return { forApi: { kit, reads: createProcessReads(scoring, kit) }, status };
-}
-
-/** Starts the metrics and the alerts of budgets. */
-function startBudgets(
-  config: Config,
-  store: Store,
-  budget: Scoring['budget'],
-  deps: { duties: Duties; metrics: Metrics; log: Log },
-): StartedPart {
-  const watch = createBudgetWatch(config, store);
-  deps.metrics.observe(() => budgetReadings(watch));
-  return startBudgetAlerts(
-    config.alerts.budgetPercents,
-    {
-      alerts: loggedAlerts(store.alerts, deps.log),
-      readCaps: () => watch.read(),
-      listSpent: (nowMs) => budget.listSpent(nowMs),
-    },
-    deps,
-  );
-}
-
-/** Returns what a process that scores adds to the reads of the API. */
-function createProcessReads(scoring: Scoring, { rules, judges }: ScorerKit): ScorerParts['reads'] {
-  return {
-    runRules: rules,
-    explain: async (key) => (await explainTrace(scoring, key, rules)).computed,
-    judgeState: (judge, tenant) => ({
-      breaker: judges.breakerOf(judge),
-      cacheHits: scoring.reuses.count(judge, tenant),
-    }),
-  };
-}
-
-/** Starts to run the jobs of the store. */
-function startJobs(
-  config: Config,
-  store: Store,
-  { scoring, kit, log }: { scoring: Scoring; kit: ScorerKit; log: Log },
-): StartedPart {
-  const { jobs, duties, spans, repairs } = store;
-  const kinds = [
-    rescoreKind({
-      scoring,
-      repairs,
-      rules: kit.rules,
-      sessions: sessionSettings(config),
-      hide: loadPurgeKey(config.store).hide,
-    }),
-    configureBackfillKind({ config, kit }, scoring, true),
-    configurePurgeKind(config, store),
-  ];
-  const runner = startJobRunner({ jobs, duties, nowMs: () => spans.nowMs(), kinds, log });
-  return { name: 'jobs', stage: 'work', stop: () => runner.stop() };
-}
-
-/** Stops the loop. Its last rows wait for no others. */
-function stopScoring(loop: ScoringLoop, { hurryWrites }: Scoring): Promise<void> {
-  hurryWrites();
-  return loop.stop();
-}
-
 function storeChecks(store: Store, { engine }: StoreConnection, metrics: Metrics): readonly ReadinessCheck[] {
   const reachable = { name: 'store', check: () => store.ping() };
   if (engine === undefined) {
@@ -382,7 +252,7 @@ function storeChecks(store: Store, { engine }: StoreConnection, metrics: Metrics
  */
 function logStarted(
   dataDir: string,
-  addresses: ServeAddresses,
+  addresses: Omit<ServeFile, 'pid'>,
   { log, isOwner }: { log: Log; isOwner: boolean },
 ): StartedPart {
   const other = isOwner ? undefined : readServeFile(dataDir);
@@ -418,6 +288,7 @@ export async function configureReceivers(
 /** Starts every receiver that a configuration asks for. Throws `ConfigError` when an address cannot be used. */
 async function startReceivers(
   config: Config,
+  senders: Senders,
   { store, purged }: PurgeAwareStore,
   { started, log, metrics }: ServeDependencies,
 ): Promise<Receivers> {
@@ -425,13 +296,18 @@ async function startReceivers(
     { startCollector, ingestOptions, collectorReadings, metricListener, collectorChecks },
     { bearerTokens },
   ] = await Promise.all([import('../collector/collector.ts'), import('../collector/receivers/receiver.ts')]);
+  const readTokens = () => ({ tokens: senders.tokens, check: bearerTokens(senders.tokens) });
+  let known = readTokens();
   const collector = await startCollector({
     sink: store.sink,
     deadLetters: store.deadLetters,
     purged,
     ...ingestOptions(config),
     receivers: await configureReceivers(config, RECEIVERS, log),
-    authenticate: bearerTokens(config.auth.tokens),
+    authenticate: (headers) => {
+      known = known.tokens === senders.tokens ? known : readTokens();
+      return known.check(headers);
+    },
     listener: metricListener(metrics),
     log,
   });

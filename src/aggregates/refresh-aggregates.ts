@@ -212,7 +212,12 @@ export function startAggregates(store: Store, deps: DutyDeps): StartedPart {
   return startRepeatedDuty({ duty: AGGREGATE_DUTY, everyMs: LOOK_EVERY_MS, failing, work }, deps);
 }
 
-/** Returns true when a process with the role `scorer` runs on the store: each of them is a candidate for the aggregates. */
+/** Returns true when a process with the role `scorer` runs on the store. */
 export async function hasLiveScorer(duties: Pick<DutyStore, 'readMembers'>): Promise<boolean> {
-  return (await duties.readMembers([AGGREGATE_DUTY], MEMBER_TTL_MS)).length > 0;
+  return (await countLiveScorers(duties)) > 0;
+}
+
+/** Counts the processes with the role `scorer` on the store: each of them is a candidate for the aggregates. */
+export async function countLiveScorers(duties: Pick<DutyStore, 'readMembers'>): Promise<number> {
+  return (await duties.readMembers([AGGREGATE_DUTY], MEMBER_TTL_MS)).length;
 }

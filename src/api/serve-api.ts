@@ -39,21 +39,22 @@ export async function startServeApi(
   let findStore: (caller: Caller) => TenantStore | 'starting' | 'none' = () => 'starting';
   let signIns = NO_SIGN_INS;
   const tls = readServerTls(config.api.tls, 'api.tls');
-  const app = createApi({
-    scheme: tls === undefined ? 'http' : 'https',
-    hosts: config.api.hosts,
-    publicUrl: config.api.publicUrl,
-    trustedProxies: config.api.trustedProxies,
-    requestsPerMinute: config.api.requestsPerMinute,
-    tokens: config.auth.tokens,
-    signIns: { readKey: () => signIns.readKey(), hasEnded: (id) => signIns.hasEnded(id) },
-    dashboard: hasApi ? readDashboardFiles(dashboardFolder()) : undefined,
-    checks: () => checks,
-    metrics,
-    findStore: (caller) => findStore(caller),
-    log,
-  });
-  const listen = () => startApiServer({ ...parseEndpoint(config.api.endpoint), tls, fetch: app.fetch, log });
+  const dashboard = hasApi ? readDashboardFiles(dashboardFolder()) : undefined;
+  const createApp = (tokens: Config['auth']['tokens']) =>
+    createApi({
+      ...config.api,
+      scheme: tls === undefined ? 'http' : 'https',
+      tokens,
+      signIns: { readKey: () => signIns.readKey(), hasEnded: (id) => signIns.hasEnded(id) },
+      dashboard,
+      checks: () => checks,
+      metrics,
+      findStore: (caller) => findStore(caller),
+      log,
+    });
+  let app = createApp(config.auth.tokens);
+  const fetch: typeof app.fetch = (...request) => app.fetch(...request);
+  const listen = () => startApiServer({ ...parseEndpoint(config.api.endpoint), tls, fetch, log });
   let api = await listen().catch((error: unknown) => {
     log.debug('the API tries to listen again later', { error: readErrorMessage(error) });
     return undefined;
@@ -87,6 +88,11 @@ export async function startServeApi(
         log.warn('this process answers no probes: its port is in use', { error: readErrorMessage(error) });
       }
       return api?.address ?? null;
+    },
+    /** Answers further requests with other tokens and stores. */
+    replace(tokens: Config['auth']['tokens'], next: ((caller: Caller) => TenantStore) | undefined): void {
+      app = createApp(tokens);
+      findStore = next ?? findStore;
     },
     /** Answers the requests under way, then closes. */
     stop: async () => api?.stop(),

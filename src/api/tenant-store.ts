@@ -16,6 +16,7 @@ import { createAgentReads } from './reads/agents.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
 import { compareDeploys } from './reads/compare.ts';
 import { createConfigurationReads, type ConfigurationSource, readRowNames } from './reads/configuration.ts';
+import { storeSampleTrace } from './writes/sample-trace.ts';
 import { createLabelReads, storeLabel, type GivenLabel } from './writes/labels.ts';
 import { narrowTenant, type ExplainTrace, createSessionReads, createTraceReads } from './reads/traces.ts';
 import { createScoreReads } from './reads/scores.ts';
@@ -90,7 +91,6 @@ const NO_SCORING: ScoringOnDemand = {
 export async function createTenantStores(parts: TenantStoreParts) {
   const { config, reads: store = parts.store, runRules, explain = async () => [], judgeState } = parts;
   const { readStatus = async () => ({}), stopping = new AbortController().signal } = parts;
-  const { alerts, markers, spans } = store;
   const rules = keyedRules(await configuredMonitors(config));
   const standings = createStandings(rules, store.monitorView);
   const findPassLine = createPassLineFinder(config, runRules);
@@ -106,50 +106,13 @@ export async function createTenantStores(parts: TenantStoreParts) {
       /** Control of the configuration; undefined in a process that cannot reload. */
       control: parts.control,
       /** Clock of the store, Unix milliseconds. */
-      nowMs: () => spans.nowMs(),
+      nowMs: () => store.spans.nowMs(),
       status: () => readStatus(store, tenant),
       scores: createScoreReads(store, scope),
       traces: createTraceReads(store, scope),
       sessions: createSessionReads(store, scope),
       configuration: createConfigurationReads({ config, store, runRules, judgeState }, tenant),
-      /** States of the configured monitors. */
-      standings: {
-        /** By alert and series. */
-        list: (filter: SinceFilter, page: ListPage) => standings.list({ ...filter, tenant }, page),
-        /** The states that fire first. */
-        listFiring: (filter: SinceFilter, limit: number) => standings.read({ ...filter, tenant }, limit),
-      },
-      alerts: {
-        /** Newest first. */
-        list: (filter: SinceFilter, page: ListPage) => alerts.list({ ...filter, tenant }, page),
-        /** Lists the beginnings of incidents that have not ended, newest first. */
-        listOpen: (page: ListPage) => alerts.listOpen(tenant, page),
-        /** Reads an incident with its notes and messages. Throws a `NotFoundError` for an unknown id. */
-        read: async (id: string) => {
-          const events = await readIncident(alerts, id, tenant);
-          const event = events[1] ?? events[0];
-          const [notes, messages] = await Promise.all([
-            alerts.notes(event.incidentId),
-            alerts.messages(event.incidentId),
-          ]);
-          return { event, notes, messages };
-        },
-        /** Reads the active mutes of the tenant and of all tenants. */
-        mutes: async () => {
-          const active = await alerts.mutes();
-          return active.filter((mute) => tenant === undefined || [ALL_TENANTS, tenant].includes(mute.tenant));
-        },
-        /** Lists the same mutes, the latest begun first. */
-        listMutes: (page: ListPage) => alerts.listMutes(tenant, page),
-        /** Reads the times of acknowledgements by incident, Unix milliseconds. */
-        acknowledged: () => alerts.acknowledged(),
-      },
-      /** Deploy markers. */
-      markers: {
-        /** Newest first. */
-        list: (filter: SinceFilter, page: ListPage) => markers.list({ ...filter, tenant }, page),
-        compare: (version: string) => compareDeploys(markers, { version, tenant }),
-      },
+      ...createMonitorReads(store, standings, tenant),
       /** Numbers of agents. */
       agents: createAgentReads({ config, store, tenant, findPass }),
       aggregates: createAggregateReads({
@@ -174,6 +137,55 @@ export async function createTenantStores(parts: TenantStoreParts) {
         return writesOf(caller);
       },
     };
+  };
+}
+
+/** Creates the reads of monitors, alerts and deploys for one tenant, or for all. */
+function createMonitorReads(
+  { alerts, markers }: Pick<Store, 'alerts' | 'markers'>,
+  standings: ReturnType<typeof createStandings>,
+  tenant: string | undefined,
+) {
+  return {
+    /** States of the configured monitors. */
+    standings: {
+      /** By alert and series. */
+      list: (filter: SinceFilter, page: ListPage) => standings.list({ ...filter, tenant }, page),
+      /** The states that fire first. */
+      listFiring: (filter: SinceFilter, limit: number) => standings.read({ ...filter, tenant }, limit),
+      setAside: (nowMs: number) => standings.setAside({ tenant, nowMs }),
+    },
+    alerts: {
+      /** Newest first. */
+      list: (filter: SinceFilter, page: ListPage) => alerts.list({ ...filter, tenant }, page),
+      /** Lists the beginnings of incidents that have not ended, newest first. */
+      listOpen: (page: ListPage) => alerts.listOpen(tenant, page),
+      /** Reads an incident with its notes and messages. Throws a `NotFoundError` for an unknown id. */
+      read: async (id: string) => {
+        const events = await readIncident(alerts, id, tenant);
+        const event = events[1] ?? events[0];
+        const [notes, messages] = await Promise.all([
+          alerts.notes(event.incidentId),
+          alerts.messages(event.incidentId),
+        ]);
+        return { event, notes, messages };
+      },
+      /** Reads the active mutes of the tenant and of all tenants. */
+      mutes: async () => {
+        const active = await alerts.mutes();
+        return active.filter((mute) => tenant === undefined || [ALL_TENANTS, tenant].includes(mute.tenant));
+      },
+      /** Lists the same mutes, the latest begun first. */
+      listMutes: (page: ListPage) => alerts.listMutes(tenant, page),
+      /** Reads the times of acknowledgements by incident, Unix milliseconds. */
+      acknowledged: () => alerts.acknowledged(),
+    },
+    /** Deploy markers. */
+    markers: {
+      /** Newest first. */
+      list: (filter: SinceFilter, page: ListPage) => markers.list({ ...filter, tenant }, page),
+      compare: (version: string) => compareDeploys(markers, { version, tenant }),
+    },
   };
 }
 
@@ -237,6 +249,10 @@ function createWrites(
           scoreNow({ ...scoring, signal }, caller, request),
       },
       labels: { store: (label: GivenLabel, named?: string) => storeLabel(posting, narrow(named), label) },
+      traces: {
+        /** Stores a made trace. Returns its id. */
+        sample: async () => storeSampleTrace(store, { tenant: tenant ?? '', nowMs: await spans.nowMs() }),
+      },
       purges: { start: (request: PurgeRequest) => startPurge(config, store, caller, request) },
       previews: { preview: (asked: AskedPreview) => previewRule(scoring, caller, asked) },
       backfills: createBackfillWrites(scoring, caller),

@@ -4,12 +4,12 @@ import { MOMENT_WORDS, parseDurationMs, parseMomentMs } from '../config/index.ts
 
 /** Parsers of option values. A bad value ends the command as wrong usage (exit code 2). */
 
-/** Returns a parser of `--limit`: a whole number from `least` to `most`. */
-export function limitUpTo(most: number, least = 1): (text: string) => number {
+/** Returns a parser of `--limit`: a whole number from 1 to `most`. */
+export function limitUpTo(most: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || value < least || value > most) {
-      throw new InvalidArgumentError(`Write a whole number from ${least} to ${most}.`);
+    if (!/^\d+$/.test(text) || value < 1 || value > most) {
+      throw new InvalidArgumentError(`Write a whole number from 1 to ${most}.`);
     }
     return value;
   };

@@ -23,6 +23,8 @@ export interface ConfigOptions {
   readonly checksParts?: boolean;
   /** Loads the modules of the user's own scorers too. */
   readonly loadsModules?: boolean;
+  /** Loads it anew, from this text in place of the file's. Default: the configuration that was loaded first. */
+  readonly anew?: { readonly text: string | undefined };
 }
 
 /** Context of a command. */

@@ -2,13 +2,14 @@ import type { RegisterCommand, Bind, GlobalOptions } from './command.ts';
 import { Command, InvalidArgumentError, type Option } from 'commander';
 import { collectNames } from './arguments.ts';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
-import { collectConditions } from './input/backfill-options.ts';
+import { collectConditions } from './input/request-options.ts';
 import { collectBars } from './input/score-bars.ts';
 import { packageVersion } from '../process/package.ts';
 
 /** All commands by their name, in the order of `--help`. */
 const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   serve: async () => (await import('./commands/serve.ts')).registerServe,
+  reload: async () => (await import('./commands/reload.ts')).registerReload,
   open: async () => (await import('./commands/open.ts')).registerOpen,
   status: async () => (await import('./commands/status.ts')).registerStatus,
   demo: async () => (await import('./commands/demo.ts')).registerDemo,

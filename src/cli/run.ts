@@ -166,7 +166,12 @@ function createSession(
     cwd: surroundings.cwd,
     signal: surroundings.signal,
     stdin: surroundings.stdin,
-    loadConfig: async (options = {}) => (loading ??= load(globals, options, surroundings.cwd, out)),
+    loadConfig: async (options = {}) => {
+      if (options.anew !== undefined) {
+        return load(globals, options, surroundings.cwd, out);
+      }
+      return (loading ??= load(globals, options, surroundings.cwd, out));
+    },
     openApp: async () =>
       (opening ??= context.loadConfig().then(async ({ config }) => openApp(config, { log, out, user }))),
   };
@@ -181,12 +186,13 @@ function createSession(
 
 async function load(
   globals: GlobalOptions,
-  { file = globals.config, checksParts = false, loadsModules = false }: ConfigOptions,
+  { file = globals.config, checksParts = false, loadsModules = false, anew }: ConfigOptions,
   cwd: string,
   out: Output,
 ): Promise<LoadedConfig> {
   const loaded = await loadConfig({
     path: file,
+    text: anew?.text,
     check: async (config) =>
       checksParts ? (await import('./checks/part-issues.ts')).partIssues(config, { loadsModules }) : [],
     cwd,

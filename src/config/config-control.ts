@@ -1,7 +1,7 @@
 import { readFile, writeFile, access, constants } from 'node:fs/promises';
 import { basename, extname } from 'node:path';
 import { ConfigError, ForbiddenError, readErrorMessage, RequestError } from '../domain/errors.ts';
-import type { Log } from '../telemetry/log.ts';
+import { formatCount } from '../domain/plural.ts';
 import { type ReportedIssue, reportedIssues } from './faults/config-issue.ts';
 import { type AskedChange, changeConfigText, changeConfigValue, formatDiff } from './files/change-file.ts';
 import { readConfigFile } from './files/config-file.ts';
@@ -79,12 +79,15 @@ export interface ConfigControlDeps<Parts extends LoadedParts> {
   readonly prepare: (parts: Parts) => Promise<PreparedRevision>;
   /** Counts the other processes on the store, which would not reload. */
   readonly countOthers: () => Promise<number>;
-  readonly log: Log;
+  readonly log: {
+    info(message: string, fields: Readonly<Record<string, unknown>>): void;
+    warn(message: string, fields: Readonly<Record<string, unknown>>): void;
+  };
 }
 
 /** A revision that is ready to be in force. */
 export interface PreparedRevision {
-  /** Throws, and changes nothing, when the store cannot be written. */
+  /** Throws, and changes nothing, when the store cannot be written. Then `drop` follows. */
   commit(): Promise<void>;
   drop(): Promise<void>;
 }
@@ -97,77 +100,44 @@ type Attempt =
 export function createConfigControl<Parts extends LoadedParts>(
   deps: ConfigControlDeps<Parts>,
 ): ConfigControl {
-  const { source, schema, prepare, countOthers, log } = deps;
-  let { initial: current } = deps;
-  let state: ConfigState = {
-    file: source.file ?? null,
-    revision: 1,
-    loadedAt: new Date().toISOString(),
-    lastReload: null,
-  };
+  const control = new FileControl(deps);
   let last: Promise<unknown> = Promise.resolve();
-
-  /** Runs one change at a time. */
-  function alone<Result>(work: () => Promise<Result>): Promise<Result> {
+  const alone = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const run = last.then(work);
     last = run.catch(() => undefined);
     return run;
+  };
+  return {
+    reload: () => alone(() => control.reload()),
+    apply: (changes, { isDryRun }) => alone(() => control.apply(changes, isDryRun)),
+    state: () => control.state,
+  };
+}
+
+/** Control of a configuration file, for one caller at a time. */
+class FileControl<Parts extends LoadedParts> {
+  readonly #deps: ConfigControlDeps<Parts>;
+  #current: Parts;
+  state: ConfigState;
+
+  constructor(deps: ConfigControlDeps<Parts>) {
+    this.#deps = deps;
+    this.#current = deps.initial;
+    const file = deps.source.file ?? null;
+    this.state = { file, revision: 1, loadedAt: new Date().toISOString(), lastReload: null };
   }
 
-  function answer(parts: Partial<ReloadAnswer> & Pick<ReloadAnswer, 'outcome'>): ReloadAnswer {
-    const { revision } = state;
-    return { revision, at: new Date().toISOString(), changed: [], issues: [], needsRestart: [], ...parts };
+  async reload(): Promise<ReloadAnswer> {
+    const tried = await this.#attempt();
+    return this.#note('refused' in tried ? tried.refused : await tried.commit());
   }
 
-  function note(reload: ReloadAnswer): ReloadAnswer {
-    state = { ...state, lastReload: reload };
-    const { outcome, revision } = reload;
-    if (outcome === 'refused') {
-      const { issues, needsRestart } = reload;
-      const faults = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
-      const why = issues.length > 0 ? { faults } : { needsRestart };
-      log.warn('the configuration is not reloaded: nothing has changed', { ...why, revision });
-    } else {
-      log.info('the configuration is reloaded', { outcome, revision, changed: reload.changed });
-    }
-    return reload;
-  }
-
-  async function attempt(text?: string): Promise<Attempt> {
-    try {
-      const parts = await source.load(text);
-      const { changed, needsRestart } = compareConfigs(current, parts);
-      if (needsRestart.length > 0 || changed.length === 0) {
-        return {
-          refused: answer({ outcome: needsRestart.length > 0 ? 'refused' : 'unchanged', needsRestart }),
-        };
-      }
-      const ready = await prepare(parts);
-      const commit = async () => {
-        await ready.commit();
-        current = parts;
-        state = { ...state, revision: state.revision + 1, loadedAt: new Date().toISOString() };
-        return answer({ outcome: 'applied', changed });
-      };
-      return { ready, commit };
-    } catch (error) {
-      if (error instanceof ConfigError) {
-        return { refused: answer({ outcome: 'refused', issues: listFaults(error) }) };
-      }
-      throw error;
-    }
-  }
-
-  async function reload(): Promise<ReloadAnswer> {
-    const tried = await attempt();
-    return note('refused' in tried ? tried.refused : await tried.commit());
-  }
-
-  async function apply(changes: readonly AskedChange[], isDryRun: boolean): Promise<ApplyAnswer> {
+  async apply(changes: readonly AskedChange[], isDryRun: boolean): Promise<ApplyAnswer> {
+    const { source, schema } = this.#deps;
     const { file } = source;
     if (file === undefined) {
       throw new RequestError(
-        'this process has no configuration file: write spanscore.config.yaml, and reload',
+        'this process has no configuration file: write spanscore.config.yaml, and restart it',
       );
     }
     const shown = { applied: false, reason: null, file, backup: null, reload: null };
@@ -182,11 +152,11 @@ export function createConfigControl<Parts extends LoadedParts>(
     const after = changeConfigText(text, changes, { schema, isJson: extname(file) === '.json' });
     refuseForbidden(after.forbidden);
     const diff = formatDiff(basename(file), text, after.text);
-    const tried = await attempt(after.text);
+    const tried = await this.#attempt(after.text);
     if ('refused' in tried) {
       return { ...shown, diff, reload: tried.refused };
     }
-    const reason = await findObstacle(file);
+    const reason = await this.#findObstacle(file);
     if (isDryRun || reason !== null) {
       await tried.ready.drop();
       return { ...shown, diff, reason: isDryRun ? null : reason };
@@ -195,28 +165,76 @@ export function createConfigControl<Parts extends LoadedParts>(
     await writeFile(backup, text, { mode: 0o600, flag: 'wx' });
     await writeFile(file, after.text);
     try {
-      return { ...shown, diff, applied: true, backup, reload: note(await tried.commit()) };
+      return { ...shown, diff, applied: true, backup, reload: this.#note(await tried.commit()) };
     } catch (error) {
       await writeFile(file, text);
       throw error;
     }
   }
 
+  #answer(parts: Partial<ReloadAnswer> & Pick<ReloadAnswer, 'outcome'>): ReloadAnswer {
+    const { revision } = this.state;
+    return { revision, at: new Date().toISOString(), changed: [], issues: [], needsRestart: [], ...parts };
+  }
+
+  /** Keeps the answer for the status, and logs it. */
+  #note(answer: ReloadAnswer): ReloadAnswer {
+    const { log } = this.#deps;
+    this.state = { ...this.state, lastReload: answer };
+    const { outcome, revision, changed, issues, needsRestart } = answer;
+    if (outcome === 'refused') {
+      const faults = issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`));
+      const why = issues.length > 0 ? { faults } : { needsRestart };
+      log.warn('the configuration is not reloaded: nothing has changed', { ...why, revision });
+    } else {
+      log.info('the configuration is reloaded', { outcome, revision, changed });
+    }
+    return answer;
+  }
+
+  /** Loads the configuration, and makes it ready when it differs and can be in force. */
+  async #attempt(text?: string): Promise<Attempt> {
+    const { source, prepare } = this.#deps;
+    try {
+      const parts = await source.load(text);
+      const { changed, needsRestart } = compareConfigs(this.#current, parts);
+      if (needsRestart.length > 0) {
+        return { refused: this.#answer({ outcome: 'refused', needsRestart }) };
+      }
+      if (changed.length === 0) {
+        return { refused: this.#answer({ outcome: 'unchanged' }) };
+      }
+      const ready = await prepare(parts);
+      const commit = async () => {
+        try {
+          await ready.commit();
+        } catch (error) {
+          await ready.drop();
+          throw error;
+        }
+        this.#current = parts;
+        const revision = this.state.revision + 1;
+        this.state = { ...this.state, revision, loadedAt: new Date().toISOString() };
+        return this.#answer({ outcome: 'applied', changed });
+      };
+      return { ready, commit };
+    } catch (error) {
+      if (error instanceof ConfigError) {
+        return { refused: this.#answer({ outcome: 'refused', issues: listFaults(error) }) };
+      }
+      throw error;
+    }
+  }
+
   /** Finds the reason why this process must not write the file. */
-  async function findObstacle(file: string): Promise<string | null> {
-    const others = await countOthers();
+  async #findObstacle(file: string): Promise<string | null> {
+    const others = await this.#deps.countOthers();
     if (others > 0) {
-      return `${others} more scorer processes run on this store, which would keep the former configuration: change the file of each, and reload each`;
+      return `${formatCount(others, 'more scorer process', 'more scorer processes')} on this store would keep the former configuration: change the file of each, and reload each`;
     }
     const fault = await access(file, constants.W_OK).catch((error: unknown) => error);
     return fault === undefined ? null : `${file} cannot be written: ${readErrorMessage(fault)}`;
   }
-
-  return {
-    reload: () => alone(reload),
-    apply: (changes, { isDryRun }) => alone(() => apply(changes, isDryRun)),
-    state: () => state,
-  };
 }
 
 function refuseForbidden(paths: readonly string[]): void {

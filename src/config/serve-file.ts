@@ -14,6 +14,8 @@ const serveFileSchema = z.object({
     password: z.string(),
     database: z.string(),
   }),
+  /** Address and secret of the local reload. Absent for a process that cannot reload. */
+  reload: z.object({ url: z.string(), secret: z.string() }).optional(),
 });
 
 /** Addresses of a running `serve` and its store, for local commands. */

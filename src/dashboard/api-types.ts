@@ -6,12 +6,13 @@ import type {
   VersionsReply,
 } from '../api/resources/agents.ts';
 import type { Rate as RateSchema } from '../api/resources/aggregates/query.ts';
-import type { Alert, Monitor, Mute } from '../api/resources/alerts.ts';
+import type { Alert, AlertDetail, Monitor, Mute } from '../api/resources/alerts.ts';
 import type { CompareReply } from '../api/resources/aggregates/compare.ts';
-import type { Coverage } from '../api/resources/aggregates/coverage.ts';
+import type { Coverage, FunnelReply } from '../api/resources/aggregates/coverage.ts';
 import type { DistributionReply } from '../api/resources/aggregates/distribution.ts';
 import type { OverviewReply } from '../api/resources/aggregates/overview.ts';
 import type { SeriesReply } from '../api/resources/aggregates/series.ts';
+import type { Applied, Changes } from '../api/resources/config.ts';
 import type { Status } from '../api/resources/status.ts';
 import type { SignIn } from '../api/resources/sign-in.ts';
 import type { Backfill, NewBackfill } from '../api/resources/backfills.ts';
@@ -45,59 +46,12 @@ export type Versions = z.output<typeof VersionsReply>;
 export type Costs = z.output<typeof CostsReply>;
 
 /** Incident with its cause, what was sent about it, and what people wrote. */
-export type Incident = z.output<typeof Alert> & {
-  readonly cause: { readonly sentence: string | null; readonly segments: z.output<typeof Alert>['segments'] };
-  readonly versions?: Versions | null;
-  readonly messages: readonly {
-    readonly channel: string;
-    readonly at: string | null;
-    readonly state: 'sent' | 'waiting' | 'failed';
-  }[];
-  readonly notes: readonly {
-    readonly at: string | null;
-    readonly by: string | null;
-    readonly text: string;
-  }[];
-};
-
-/** Outcome of a change of the configuration. */
-export interface Reload {
-  readonly outcome: 'applied' | 'unchanged' | 'refused';
-  readonly revision: number;
-  readonly at: string;
-  readonly changed: readonly string[];
-  readonly issues: readonly { readonly path: string; readonly message: string }[];
-  readonly needsRestart: readonly string[];
-}
-
-export interface Applied {
-  readonly diff: string;
-  readonly applied: boolean;
-  /** Why the file was not written; null when it was. */
-  readonly reason: string | null;
-  readonly file: string;
-  readonly backup: string | null;
-  readonly reload: Reload | null;
-}
+export type Incident = z.output<typeof AlertDetail> & { readonly versions?: Versions | null };
 
 /** Counts of traces by filter, and over time. */
 export type Facets = z.output<typeof TraceCounts>;
 
-export interface Funnel {
-  readonly runs: number;
-  readonly arrived: number;
-  readonly eligible: number;
-  readonly sampled: number;
-  readonly scored: number;
-  readonly losses: readonly {
-    readonly after: 'arrived' | 'eligible' | 'sampled';
-    readonly reason: string;
-    readonly count: number;
-    readonly runs: number;
-    readonly traces: string;
-    readonly mend: string | null;
-  }[];
-}
+export type Funnel = z.output<typeof FunnelReply>;
 
 /** Replies of the routes that the dashboard reads, by their path. The schemas are those with which the server checks itself. */
 export interface Replies {
@@ -118,7 +72,7 @@ export interface Replies {
   '/labels/queue': z.output<typeof LabelQueue>;
   '/labels/agreement': z.output<typeof ScorerAgreement>;
   '/mutes': Page<typeof Mute>;
-  '/overview': z.output<typeof OverviewReply> & { readonly passing?: Rate | null };
+  '/overview': z.output<typeof OverviewReply>;
   '/rules': Page<typeof RuleItem>;
   '/scorers': Page<typeof ScorerItem>;
   '/scores': Page<typeof ScoreItem>;
@@ -127,14 +81,7 @@ export interface Replies {
   '/session': z.output<typeof SignIn>;
   '/sessions': Page<typeof SessionItem>;
   '/sessions/{sessionId}': z.output<typeof SessionDetail>;
-  '/status': z.output<typeof Status> & {
-    readonly configuration?: {
-      readonly file: string | null;
-      readonly revision: number;
-      readonly loadedAt: string;
-      readonly lastReload: Reload | null;
-    };
-  };
+  '/status': z.output<typeof Status>;
   '/traces': Page<typeof TraceItem>;
   '/traces/facets': Facets;
   '/traces/{traceId}': z.output<typeof TraceDetail>;
@@ -152,13 +99,7 @@ export type Item<Path extends ReadPath> = Replies[Path] extends { readonly items
 export interface Writes {
   'POST /alerts/{id}/ack': Write<undefined>;
   'POST /alerts/{id}/notes': Write<{ readonly text: string }>;
-  'POST /config/apply': Write<
-    {
-      readonly changes: readonly { readonly path: string; readonly value: unknown }[];
-      readonly dryRun?: boolean;
-    },
-    Applied
-  >;
+  'POST /config/apply': Write<z.input<typeof Changes>, z.output<typeof Applied>>;
   'POST /mutes': Write<{ readonly subject: string; readonly for: string; readonly reason?: string }>;
   'DELETE /mutes': Write<undefined>;
   'POST /backfills/{id}/pause': Write<undefined, z.output<typeof Backfill>>;
@@ -168,6 +109,7 @@ export interface Writes {
   'POST /preview': Write<z.input<typeof NewPreview>, z.output<typeof Preview>>;
   'POST /session': Write<{ readonly token: string }>;
   'DELETE /session': Write<undefined>;
+  'POST /traces/sample': Write<undefined, { readonly traceId: string }>;
   'POST /score': Write<
     { readonly traceId: string; readonly scorers: readonly string[]; readonly write: boolean },
     { readonly scores: z.output<typeof ScoreItem>[]; readonly decisions: z.output<typeof DecisionItem>[] }

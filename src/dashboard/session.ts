@@ -10,6 +10,6 @@ export const signIns = signal(0);
 export const scopes = signal<readonly string[]>([]);
 
 /** Returns true when the reader may use a button that needs a scope. */
-export function mayUse(scope: 'label' | 'admin'): boolean {
+export function mayUse(scope: 'ingest' | 'label' | 'admin'): boolean {
   return scopes.value.includes(scope);
 }

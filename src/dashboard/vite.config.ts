@@ -8,6 +8,8 @@ const API = process.env['SPANSCORE_DASHBOARD_API'] ?? 'http://127.0.0.1:4320';
 const compressed: Plugin = {
   name: 'compressed',
   enforce: 'post',
+  // A build into memory is for tests.
+  apply: ({ build }) => build?.write !== false,
   generateBundle: {
     // After Vite has written the paths of parts that are loaded later.
     order: 'post',

@@ -50,10 +50,10 @@ export async function startExports(
   const ownDuties = joinDuties(duties, 'export', exporters);
   const deps = { feed, deadLetters, duties: ownDuties, log, random: Math.random };
   const loop = await startScoreDelivery(exporters, {}, deps);
-  metrics.observe(() =>
+  const forget = metrics.observe(() =>
     readCounts(loop, 'exporter', ['spanscore.export.scores', 'spanscore.export.failures']),
   );
-  return [{ name: 'exporters', stage: 'exporters', stop: () => loop.stop() }];
+  return [{ name: 'exporters', stage: 'exporters', stop: () => loop.stop().finally(forget) }];
 }
 
 /** Starts sending alerts over every configured channel. Starts nothing without a channel. */
@@ -81,8 +81,10 @@ export async function startAlerts(
       random: Math.random,
     },
   );
-  metrics.observe(() => readCounts(loop, 'channel', ['spanscore.alert.events', 'spanscore.alert.failures']));
-  return [{ name: 'alerts', stage: 'exporters', stop: () => loop.stop() }];
+  const forget = metrics.observe(() =>
+    readCounts(loop, 'channel', ['spanscore.alert.events', 'spanscore.alert.failures']),
+  );
+  return [{ name: 'alerts', stage: 'exporters', stop: () => loop.stop().finally(forget) }];
 }
 
 /** One process at a time serves a receiver. Two processes for a moment send the same messages with the same ids. */

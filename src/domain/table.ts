@@ -1,7 +1,7 @@
 /** Value of a column by its type in ClickHouse. Times are Unix milliseconds. */
 type ValueOf<Type extends string> = Type extends `Nullable(${infer Inner})`
   ? ValueOf<Inner> | null
-  : Type extends `LowCardinality(${infer Inner})`
+  : Type extends `LowCardinality(${infer Inner})` | `SimpleAggregateFunction(min, ${infer Inner})`
     ? ValueOf<Inner>
     : Type extends `Array(${infer Inner})`
       ? readonly ValueOf<Inner>[]
@@ -9,9 +9,11 @@ type ValueOf<Type extends string> = Type extends `Nullable(${infer Inner})`
         ? string
         : Type extends 'Bool' | 'UInt8'
           ? boolean
-          : Type extends `DateTime64${string}` | `UInt${string}` | 'Float64'
-            ? number
-            : never;
+          : Type extends 'Int64'
+            ? bigint
+            : Type extends `DateTime64${string}` | `UInt${string}` | 'Int32' | 'Float64'
+              ? number
+              : never;
 
 /** Column of a table. */
 export interface Column<Value = unknown, Type extends string = string> {
@@ -23,8 +25,12 @@ export interface Column<Value = unknown, Type extends string = string> {
   readonly values?: readonly string[];
   /** True: the property is undefined in place of '' and false. */
   readonly isOptional?: boolean;
-  /** True: the store has a list as its JSON, or '' for an empty one. */
-  readonly isList?: boolean;
+  /** Set: the store has the value as its JSON, and '' for null and for an empty list. It is read from ''. */
+  readonly empty?: Value;
+  /** True: the store has the bytes in base64. */
+  readonly isBytes?: boolean;
+  /** Name in the store, where it is not that of the property. */
+  readonly storeName?: string;
   /** Carries the type of the value; it is never set. */
   readonly value?: Value;
 }
@@ -37,8 +43,7 @@ export type Columns = Readonly<Record<string, Column>>;
 
 /**
  * Definition of a table: its columns by the names of their properties, in the order of a row. From it come the type of a row, the
- * statements and codecs of the store, the JSON and its schema. The columns of the table have the same names in PascalCase, a time without
- * its `Ms`.
+ * statements and codecs of the store, the JSON and its schema.
  */
 export interface Table<C extends Columns = Columns> {
   readonly name: string;
@@ -71,14 +76,38 @@ export function wordOf<const Word extends string>(values: readonly Word[], meani
   return { type: 'LowCardinality(String)', values, meaning };
 }
 
+/**
+ * Column of a value that the store has as JSON.
+ * @param empty value of a row without one
+ */
+export function jsonOf<Value>(empty: Value): Column<Value> {
+  return { type: 'String', empty };
+}
+
 /** Column of a list of objects. */
 export function listOf<Item>(): Column<Item[]> {
-  return { type: 'String', isList: true };
+  return jsonOf<Item[]>([]);
+}
+
+/** Column of bytes. */
+export function bytes(): Column<Uint8Array> {
+  return { type: 'String', isBytes: true };
+}
+
+/** Column with another name in the store. */
+export function named<Value>(storeName: string, of: Column<Value>): Column<Value> {
+  return { ...of, storeName };
 }
 
 /** Column whose property is undefined, and absent in JSON, in place of '' and false. */
 export function optional<Value>(of: Column<Value>, meaning?: string): OptionalColumn<Value | undefined> {
   return { ...of, meaning, isOptional: true };
+}
+
+/** Returns the name of a property's column in the store: in PascalCase, a time without its `Ms`. */
+export function storeNameOf(property: string, of: Column): string {
+  const name = `${property.charAt(0).toUpperCase()}${property.slice(1)}`;
+  return of.storeName ?? (isTime(of) && name.endsWith('Ms') ? name.slice(0, -2) : name);
 }
 
 /** Returns true for a column of times. */

@@ -62,6 +62,7 @@ export class CostCap {
   limit(budget: Budget): Budget {
     return {
       isLimited: () => true,
+      setShared: (shared) => budget.setShared(shared),
       reserve: (ask) => this.#reserve(ask, budget),
       refresh: (call, nowMs) => budget.refresh(call, nowMs),
       findRest: (call, nowMs) => budget.findRest(call, nowMs),

@@ -52,7 +52,7 @@ export function startJobRunner(deps: JobRunnerDeps, options: JobRunnerOptions = 
 
 /** Runner of the jobs of a store in this process. */
 export class JobRunner {
-  readonly #deps: JobRunnerDeps;
+  #deps: JobRunnerDeps;
   readonly #options: typeof DEFAULTS & JobRunnerOptions;
   /** Candidacies for the leases of jobs: of all candidates that live, the first one has the lease. */
   readonly #leases = new Map<string, Duties>();
@@ -75,6 +75,12 @@ export class JobRunner {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#loop;
+  }
+
+  /** Runs jobs by other kinds from now on. Resolves when the jobs under way, which keep their kinds, have ended. */
+  async setKinds(kinds: readonly JobKind[]): Promise<void> {
+    this.#deps = { ...this.#deps, kinds };
+    await Promise.all([...this.#running.values()].map(({ ended }) => ended));
   }
 
   async #runLoop(stopping: AbortSignal): Promise<void> {

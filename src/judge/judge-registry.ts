@@ -126,6 +126,8 @@ export interface JudgeRegistry {
   windowOf(model: string): JudgeWindow;
   /** Returns the state of the breaker of a judge's provider; `closed` before the first call. */
   breakerOf(model: string): BreakerState;
+  /** Opened providers by their settings: the registry that follows this one shares them, with their limits and their breakers. */
+  readonly opened: Map<string, Provider>;
 }
 
 type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'timeoutMs'>> & {
@@ -140,6 +142,7 @@ export function createJudgeRegistry(
     now: Date.now,
     random: Math.random,
   },
+  opened = new Map<string, Provider>(),
 ): JudgeRegistry {
   const limits: JudgeLimits = { ...DEFAULT_LIMITS, ...config.limits };
   const { options = {} } = config;
@@ -147,11 +150,8 @@ export function createJudgeRegistry(
   const windows = new Map<string, JudgeWindow>();
 
   function findProvider(name: string, modelName: string): Provider {
-    let provider = providers.get(name);
-    if (provider === undefined) {
-      provider = openProvider(name, modelName, config, limits, deps);
-      providers.set(name, provider);
-    }
+    const provider = providers.get(name) ?? shareProvider(name, modelName, { config, limits, deps, opened });
+    providers.set(name, provider);
     return provider;
   }
 
@@ -191,6 +191,7 @@ export function createJudgeRegistry(
     },
     windowOf: findWindow,
     breakerOf: (model) => providers.get(model.split('/', 1)[0] ?? '')?.breaker.state() ?? 'closed',
+    opened,
   };
 }
 
@@ -231,6 +232,29 @@ function readProvider(
   }
   const { concurrency: _c, requestsPerMinute: _r, tokensPerMinute: _t, ...ofPackage } = rest;
   return { name, kind, baseURL, api, settings: { ...ofPackage, ...settings }, packagesFrom, limits: entry };
+}
+
+/** Finds a provider that was opened with the same settings, else opens it. */
+function shareProvider(
+  name: string,
+  modelName: string,
+  {
+    config,
+    limits,
+    deps,
+    opened,
+  }: {
+    readonly config: JudgesConfig;
+    readonly limits: JudgeLimits;
+    readonly deps: JudgeRegistryDeps;
+    readonly opened: Map<string, Provider>;
+  },
+): Provider {
+  const { kind, ...settings } = readProvider(name, modelName, config);
+  const key = JSON.stringify([name, kind.name, settings]);
+  const provider = opened.get(key) ?? openProvider(name, modelName, config, limits, deps);
+  opened.set(key, provider);
+  return provider;
 }
 
 function openProvider(

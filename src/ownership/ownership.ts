@@ -142,6 +142,8 @@ export interface Ownership extends Claims {
    * @param isNew true for a trace that became ready now: it is left only while the former owners do not know of the join
    */
   holdMs(isNew: boolean): number;
+  /** Changes the scorers of this process. The others know of it with their next beat: until then, new scorers leave them their traces. */
+  setPairs(pairs: readonly string[]): void;
   /** Gives the traces of this process to the other members at once. It beats no more. */
   leave(): Promise<void>;
 }
@@ -161,9 +163,13 @@ export function createOwnership(members: MemberStore | undefined, options: Owner
   return members === undefined ? ownAlone(options.pairs) : new SharedOwnership(members, options);
 }
 
-function ownAlone(pairs: readonly string[]): Ownership {
+function ownAlone(given: readonly string[]): Ownership {
+  let pairs = given;
   return {
     ...SOLE_CLAIMS,
+    setPairs: (next) => {
+      pairs = next;
+    },
     beat: async () => undefined,
     generation: () => 0,
     shares: () => divideAlone(pairs).shares(),
@@ -184,6 +190,7 @@ interface Join {
 class SharedOwnership implements Ownership {
   readonly #store: MemberStore;
   readonly #options: OwnershipOptions;
+  #pairs: readonly string[];
   #name: string;
   #renames = 0;
   #seen: readonly Member[] = [];
@@ -205,6 +212,7 @@ class SharedOwnership implements Ownership {
   constructor(store: MemberStore, options: OwnershipOptions) {
     this.#store = store;
     this.#options = options;
+    this.#pairs = options.pairs;
     this.#name = options.member;
     this.#division = divideAlone(options.pairs);
     this.#cast = '';
@@ -227,14 +235,14 @@ class SharedOwnership implements Ownership {
 
   async #beatOnce(): Promise<void> {
     const startedMs = this.#options.monotonicMs();
-    let seen = await this.#store.beat(this.#name, { pairs: this.#options.pairs });
+    let seen = await this.#store.beat(this.#name, { pairs: this.#pairs });
     let stampMs = readStamp(seen.members, this.#name);
     const isAhead = stampMs > seen.nowMs + MEMBER_TTL_MS;
     if (isAhead) {
       // The store's clock went back. The stored beat of this name hides every later one, so the process takes another name.
       this.#renames += 1;
       this.#name = `${this.#options.member}~${this.#renames}`;
-      seen = await this.#store.beat(this.#name, { pairs: this.#options.pairs });
+      seen = await this.#store.beat(this.#name, { pairs: this.#pairs });
       stampMs = readStamp(seen.members, this.#name);
     }
     const endedMs = this.#options.monotonicMs();
@@ -262,7 +270,7 @@ class SharedOwnership implements Ownership {
 
   #listAlive(): Member[] {
     const sinceMs = this.#seenAtMs - MEMBER_TTL_MS;
-    const own = { name: this.#name, pairs: this.#options.pairs, beatAtMs: this.#seenAtMs, isLeaving: false };
+    const own = { name: this.#name, pairs: this.#pairs, beatAtMs: this.#seenAtMs, isLeaving: false };
     const others = this.#seen.filter(
       (member) =>
         member.name !== this.#name &&
@@ -285,7 +293,7 @@ class SharedOwnership implements Ownership {
     }
     const before = this.#cast === '' ? null : this.#division;
     this.#cast = cast;
-    this.#division = divide(this.#name, this.#options.pairs, alive);
+    this.#division = divide(this.#name, this.#pairs, alive);
     this.#generation += 1;
     if (before !== null) {
       this.#markMoves(before, nowMs);
@@ -293,7 +301,7 @@ class SharedOwnership implements Ownership {
   }
 
   #markMoves(before: Division, nowMs: number): void {
-    const { pairs } = this.#options;
+    const pairs = this.#pairs;
     for (let shard = 0; shard < SHARDS; shard += 1) {
       const moved = pairs.filter((pair) => before.owns(shard, pair) !== this.#division.owns(shard, pair));
       if (moved.some((pair) => before.owns(shard, pair))) {
@@ -307,6 +315,23 @@ class SharedOwnership implements Ownership {
     }
   }
 
+  setPairs(pairs: readonly string[]): void {
+    const isMore = pairs.some((pair) => !this.#pairs.includes(pair));
+    this.#pairs = pairs;
+    if (this.#beatMs === null) {
+      return;
+    }
+    const alive = this.#listAlive();
+    const nowMs = this.#options.monotonicMs();
+    const others = alive.filter(({ name }) => name !== this.#name).map(({ name }) => name);
+    if (isMore && others.length > 0) {
+      this.#join = { atMs: nowMs, others };
+    }
+    this.#divide(alive, nowMs);
+    // The next beat tells the others at once.
+    this.#beatMs = Math.min(this.#beatMs, nowMs - BEAT_EVERY_MS);
+  }
+
   generation(): number {
     return this.#generation;
   }
@@ -317,7 +342,7 @@ class SharedOwnership implements Ownership {
 
   shards(): readonly number[] | null {
     const shares = this.#division.shares();
-    return this.#options.pairs.length === 0 || shares.some((share) => share.shards === null)
+    return this.#pairs.length === 0 || shares.some((share) => share.shards === null)
       ? null
       : [...new Set(shares.flatMap((share) => share.shards ?? []))];
   }
@@ -326,7 +351,7 @@ class SharedOwnership implements Ownership {
     const pair = joinPair(rule, scorer);
     const sinceMs = this.#seenAtMs - RETURN_MS;
     return (
-      this.#options.pairs.includes(pair) ||
+      this.#pairs.includes(pair) ||
       this.#seen.some((member) => member.beatAtMs >= sinceMs && !this.#isAhead(member) && canDo(member, pair))
     );
   }
@@ -342,7 +367,7 @@ class SharedOwnership implements Ownership {
   claim(key: TraceKey): Claim | null {
     const shard = computeShard(key);
     const division = this.#division;
-    if (!this.#options.pairs.some((pair) => division.owns(shard, pair))) {
+    if (!this.#pairs.some((pair) => division.owns(shard, pair))) {
       return null;
     }
     const epoch = this.#epochs[shard] ?? 0;
@@ -374,7 +399,7 @@ class SharedOwnership implements Ownership {
   async leave(): Promise<void> {
     this.#hasLeft = true;
     await this.#beating?.catch(() => undefined);
-    await this.#store.beat(this.#name, { pairs: this.#options.pairs, leaving: true });
+    await this.#store.beat(this.#name, { pairs: this.#pairs, leaving: true });
   }
 }
 

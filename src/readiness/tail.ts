@@ -179,6 +179,11 @@ export class Tail {
     return this.#waiting.size;
   }
 
+  /** Returns true when a waiting trace arrived before a time, Unix milliseconds. */
+  hasBefore(atMs: number): boolean {
+    return [...this.#waiting.values()].some(({ openedAtMs }) => openedAtMs < atMs);
+  }
+
   /** Age of the oldest waiting trace at the last tick, milliseconds; null when no trace waits. */
   oldestWaitMs(): number | null {
     const oldestMs = least([...this.#waiting.values()], ({ openedAtMs }) => openedAtMs);

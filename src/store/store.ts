@@ -11,6 +11,7 @@ import { createDecisionHours } from './sums/decision-hours.ts';
 import { createAggregateStore } from './sums/score-sums.ts';
 import { createRunSums } from './sums/run-sums.ts';
 import { createAlertFeed } from './monitors/alert-deliveries.ts';
+import { backdateArrivals } from './monitors/backdate-arrivals.ts';
 import { createAlertStore } from './monitors/alert-events.ts';
 import { createDeadLetterStore } from './tables/dead-letters.ts';
 import { createCoverageStore } from './sums/coverage.ts';
@@ -112,7 +113,7 @@ async function prepare(database: Database, options: StoreOptions): Promise<void>
 async function setUp(database: Database, options: StoreOptions): Promise<void> {
   const created = await createSchema(database);
   if (created > 0) {
-    options.log?.info('tables created', { created });
+    options.log?.debug('tables created', { created });
   }
   const definitions = await readDefinitions(database);
   await applyFactKeys(database, definitions);
@@ -148,6 +149,8 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     decisionHours: (listPairs: () => Promise<readonly CoveredPair[]>) =>
       createDecisionHours(database, () => spans.nowMs(), listPairs),
     repairs: createRepairStore(database),
+    /** Moves the arrivals of scores to the starts of their runs, for the demonstration. */
+    backdateArrivals: (sinceMs: number) => backdateArrivals(database, sinceMs),
     scoreFeed: createScoreFeed(database),
     ruleVersions: createRuleVersionStore(database),
     versionSamples: createVersionSampleStore(database),

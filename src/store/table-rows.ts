@@ -3,8 +3,11 @@ import { decisionVersion, DECISIONS } from '../domain/decision.ts';
 import { JUDGE_CALLS } from '../domain/judge-call.ts';
 import { runVersion, RUNS } from '../domain/run-record.ts';
 import { SCORES } from '../domain/score.ts';
-import { isTime, type Column, type RowOf, type Table } from '../domain/table.ts';
-import { joinTraceKey, type TraceKey } from './contracts/stores.ts';
+import { isTime, storeNameOf, type Column, type RowOf, type Table } from '../domain/table.ts';
+import { DEPLOY_MARKERS } from '../domain/deploy-marker.ts';
+import { DEAD_LETTERS } from './contracts/dead-letters.ts';
+import { JOBS } from './contracts/jobs.ts';
+import { joinTraceKey, SPEND, type TraceKey } from './contracts/stores.ts';
 import type { Database } from './database.ts';
 import { type QueryParams, toDateTime } from './values.ts';
 import { keyParams, splitIntoSlices } from './spans/trace-keys.ts';
@@ -18,7 +21,7 @@ type Values = Record<string, unknown>;
  */
 function createTableRows<T extends Table>(table: T, computeVersion?: (row: RowOf<T>) => bigint) {
   const columns = Object.entries<Column>(table.columns).map(([property, column]) => {
-    const name = columnName(property, column);
+    const name = storeNameOf(property, column);
     return { property, name, ...codecOf(column, name) };
   });
   const decoded = columns.filter(({ decode }) => decode !== undefined);
@@ -51,9 +54,11 @@ function createTableRows<T extends Table>(table: T, computeVersion?: (row: RowOf
     }
     return values;
   };
-  /** @param from the statement from `FROM` on */
-  const read = async (database: Database, from: string, params?: QueryParams) =>
-    (await database.rows<Values>(`SELECT ${selection} ${from}`, params)).map(decodeRow);
+  /** @param from the statement from `FROM` on, or from the comma before further columns on */
+  const read = async <More extends object = object>(database: Database, from: string, params?: QueryParams) =>
+    (await database.rows<Values>(`SELECT ${selection} ${from}`, params)).map(
+      (row) => decodeRow(row) as RowOf<T> & More,
+    );
   return {
     select,
     read,
@@ -78,12 +83,6 @@ function createTableRows<T extends Table>(table: T, computeVersion?: (row: RowOf
   };
 }
 
-/** Returns the name of a property's column: in PascalCase, a time without its `Ms`. */
-function columnName(property: string, column: Column): string {
-  const name = `${property.charAt(0).toUpperCase()}${property.slice(1)}`;
-  return isTime(column) && name.endsWith('Ms') ? name.slice(0, -2) : name;
-}
-
 interface Codec {
   /** SQL for the value. */
   readonly select: string;
@@ -92,19 +91,31 @@ interface Codec {
 }
 
 function codecOf(column: Column, name: string): Codec {
-  const { type, isList = false, isOptional = false } = column;
+  const { type, isOptional = false } = column;
   if (isTime(column)) {
     return {
       select: `toUnixTimestamp64Milli(${name})`,
       encode: (ms) => (ms === null ? null : toDateTime(ms as number)),
     };
   }
-  if (isList) {
+  if ('empty' in column) {
+    const isEmpty = (value: unknown) => value === null || (Array.isArray(value) && value.length === 0);
     return {
       select: name,
-      decode: (json) => (json === '' ? [] : (JSON.parse(json as string) as unknown)),
-      encode: (list) => ((list as unknown[]).length === 0 ? '' : JSON.stringify(list)),
+      decode: (json) =>
+        json === '' ? structuredClone(column.empty) : (JSON.parse(json as string) as unknown),
+      encode: (value) => (isEmpty(value) ? '' : JSON.stringify(value)),
     };
+  }
+  if (column.isBytes === true) {
+    return {
+      select: name,
+      decode: (text) => Buffer.from(text as string, 'base64'),
+      encode: (content) => Buffer.from(content as Uint8Array).toString('base64'),
+    };
+  }
+  if (type === 'Int64') {
+    return { select: `toString(${name})`, decode: (text) => BigInt(text as string), encode: String };
   }
   if (type === 'UInt8') {
     return { select: `toBool(${name})`, encode: (flag) => (flag === true ? 1 : 0) };
@@ -132,3 +143,15 @@ export const deliveryRows = createTableRows(DELIVERIES, deliveryVersion);
 
 /** Rows of `judge_calls`. */
 export const judgeCallRows = createTableRows(JUDGE_CALLS);
+
+/** Rows of `spend`. */
+export const spendRows = createTableRows(SPEND);
+
+/** Rows of `dead_letters`: the newest attempt wins. */
+export const deadLetterRows = createTableRows(DEAD_LETTERS, ({ attempts }) => BigInt(attempts));
+
+/** Rows of `jobs` without a word. */
+export const jobRows = createTableRows(JOBS);
+
+/** Rows of `deploy_markers`. */
+export const markerRows = createTableRows(DEPLOY_MARKERS);

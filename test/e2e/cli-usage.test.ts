@@ -88,7 +88,7 @@ describe('exit codes', () => {
       ['backfill', '--from', '7d', '--rule', 'default', '--scorer', 'tone'],
       /--rule: cannot be used with --scorer/,
     ],
-    [['preview', '--sample', '-1'], /whole number from 0 to 50/],
+    [['preview', '--sample', '-1'], /'--sample <number>' .*at least 0/],
     [['rescore', '--scorer', 'a', '--scorer', 'b'], /'--scorer <name>' takes one value and was given twice/],
     [['--data-dir', 'a', 'status', '--data-dir', 'b'], /'--data-dir <folder>' takes one value/],
     [['dlq', 'drop'], /name the ids of dead letters/],

@@ -92,7 +92,12 @@ export function numberOf(description: string) {
 }
 
 /** Schema of a time. */
-export const Moment = z.string().min(1).max(100).openapi({ pattern: MOMENT_PATTERN.source });
+export const Moment = z
+  .string()
+  .min(1)
+  .max(100)
+  .refine((given) => parseMomentMs(given, 0) !== undefined, { error: `write ${MOMENT_WORDS}` })
+  .openapi({ pattern: MOMENT_PATTERN.source });
 
 /** Query of a route without parameters: an unknown one is refused everywhere. */
 export const NoQuery = z.strictObject({});

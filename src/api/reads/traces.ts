@@ -1,6 +1,6 @@
 import type { ComputedDecision } from '../json/rows.ts';
 import { NotFoundError, SeveralTenantsError } from '../../domain/errors.ts';
-import type { ListedTrace, ListFilters, ListPage } from '../../store/contracts/lists.ts';
+import type { ListedTrace, ListFilters, ListPage, TraceListFilter } from '../../store/contracts/lists.ts';
 import {
   joinTraceKey,
   type SpanSource,
@@ -46,7 +46,7 @@ export function hideConditions<T extends { readonly reason: string }>(
 }
 
 /** Hides the conditions in the reasons of listed traces (`hideConditions`). */
-function hideReasons(traces: readonly ListedTrace[], tenant: string | undefined): readonly ListedTrace[] {
+function hideReasons<T extends ListedTrace>(traces: readonly T[], tenant: string | undefined): readonly T[] {
   return traces.map((trace) => ({ ...trace, notScored: hideConditions(trace.notScored, tenant) }));
 }
 
@@ -87,6 +87,9 @@ export function createTraceReads(store: Store, { tenant, namedRows, explain }: S
       hideReasons(await lists.worstTraces({ ...(await namedRows(filters)), tenant }, limit), tenant),
     /** Counts traces by facet. */
     facets: async (filters: ListFilters) => lists.traceFacets({ ...(await namedRows(filters)), tenant }),
+    /** The last arrived at the front, also traces without an agent. */
+    listArrived: async (filter: Pick<TraceListFilter, 'sinceMs' | 'service'>, limit: number) =>
+      hideReasons(await store.listTraces({ ...filter, tenant, limit }), tenant),
     /** Throws a `NotFoundError` for a trace that the tenant does not have, and a `SeveralTenantsError` for one that several have. */
     read: async (asked: NamedTrace) => {
       const { key, activity } = await findTrace(store, asked.traceId, narrowTenant(tenant, asked.tenant));

@@ -8,7 +8,7 @@ import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-stat
 import { DURATION_PATTERN, durationMs, parseDurationMs } from '../../config/index.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { type AlertEvent, LIMIT_SIDES } from '../../monitors/alert-event.ts';
-import { findEarlier, findMainSegment } from '../../delivery/channels/alert-text.ts';
+import { findEarlier, findMainSegment, formatSummary } from '../../delivery/channels/alert-text.ts';
 import type { AlertNote } from '../../store/contracts/monitors.ts';
 import { findMute, isMuted, type Mute as StoredMute } from '../../monitors/mute.ts';
 import { computeSeriesId } from '../../monitors/series-key.ts';
@@ -33,6 +33,7 @@ export const Alert = z
     incidentId: z.string().describe('The same for the beginning and the end of an incident.'),
     status: z.enum(['firing', 'resolved']),
     alert: z.string(),
+    summary: z.string().describe('The event in one sentence, without a full stop.'),
     detector: z.string(),
     series: Series,
     seriesId: z
@@ -104,7 +105,8 @@ const Note = z
   })
   .openapi('AlertNote');
 
-const AlertDetail = Alert.extend({
+/** Schema of one incident. */
+export const AlertDetail = Alert.extend({
   cause: z
     .object({
       sentence: z.string().nullable().describe('Part of the traffic with most of the change.'),
@@ -217,7 +219,7 @@ export function createAlertRoutes() {
 }
 
 /** Reads mutes and acknowledgements, for the alerts of a reply. */
-export async function readReplies({ alerts, nowMs }: TenantStore): Promise<AlertReplies> {
+async function readReplies({ alerts, nowMs }: TenantStore): Promise<AlertReplies> {
   const [mutes, acknowledged, now] = await Promise.all([alerts.mutes(), alerts.acknowledged(), nowMs()]);
   return { mutes, acknowledged, nowMs: now };
 }
@@ -262,6 +264,15 @@ export const Monitor = z
   })
   .openapi('Monitor');
 
+const NotCounted = z.object({
+  scorer: z.string(),
+  refused: z.number().describe('Scores without a range or a direction.'),
+  late: z.number().describe('Scores that came more than an hour after their trace.'),
+});
+
+/** Scorer with scores of 24 hours that no monitor counts. */
+export type NotCounted = z.output<typeof NotCounted>;
+
 const monitorList = createList('monitors');
 
 const listMonitors = describeRoute('get', '/monitors', {
@@ -277,7 +288,17 @@ const listMonitors = describeRoute('get', '/monitors', {
         .describe('`firing`: the states that fire first; at most 500, without a cursor.'),
     }),
   },
-  replies: { 200: describeJson('A page of states.', describePage(Monitor)) },
+  replies: {
+    200: describeJson(
+      'A page of states.',
+      describePage(Monitor).extend({
+        notCounted: z
+          .array(NotCounted)
+          .optional()
+          .describe('With `order=firing`: scorers with scores of 24 hours that no monitor counts.'),
+      }),
+    ),
+  },
 });
 
 /** Creates the routes of monitors. */
@@ -290,8 +311,12 @@ export function createMonitorRoutes() {
     const toJson = (status: MonitorStanding) => monitorJson(status, replies);
     if (order === 'firing') {
       refuseCursor(order, query);
-      const items = await store.standings.listFiring(filters, page.limit);
-      return c.json({ items: items.map(toJson), next: null }, 200);
+      const [items, aside] = await Promise.all([
+        store.standings.listFiring(filters, page.limit),
+        store.standings.setAside(replies.nowMs),
+      ]);
+      const notCounted = aside.map(({ scorer, refused, late }) => ({ scorer, refused, late }));
+      return c.json({ items: items.map(toJson), next: null, notCounted }, 200);
     }
     return c.json(monitorList.toReply(await store.standings.list(filters, page), toJson), 200);
   });
@@ -372,7 +397,7 @@ export function createMuteRoutes() {
 type FoundIncident = Awaited<ReturnType<TenantStore['alerts']['read']>>;
 
 /** Mutes and acknowledgements of alerts. */
-export interface AlertReplies {
+interface AlertReplies {
   readonly mutes: readonly StoredMute[];
   /** Time of the acknowledgement by incident, Unix milliseconds. */
   readonly acknowledged: ReadonlyMap<string, number>;
@@ -386,6 +411,7 @@ export function alertJson(event: AlertEvent, { mutes, acknowledged, nowMs }: Ale
   const hasLimit = LIMIT_SIDES.has(event.detector);
   return {
     ...rest,
+    summary: formatSummary(event),
     before: hasLimit ? findEarlier(event) : before,
     limit: hasLimit ? before : null,
     seriesId: budget === undefined ? computeSeriesId(event.series) : null,
@@ -436,7 +462,7 @@ export function acknowledgedJson({ incidentId, alert }: AlertEvent) {
 }
 
 /** Returns whether the messages about a series are muted. */
-export function isStatusMuted(
+function isStatusMuted(
   { alert, incidentId, series }: MonitorStatus,
   { mutes, nowMs }: Pick<AlertReplies, 'mutes' | 'nowMs'>,
 ): boolean {

@@ -16,7 +16,7 @@ import {
   tenantStore,
 } from '../router.ts';
 import { createList, describeList } from '../lists/cursors.ts';
-import { NoQuery, readMoment } from '../lists/fields.ts';
+import { Moment, NoQuery, readMoment } from '../lists/fields.ts';
 
 const usd = z.number().nullable();
 
@@ -87,17 +87,17 @@ const names = z
 /** Backfill that a request asks for. */
 export const NewBackfill = z
   .strictObject({
-    from: z.string().min(1).describe('Traces that began since `7d`, or a date and time.'),
-    to: z.string().min(1).optional().describe('Traces that began before this time. Default: now.'),
-    rule: names.describe('Rules. Default: all, unless scorers are named.'),
+    from: Moment.describe('Traces that began since `7d`, or a date and time.'),
+    to: Moment.optional().describe('Traces that began before this time. Default: now.'),
+    rule: names.describe('Only these rules. Default: all, unless scorers are named.'),
     scorer: names.describe('Scorers that run on every trace, instead of the rules.'),
     where: z
       .record(z.string(), z.unknown())
       .optional()
       .describe(
-        'Conditions, as in a rule of the configuration: on the traces for rules on traces and their parts, and on the turns of a session together for rules on sessions.',
+        'Only traces, and sessions as the sum of their turns, that meet these conditions, as in a rule.',
       ),
-    sample: share.describe('Part of the traces, instead of the samples of the rules.'),
+    sample: share.describe('Part of the traces, instead of the samples of the rules: 0.1 is one in ten.'),
     rate: z
       .string()
       .refine((text) => parseRatePerSecond(text) !== undefined, {
@@ -109,11 +109,14 @@ export const NewBackfill = z
       .number()
       .positive({ error: 'must be above 0' })
       .optional()
-      .describe('Most money for judges.'),
+      .describe('Most money for judges, US dollars.'),
     concurrency: z.int().min(1).max(1_000).optional().describe('Traces whose scorers run at the same time.'),
-    judgeShare: share.describe('Part of the places of judges. Default: 0.3 beside live scoring.'),
-    rescore: z.boolean().optional().describe('True: scores of the same fingerprint are replaced.'),
-    dryRun: z.boolean().optional().describe('True: only says what the backfill would do and cost.'),
+    judgeShare: share.describe('Part of the places of judges. Default: 0.3 beside live scoring, else all.'),
+    rescore: z
+      .boolean()
+      .optional()
+      .describe('True: run the scorers again where a score of the same fingerprint is, and replace it.'),
+    dryRun: z.boolean().optional().describe('True: only say what the backfill would do and cost.'),
   })
   .openapi('NewBackfill');
 

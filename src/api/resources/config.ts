@@ -50,7 +50,8 @@ export const ConfigInForce = z.object({
   lastReload: orNull(Reload),
 });
 
-const Changes = z
+/** Schema of changes of the configuration. */
+export const Changes = z
   .strictObject({
     changes: z
       .array(
@@ -78,7 +79,8 @@ const Changes = z
   })
   .openapi('ConfigChanges');
 
-const Applied = z
+/** Schema of the outcome of changes of the configuration. */
+export const Applied = z
   .object({
     diff: z.string().describe('Unified diff of the file.'),
     applied: z.boolean().describe('true: the file is written and in force.'),

@@ -11,7 +11,7 @@ import type { Score } from '../../domain/score.ts';
 import type { previewConfigured } from '../../jobs/configured-preview.ts';
 
 /** Most traces that one preview judges. */
-export const MOST_SAMPLED = 50;
+const MOST_SAMPLED = 50;
 
 /** Preview that a request asks for. */
 export const NewPreview = z
@@ -23,7 +23,7 @@ export const NewPreview = z
       .string()
       .refine((text) => (parseDurationMs(text) ?? 0) > 0, { error: 'write a duration: 24h, 7d' })
       .default('24h')
-      .describe('Length of the range up to now: `24h`, `7d`.'),
+      .describe('Traces that began within this time, and sessions whose last turn did: `24h`, `7d`.'),
     sample: z
       .int()
       .min(0)

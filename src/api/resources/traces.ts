@@ -14,10 +14,11 @@ import { Reading, Usage, createTextCutter, type TextCutter } from '../json/readi
 import { readWhole } from '../access/limits.ts';
 import type { StepSpan, TraceView } from '../reads/traces.ts';
 import { createList, describePage, refuseCursor, CURSOR_FIELDS } from '../lists/cursors.ts';
-import { hexId, TenantQuery, FILTER_FIELDS, TRACE_FIELDS } from '../lists/fields.ts';
+import { NoQuery, hexId, TenantQuery, FILTER_FIELDS, TRACE_FIELDS } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
-import { TRACE_FACETS, type ListedTrace } from '../../store/contracts/lists.ts';
+import { InvalidInputError } from '../../domain/errors.ts';
+import { TRACE_FACETS, type ListedTrace, type TraceSummary } from '../../store/contracts/lists.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 
 const ScoreBrief = z
@@ -30,6 +31,22 @@ const ScoreBrief = z
     source: z.enum(['live', 'backfill', 'human', 'api']),
   })
   .openapi('ScoreBrief');
+
+/** Facts of the arrival of a trace, in the order `arrived` only. */
+const Arrival = z.object({
+  services: z
+    .array(z.string())
+    .readonly()
+    .describe('Services of its spans. With `order=arrived`, as what follows.'),
+  spanCount: z.number(),
+  firstArrival: Time.nullable(),
+  lastArrival: Time.nullable(),
+  rootSeen: z.boolean(),
+  agentSeen: z
+    .boolean()
+    .describe('False for a trace without a span of an agent or a model: no rule scores it.'),
+  errorSeen: z.boolean(),
+});
 
 /** Schema of one trace of a list. */
 export const TraceItem = z
@@ -73,6 +90,7 @@ export const TraceItem = z
     scores: z.array(ScoreBrief).readonly(),
     decisions: z.partialRecord(z.enum(DECISION_STATUSES), z.number()).describe('Decisions by status.'),
     state: z.enum(['waiting', 'scored', 'partly', 'not_scored']),
+    ...Arrival.partial().shape,
   })
   .openapi('Trace');
 
@@ -133,18 +151,19 @@ export const TraceDetail = z
 
 const traceList = createList('traces');
 
+const TraceQuery = z.strictObject({ ...CURSOR_FIELDS, ...FILTER_FIELDS, ...TRACE_FIELDS });
+
 const listTraces = describeRoute('get', '/traces', {
   tag: 'traces',
   summary: 'Traces of agents with their scores, newest first by their start.',
   request: {
-    query: z.strictObject({
-      ...CURSOR_FIELDS,
-      ...FILTER_FIELDS,
-      ...TRACE_FIELDS,
+    query: TraceQuery.extend({
       order: z
-        .enum(['started', 'worst'])
+        .enum(['started', 'worst', 'arrived'])
         .default('started')
-        .describe('`worst`: the worst scores first; at most 500, without a cursor.'),
+        .describe(
+          'Two orders have at most 500 traces, without a cursor. `worst`: the worst scores first. `arrived`: the last arrived first, also traces without an agent; `since` is then the oldest arrival, and one `service` the only further filter.',
+        ),
     }),
   },
   replies: { 200: describeJson('A page of traces.', describePage(TraceItem)) },
@@ -189,6 +208,15 @@ const readTrace = describeRoute('get', '/traces/{traceId}', {
   replies: { 200: describeJson('The trace.', TraceDetail) },
 });
 
+const storeSample = describeRoute('post', '/traces/sample', {
+  scopes: ['ingest'],
+  tag: 'traces',
+  summary: 'Stores a made trace of an agent, so that the way to its scores is seen.',
+  description: 'A write without a body: it needs the header `content-type: application/json` all the same.',
+  request: { query: NoQuery },
+  replies: { 201: describeJson('The id.', z.object({ traceId: z.string() })) },
+});
+
 const readSpan = describeRoute('get', '/traces/{traceId}/spans/{spanId}', {
   tag: 'traces',
   summary: 'One span whole.',
@@ -208,6 +236,11 @@ export function createTraceRoutes() {
         const items = await traces.listWorst(filters, page.limit);
         return c.json({ items: items.map(traceJson), next: null }, 200);
       }
+      if (order === 'arrived') {
+        refuseCursor(order, query);
+        const items = await traces.listArrived(readArrived(query, filters.sinceMs), page.limit);
+        return c.json({ items: items.map(arrivedJson), next: null }, 200);
+      }
       return c.json(traceList.toReply(await traces.list(filters, page), traceJson), 200);
     })
     .openapi(listFacets, async (c) => {
@@ -216,6 +249,11 @@ export function createTraceRoutes() {
       const { facets, runs, buckets } = await traces.facets(filters);
       const overTime = buckets.map(({ startMs, ...counts }) => ({ at: isoTime(startMs), ...counts }));
       return c.json({ runs, ...facets, buckets: overTime }, 200);
+    })
+    .openapi(storeSample, async (c) => {
+      const subjects = [] as const;
+      const { traces } = await tenantStore(c.var).openWrites({ action: 'trace.sample', subjects });
+      return c.json({ traceId: await traces.sample() }, 201);
     })
     .openapi(readTrace, async (c) => {
       const { traces } = tenantStore(c.var);
@@ -228,6 +266,21 @@ export function createTraceRoutes() {
       const span = await readWhole(() => traces.readSpan(asked));
       return c.json({ ...spanJson(span), truncated: false }, 200);
     });
+}
+
+/** Reads the filters of the order `arrived`. Throws an `InvalidInputError` for one that it does not know. */
+function readArrived(query: z.output<typeof TraceQuery>, sinceMs: number | undefined) {
+  const { service } = query;
+  const taken = ['since', 'limit', 'service'];
+  const further = Object.entries(query).find(
+    ([name, value]) => value !== undefined && !taken.includes(name),
+  )?.[0];
+  if (further !== undefined || (service?.length ?? 0) > 1) {
+    throw new InvalidInputError(
+      `${further ?? 'service'}: order=arrived takes since, limit and one service; leave the rest out, or leave out order`,
+    );
+  }
+  return { sinceMs, service: service?.[0] };
 }
 
 /** Formats a whole trace as JSON, with big texts cut. */
@@ -282,6 +335,23 @@ export function traceJson({ tenant, traceId, startedAtMs, run, decisions, ...res
     notScored: rest.notScored,
     decisions,
     state: deriveState(decisions, rest.scores.length),
+  };
+}
+
+/** Formats a trace with the facts of its arrival. A trace without an agent waits for nothing. */
+function arrivedJson(trace: TraceSummary) {
+  const { services, spanCount, firstArrivalMs, lastArrivalMs, rootSeen, agentSeen, errorSeen } = trace;
+  const isLeft = !agentSeen && trace.run === null && Object.keys(trace.decisions).length === 0;
+  return {
+    ...traceJson(trace),
+    ...(isLeft ? { state: 'not_scored' as const } : {}),
+    services,
+    spanCount,
+    firstArrival: isoTime(firstArrivalMs),
+    lastArrival: isoTime(lastArrivalMs),
+    rootSeen,
+    agentSeen,
+    errorSeen,
   };
 }
 

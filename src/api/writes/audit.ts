@@ -18,6 +18,7 @@ export type AuditAction =
   | 'score.post'
   | 'score.delete'
   | 'trace.score'
+  | 'trace.sample'
   | 'trace.purge'
   | 'session.purge'
   | 'user.purge'

@@ -1,36 +1,38 @@
-import { type Command, Option } from 'commander';
-import { formatBeyond, formatSummary } from '../../delivery/channels/alert-text.ts';
-import {
-  type acknowledgedJson,
+import type { Command } from 'commander';
+import type { LocalApi } from '../../api/local-api.ts';
+import { formatBeyond } from '../../delivery/channels/alert-text.ts';
+import type {
+  acknowledgedJson,
   alertJson,
-  type AlertReplies,
-  type muteJson,
-  type unmutedJson,
-  isStatusMuted,
   monitorJson,
+  muteJson,
+  NotCounted,
+  unmutedJson,
 } from '../../api/resources/alerts.ts';
 import type { deployJson } from '../../api/resources/markers.ts';
 import { isoTime } from '../../api/json/rows.ts';
-import {
-  configuredMonitors,
-  type KeyedRule,
-  keyedRules,
-  createStandings,
-} from '../../monitors/live/configured-monitors.ts';
+import { configuredMonitors } from '../../monitors/live/configured-monitors.ts';
 import { type SeriesFacets, splitTexts } from '../../domain/series-facets.ts';
-import type { AlertEvent } from '../../monitors/alert-event.ts';
 import type { Finding } from '../../monitors/detector.ts';
-import { isMuted } from '../../monitors/mute.ts';
-import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-status.ts';
 import { limitUpTo, parseMoment, parseSpan, writeSpan } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import type { Bind, CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { openApi } from '../open-api.ts';
 import { table } from '../show/output.ts';
-import type { Store } from '../../store/store.ts';
 import { formatCount } from '../../domain/plural.ts';
-import { DAY_MS } from '../../domain/durations.ts';
+
+type AlertJson = ReturnType<typeof alertJson>;
+type MonitorJson = ReturnType<typeof monitorJson>;
+
+/** Page of states in the order `firing`. */
+interface FiringPage {
+  readonly items: readonly MonitorJson[];
+  readonly notCounted: readonly NotCounted[];
+}
+
+/** Most states of a page in the order `firing`, which has one page. */
+const MAX_FIRING = 500;
 
 interface ListOptions {
   readonly incidents?: boolean;
@@ -48,12 +50,8 @@ export function addIncidentCommands(alerts: Command, bind: Bind): void {
     .description('Print the state of every monitor and series, alerts first; or print past incidents.')
     .option('--since-deploy <version>', 'only series that got worse with this version of a service or agent')
     .option('--incidents', 'print when incidents began and ended, newest first')
-    .addOption(
-      new Option('--since <when>', 'with --incidents: since 1h, 7d, or a date and time').argParser(
-        parseMoment,
-      ),
-    )
-    .addOption(new Option('--limit <n>', 'print at most n').argParser(limitUpTo(MAX_ROWS)).default(100))
+    .option('--since <when>', 'with --incidents: since 1h, 7d, or a date and time', parseMoment)
+    .option('--limit <n>', 'print at most n', limitUpTo(MAX_ROWS), 100)
     .action(bind(list));
   alerts
     .command('ack')
@@ -69,7 +67,7 @@ export function addIncidentCommands(alerts: Command, bind: Bind): void {
       '<subject>',
       "name of an alert, id of a series (alerts list --json) or of an incident, or '*' for everything",
     )
-    .addOption(new Option('--for <time>', 'how long: 30m, 2h, 7d').argParser(parseSpan).makeOptionMandatory())
+    .requiredOption('--for <time>', 'how long: 30m, 2h, 7d', parseSpan)
     .action(bind(mute));
   alerts
     .command('unmute')
@@ -83,24 +81,36 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
   if (options.sinceDeploy !== undefined) {
     return listSinceDeploy(context, options.sinceDeploy);
   }
-  const { config, store } = await context.openApp();
-  const replies = await readReplies(store);
+  const api = await openApi(context, 'alerts list');
   if (options.incidents === true) {
-    return listIncidents(context, store, options, replies);
+    return listIncidents(context, api, options);
   }
-  const rules = keyedRules(await configuredMonitors(config));
-  const statuses = await createStandings(rules, store.monitorView).read({}, options.limit);
+  const { items, notCounted } = await readStates(api, options.limit);
   const headers = ['STATE', 'SINCE', 'ALERT', 'SERIES', 'WHAT', 'INCIDENT'];
-  await context.out.list(
-    statuses.map((status) => monitorJson(status, replies)),
-    () =>
-      table(
-        headers,
-        statuses.map((status) => statusCells(status, replies)),
-      ),
-  );
-  await reportMore(context, store, rules, statuses.length);
+  await context.out.list(items, () => table(headers, items.map(showMonitor)));
+  await reportMore(context, items.length, notCounted);
   return EXIT.done;
+}
+
+/** Reads the states that fire first, and after one page of them the others by alert and series. */
+async function readStates(api: LocalApi, limit: number) {
+  const query = { order: 'firing', limit: Math.min(limit, MAX_FIRING) };
+  const { items, notCounted } = await api.read<FiringPage>('/monitors', query);
+  const listed = new Set(items.map(nameState));
+  const found = [...items];
+  if (items.length === MAX_FIRING) {
+    for await (const state of api.list<MonitorJson>('/monitors')) {
+      if (found.length === limit) {
+        break;
+      }
+      found.push(...(listed.has(nameState(state)) ? [] : [state]));
+    }
+  }
+  return { items: found, notCounted };
+}
+
+function nameState({ ruleKey, seriesId }: MonitorJson): string {
+  return `${ruleKey} ${seriesId}`;
 }
 
 async function listSinceDeploy(context: CommandContext, version: string): Promise<ExitCode> {
@@ -122,16 +132,16 @@ async function listSinceDeploy(context: CommandContext, version: string): Promis
 
 async function listIncidents(
   context: CommandContext,
-  store: Store,
+  api: LocalApi,
   { since, limit }: ListOptions,
-  replies: AlertReplies,
 ): Promise<ExitCode> {
-  const { items: events } = await store.alerts.list({ sinceMs: since }, { limit });
-  if (events.length === 0) {
-    context.out.talk('no incidents');
+  let count = 0;
+  for await (const alert of api.list<AlertJson>('/alerts', { since: isoTime(since ?? null) }, limit)) {
+    count += 1;
+    await context.out.item(alert, () => showAlert(alert));
   }
-  for (const event of events) {
-    await context.out.item(alertJson(event, replies), () => showEvent(event, replies));
+  if (count === 0) {
+    context.out.talk('no incidents');
   }
   return EXIT.done;
 }
@@ -175,69 +185,57 @@ async function unmute(
   return EXIT.done;
 }
 
-async function readReplies(store: Store): Promise<AlertReplies> {
-  const [mutes, acknowledged, nowMs] = await Promise.all([
-    store.alerts.mutes(),
-    store.alerts.acknowledged(),
-    store.spans.nowMs(),
-  ]);
-  return { mutes, acknowledged, nowMs };
-}
-
-/**
- * Reports the rules missing from the list: rules without a series, paused rules, and scorers whose scores cannot be
- * watched.
- */
+/** Reports the rules missing from the list: rules without a series, paused rules, and scores that no rule counts. */
 async function reportMore(
   context: CommandContext,
-  store: Store,
-  rules: readonly KeyedRule[],
   listed: number,
+  notCounted: readonly NotCounted[],
 ): Promise<void> {
+  const { out } = context;
+  const groups = await configuredMonitors((await context.loadConfig()).config);
+  const rules = groups.flatMap((group) => group.rules);
   if (rules.length === 0) {
-    context.out.talk('no monitors are configured; add them under the key monitors');
+    out.talk('no monitors are configured; add them under the key monitors');
     return;
   }
   if (listed === 0) {
-    context.out.talk('no series yet: a series begins with the first live score in a closed bucket');
+    out.talk('no series yet: a series begins with the first live score in a closed bucket');
   }
-  for (const { rule } of rules.filter((each) => each.rule.paused)) {
-    context.out.talk(`${rule.alert} is paused`);
+  for (const { alert } of rules.filter(({ paused }) => paused)) {
+    out.talk(`${alert} is paused`);
   }
-  const intervalMs = Math.min(...rules.map(({ group }) => group.intervalMs));
-  const sinceMs = (await store.spans.nowMs()) - DAY_MS;
-  for (const { scorer, refused, late } of await store.monitorView.setAside({ intervalMs, sinceMs })) {
+  for (const { scorer, refused, late } of notCounted) {
     if (refused > 0) {
-      context.out.talk(
+      out.talk(
         `${cleanLine(scorer, 60)} is not monitored: it has no range or no direction (${refused} scores in 24 h); set range and higherIsBetter`,
       );
     }
     if (late > 0) {
-      context.out.talk(
+      out.talk(
         `${late} scores of ${cleanLine(scorer, 60)} in 24 h came more than an hour after their trace ended; monitors do not count them`,
       );
     }
   }
 }
 
-function statusCells(status: MonitorStanding, replies: AlertReplies): string[] {
-  const { phase, sinceMs, alert, series, incidentId } = status;
-  const marks = isStatusMuted(status, replies) ? `${phase} (muted)` : phase;
-  return [marks, isoTime(sinceMs) ?? '', alert, showSeries(series), showNumbers(status), incidentId ?? ''];
+function showMonitor(status: MonitorJson): string[] {
+  const { phase, since, muted, alert, series, incidentId } = status;
+  const marks = muted ? `${phase} (muted)` : phase;
+  return [marks, since ?? '', alert, showSeries(series), showNumbers(status), incidentId ?? ''];
 }
 
-function showNumbers(status: MonitorStanding): string {
+function showNumbers(status: MonitorJson): string {
   const late = status.lateScores === 0 ? '' : `; ${formatCount(status.lateScores, 'late score')} not counted`;
   return `${showState(status)}${late}`;
 }
 
-function showState(status: MonitorStatus): string {
+function showState(status: MonitorJson): string {
   const { lacks, finding, incidentId, mean, baseline, limit, scores } = status;
   if (lacks !== null) {
     return lacks;
   }
   if (incidentId !== null && finding !== null) {
-    return `${showFinding(finding, status.detector)}, since ${isoTime(finding.changeBeganMs) ?? ''}`;
+    return `${showFinding(finding, status.detector)}, since ${finding.changeBegan ?? ''}`;
   }
   const expected =
     limit === null
@@ -260,17 +258,16 @@ function showFinding(finding: Pick<Finding, 'before' | 'after' | 'count'>, detec
   return formatBeyond(finding, detector) ?? `${shown(before)} → ${shown(after)}, n ${count}`;
 }
 
-function showEvent(event: AlertEvent, { mutes, acknowledged, nowMs }: AlertReplies): string {
-  const { status, alert, series, startsAtMs, endsAtMs, incidentId } = event;
+function showAlert(event: AlertJson): string {
+  const { status, alert, summary, series, detector, startsAt, endsAt, incidentId, budget } = event;
+  const { before, limit, after, count } = event;
   const marks = [
-    ...(isMuted(event, mutes, nowMs) ? ['muted'] : []),
-    ...(acknowledged.has(incidentId) ? ['acknowledged'] : []),
+    ...(event.muted ? ['muted'] : []),
+    ...(event.acknowledgedAt === null ? [] : ['acknowledged']),
   ].map((mark) => ` (${mark})`);
-  const at = isoTime(endsAtMs ?? startsAtMs) ?? '';
-  const numbers = showFinding(event, event.detector);
-  const text =
-    event.budget === undefined ? `${showSeries(series)}  ${numbers}` : cleanLine(formatSummary(event), 120);
-  return `${at}  ${status}${marks.join('')}  ${alert}  ${text}  ${incidentId}`;
+  const numbers = showFinding({ before: limit ?? before, after, count }, detector);
+  const text = budget === undefined ? `${showSeries(series)}  ${numbers}` : cleanLine(summary, 120);
+  return `${endsAt ?? startsAt ?? ''}  ${status}${marks.join('')}  ${alert}  ${text}  ${incidentId}`;
 }
 
 function showSeries(series: SeriesFacets): string {

@@ -1,15 +1,14 @@
-import { Option, type Command } from 'commander';
-import { collectNames, limitUpTo, parseMoment } from '../arguments.ts';
+import type { Command } from 'commander';
+import type { z } from 'zod';
+import { limitUpTo } from '../arguments.ts';
 import { examples, type Bind, type RegisterCommand, type CommandContext } from '../command.ts';
 import {
-  collectConditions,
-  parseRate,
-  parseShare,
-  parseUsd,
   nameOption,
+  addRequestOptions,
   writeConditions,
   type WrittenConditions,
-} from '../input/backfill-options.ts';
+} from '../input/request-options.ts';
+import { NewBackfill, readAsked } from '../../api/resources/backfills.ts';
 import { backfillJson } from '../../api/json/rows.ts';
 import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
 import { readBackfillReport, SKIPPED } from '../../jobs/stored-job.ts';
@@ -25,47 +24,12 @@ import { requireLiveScorer, requireTaker, finishJob, runAttached } from '../jobs
 import { RequestError } from '../../domain/errors.ts';
 import { requireRules, requireScorers } from '../input/names.ts';
 
-/** Most traces whose scorers run at the same time. */
-const MOST_AT_ONCE = 1_000;
-
 export const registerBackfill: RegisterCommand = (program, bind) => {
-  const backfill = program
-    .command('backfill')
+  const words = { from: 'when', to: 'when', rate: 'number' };
+  const backfill = addRequestOptions(program.command('backfill'), NewBackfill, words)
     .description(
       'Score stored traces and the sessions that ended, as a job. Skips traces with scores, traces that still arrive and traces that live scoring must still score. Ctrl-C leaves the job to a running serve.',
     )
-    .addOption(
-      new Option('--from <when>', 'traces that began since 7d, or a date and time (required)').argParser(
-        parseMoment,
-      ),
-    )
-    .addOption(
-      new Option('--to <when>', 'traces that began before this time')
-        .argParser(parseMoment)
-        .default(undefined, 'now'),
-    )
-    .option('--rule <names>', 'only these rules (repeatable, or with commas); default: all', collectNames)
-    .option('--scorer <names>', 'run these scorers on every trace, instead of the rules', collectNames)
-    .option(
-      '--where <condition>',
-      'only traces and sessions that meet it, as in a rule: service=checkout, status=error, attributes.tier=gold, not.agent=test (repeatable)',
-      collectConditions,
-    )
-    .option('--sample <share>', 'score this part of the traces: 0.1 is one in ten', parseShare)
-    .option('--rate <number>', 'at most this many traces in a time: 50/s, 600/m', parseRate)
-    .option('--max-cost <usd>', 'most money for judges', parseUsd)
-    .addOption(
-      new Option('--concurrency <number>', 'traces whose scorers run at the same time').argParser(
-        limitUpTo(MOST_AT_ONCE),
-      ),
-    )
-    .option(
-      '--judge-share <share>',
-      'part of the places of judges; default: 0.3 in a process that scores live traffic, else all',
-      parseShare,
-    )
-    .option('--rescore', 'run the scorers again where a score is, and replace it')
-    .option('--dry-run', 'only say what would be scored, and what it would cost')
     .option('--detach', 'only create the job: a running serve does the work')
     .addHelpText(
       'before',
@@ -167,47 +131,23 @@ async function print({ out }: CommandContext, backfill: BackfillJson): Promise<E
 type BackfillJson = ReturnType<typeof backfillJson>;
 
 /** Options of `backfill`. */
-interface BackfillOptions {
-  readonly from?: number;
-  readonly to?: number;
-  readonly rule?: string[];
-  readonly scorer?: string[];
+interface BackfillOptions extends Partial<Omit<z.output<typeof NewBackfill>, 'where'>> {
   readonly where?: WrittenConditions;
-  readonly sample?: number;
-  readonly rate?: string;
-  readonly maxCost?: number;
-  readonly concurrency?: number;
-  readonly judgeShare?: number;
-  readonly rescore?: boolean;
-  readonly dryRun?: boolean;
   readonly detach?: boolean;
 }
 
 /** Starts a backfill, or continues the open one with the same specification. */
 async function startBackfill(context: CommandContext, options: BackfillOptions): Promise<ExitCode> {
-  const { from, to = Date.now(), rule, scorer, dryRun, detach } = options;
+  const { detach, where, from, ...rest } = options;
+  const { rule = [], scorer = [], dryRun } = rest;
   if (from === undefined) {
     throw new RequestError("required option '--from <when>' is not given");
   }
   const { config } = await context.loadConfig();
-  requireScorers(scorer ?? [], config);
-  requireRules(rule ?? [], config);
-  const { where, rate, maxCost, sample, concurrency, judgeShare, rescore } = options;
-  const body = {
-    from: new Date(from).toISOString(),
-    to: new Date(to).toISOString(),
-    rule,
-    scorer,
-    where: where === undefined ? undefined : writeConditions(where),
-    maxCostUsd: maxCost,
-    sample,
-    rate,
-    concurrency,
-    judgeShare,
-    rescore,
-  };
+  requireScorers(scorer, config);
+  requireRules(rule, config);
+  const body = { ...rest, from, where: where && writeConditions(where) };
   const { planBackfill } = await import('../../jobs/configured-backfill.ts');
-  const { readAsked } = await import('../../api/resources/backfills.ts');
   const kit = await loadKit(context);
   // Faults are told by the names of options, and before a store is opened.
   await planBackfill({ config, kit }, readAsked(body, Date.now()), nameOption);
@@ -216,7 +156,7 @@ async function startBackfill(context: CommandContext, options: BackfillOptions):
     await requireLiveScorer(store.duties);
   }
   const api = await openApi(context, 'backfill', { onDemand });
-  const backfill = await api.write<BackfillJson>('POST', '/backfills', { body: { ...body, dryRun } });
+  const backfill = await api.write<BackfillJson>('POST', '/backfills', { body });
   if (dryRun === true) {
     return printDryRun(context, backfill as BackfillDryRun);
   }

@@ -37,11 +37,7 @@ export const registerConventions: RegisterCommand = (program, bind) => {
         .argParser(parseMoment)
         .default(parseMoment('24h'), '24h'),
     )
-    .addOption(
-      new Option('--limit <n>', 'read only the newest n traces')
-        .argParser(limitUpTo(MAX_TRACES))
-        .default(DEFAULT_TRACES),
-    )
+    .option('--limit <n>', 'read only the newest n traces', limitUpTo(MAX_TRACES), DEFAULT_TRACES)
     .addHelpText(
       'before',
       examples(
@@ -89,6 +85,7 @@ async function suggest(context: CommandContext, inputs: string[], { name }: { re
   return EXIT.done;
 }
 
+/** Reads the store itself: a survey needs the spans whole, which the API cuts. */
 async function conventions(context: CommandContext, { since, limit }: ConventionsOptions) {
   const app = await context.openApp();
   const listed = await app.store.listTraces({ sinceMs: since, limit });

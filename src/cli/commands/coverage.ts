@@ -23,11 +23,10 @@ export const registerCoverage: RegisterCommand = (program, bind) => {
     .description(
       'Count what the rules decided: eligible, sampled, scored, not applicable, deferred, failed. Each scorer of a rule counts once for each target.',
     )
-    .addOption(
-      new Option(
-        '--since <when>',
-        'targets whose last span arrived since 1h, 7d, or a date and time (default: 24h)',
-      ).argParser(parseMoment),
+    .option(
+      '--since <when>',
+      'targets whose last span arrived since 1h, 7d, or a date and time (default: 24h)',
+      parseMoment,
     )
     .addOption(new Option('--by <group>', 'one line for each value').choices([...COVERAGE_GROUPS]))
     .addHelpText(

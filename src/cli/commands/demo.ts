@@ -4,15 +4,20 @@ import { join } from 'node:path';
 import { openServedStore } from '../../store/connection/connect-store.ts';
 import { decisionJson, scoreJson } from '../../api/json/rows.ts';
 import type { ConfigInput } from '../../configuration.ts';
-import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
+import type { Decision } from '../../domain/decision.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { AppError } from '../../domain/errors.ts';
+import { startKeptDemo, KEPT_FOLDER } from '../demo/kept-demo.ts';
+import { MADE_TRACES } from '../demo/made-traces.ts';
 import type { AgentScenarioRun } from '../demo/run-demo.ts';
+import { DEMO_JUDGE_MODEL, isDecided, SCORERS, startScriptedModel } from '../demo/scripted-agent.ts';
 import type { Score } from '../../domain/score.ts';
 import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
 import { readEnvironment } from '../../config/environment.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { dashboardUrl } from '../show/dashboard-address.ts';
+import { isDashboardBuilt } from '../../process/package.ts';
+import { openBrowser } from './open.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Store } from '../../store/store.ts';
@@ -25,7 +30,6 @@ const DEADLINE_MS = 90_000;
 const UNATTENDED_MS = 30_000;
 /** Time that it stays on a terminal: near the longest that a timer has. */
 const ATTENDED_MS = 24 * DAY_MS;
-const SCORERS = ['behaviour', 'hallucination', 'faithfulness'];
 
 export const registerDemo: RegisterCommand = (program, bind) => {
   program
@@ -38,15 +42,54 @@ export const registerDemo: RegisterCommand = (program, bind) => {
       examples(
         ['score four traces, and show them until Ctrl-C', 'spanscore demo'],
         ['as JSON lines; ends when all is scored', 'spanscore demo --json'],
+        ['400 traces of two weeks, an incident, and the dashboard on them', 'spanscore demo --keep'],
       ),
+    )
+    .option(
+      '--keep',
+      `fill ${KEPT_FOLDER} in this folder with 400 made traces of three agents, and serve it until Ctrl-C; a further run serves it again`,
     )
     .action(bind(demo, { stopsItself: true }));
 };
 
-/** Runs everything on loopback and on free ports. Removes the stored data at the end. */
-async function demo(context: CommandContext): Promise<ExitCode> {
+/** Runs everything on loopback and on free ports. Removes the stored data at the end, unless it is to be kept. */
+async function demo(
+  context: CommandContext,
+  { keep = false }: { readonly keep?: boolean },
+): Promise<ExitCode> {
+  return keep ? keepDemo(context) : showDemo(context);
+}
+
+/** Serves the made traces until a signal. The judge of the demonstration stays with them. */
+async function keepDemo(context: CommandContext): Promise<ExitCode> {
+  const { out, cwd, log, signal } = context;
+  const dataDir = join(cwd, KEPT_FOLDER);
+  const model = await startScriptedModel();
+  try {
+    const talk = (message: string) => out.talk(message);
+    const serve = await startKeptDemo({ dataDir, modelUrl: model.url, log, signal, talk });
+    try {
+      const url = dashboardUrl(serve.addresses.api ?? '', undefined);
+      await out.item(
+        { event: 'ready', url, dataDir, traces: MADE_TRACES },
+        () => `The dashboard (Ctrl-C ends it):\n  ${url}`,
+      );
+      if (!out.json && isAttended() && isDashboardBuilt()) {
+        await openBrowser(url, context);
+      }
+      await Promise.race([sleep(ATTENDED_MS, signal), serve.lost]);
+      return signal.aborted && signal.reason !== 'SIGINT' ? EXIT.done : EXIT.interrupted;
+    } finally {
+      await serve.stop();
+    }
+  } finally {
+    await model.close();
+  }
+}
+
+async function showDemo(context: CommandContext): Promise<ExitCode> {
   const folder = await mkdtemp(join(tmpdir(), 'spanscore-demo-'));
-  const { DEMO_JUDGE_MODEL, runAgentScenarios, startScriptedModel } = await import('../demo/run-demo.ts');
+  const { runAgentScenarios } = await import('../demo/run-demo.ts');
   const { startServe } = await import('../../serve.ts');
   const model = await startScriptedModel();
   try {
@@ -85,10 +128,15 @@ async function showPage({ out, signal }: CommandContext, api: string | null): Pr
   if (out.json || api === null || signal.aborted) {
     return;
   }
-  const isAttended = (process.stdin.isTTY || process.stdout.isTTY) && readEnvironment('CI') === undefined;
-  const end = isAttended ? 'Ctrl-C ends the demo' : `the demo ends in ${UNATTENDED_MS / 1000} s`;
+  const isWatched = isAttended();
+  const end = isWatched ? 'Ctrl-C ends the demo' : `the demo ends in ${UNATTENDED_MS / 1000} s`;
   await out.text(`\nThese four runs in the dashboard (${end}):\n  ${dashboardUrl(api, undefined)}`);
-  await sleep(isAttended ? ATTENDED_MS : UNATTENDED_MS, signal);
+  await sleep(isWatched ? ATTENDED_MS : UNATTENDED_MS, signal);
+}
+
+/** Returns true on a terminal of a person. */
+function isAttended(): boolean {
+  return (process.stdin.isTTY || process.stdout.isTTY) && readEnvironment('CI') === undefined;
 }
 
 function demoConfig(folder: string, modelUrl: string, judge: string): ConfigInput {
@@ -149,13 +197,6 @@ async function finish(
   }
   context.out.talk(NEXT_STEPS);
   return rest.some((decision) => decision.status === 'failed') ? EXIT.someFailed : EXIT.done;
-}
-
-function isDecided(decisions: readonly Decision[]): boolean {
-  const final = decisions
-    .filter((decision) => decision.status !== 'deferred')
-    .map((decision) => decision.scorer);
-  return final.includes(WHOLE_RULE) || SCORERS.every((scorer) => final.includes(scorer));
 }
 
 function notInTimeError(decisions: readonly Decision[]): AppError {

@@ -1,4 +1,4 @@
-import { Option, type Command } from 'commander';
+import type { Command } from 'commander';
 import { ALERT_SIGNAL, revivedDeliveries } from '../../delivery/deliver-alerts.ts';
 import { revivedScore, SCORE_SIGNAL } from '../../delivery/deliver-scores.ts';
 import { isoTime } from '../../api/json/rows.ts';
@@ -42,7 +42,7 @@ export const registerDlq: RegisterCommand = (program, bind) => {
   dlq
     .command('list')
     .description('Print dead letters, newest first; --json prints their bytes in base64.')
-    .addOption(new Option('--limit <n>', 'print at most n').argParser(limitUpTo(MAX_LETTERS)).default(50))
+    .option('--limit <n>', 'print at most n', limitUpTo(MAX_LETTERS), 50)
     .action(bind(list));
   withChoice(
     dlq.command('replay').description('Try dead letters again. Those that succeed are deleted.'),
@@ -54,6 +54,7 @@ function withChoice(command: Command): Command {
   return command.argument('[ids...]', 'ids of dead letters').option('--all', 'all dead letters');
 }
 
+/** Reads the store itself, as `replay` and `drop` do: the bytes of dead letters are of no tenant, so that the API has no route for them. */
 async function list(context: CommandContext, options: ListOptions): Promise<ExitCode> {
   const { store } = await context.openApp();
   const letters = await store.deadLetters.list({ limit: options.limit });

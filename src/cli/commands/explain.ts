@@ -4,7 +4,7 @@ import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import type { Score } from '../../domain/score.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
 import type { TraceReading } from '../../domain/trace/agent-run.ts';
-import { NotFoundError, RequestError } from '../../domain/errors.ts';
+import { RequestError } from '../../domain/errors.ts';
 import type { ComputedLine } from '../../scoring/explain.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { parseTraceId } from '../arguments.ts';
@@ -12,7 +12,7 @@ import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { loadKit, openScoring } from '../open-api.ts';
-import { findSession } from '../input/stored-trace.ts';
+import { findSession, traceNotFound } from '../input/stored-trace.ts';
 import { showNotUnderstood } from '../show/show-reading.ts';
 import { showUnread, showTarget } from '../show/show-target.ts';
 import { showDecision } from './score.ts';
@@ -55,31 +55,32 @@ async function explainSessions(context: CommandContext, sessionId: string) {
     context.out.talk('no rule has target: session');
   }
   for (const activity of found) {
-    const explained = await explainSession(store, activity, { rules, settings: sessionSettings(config) });
-    const { decisions, computed, scores, nowMs } = explained;
-    await printDecisions(context, { decisions, scores, nowMs });
-    for (const line of computed) {
-      await context.out.item(computedJson(line), () => showComputed(line));
-    }
+    await print(context, await explainSession(store, activity, { rules, settings: sessionSettings(config) }));
   }
   return EXIT.done;
 }
 
-interface Decided {
+interface Explained {
   readonly decisions: readonly Decision[];
   readonly scores: readonly Score[];
+  readonly computed: readonly (ComputedLine | ReadingLine)[];
   readonly nowMs: number;
 }
 
-async function printDecisions(context: CommandContext, { decisions, scores, nowMs }: Decided): Promise<void> {
+async function print({ out }: CommandContext, explained: Explained): Promise<void> {
+  const { decisions, scores, computed, nowMs } = explained;
   for (const decision of decisions.toSorted(byRuleAndScorer)) {
     const own = decision.status === 'scored' ? listScoresOf(decision, decisions, scores) : [];
-    await context.out.item({ ...decisionJson(decision, nowMs), scores: own.map(scoreJson) }, () =>
+    await out.item({ ...decisionJson(decision, nowMs), scores: own.map(scoreJson) }, () =>
       [showDecision(decision, nowMs), ...own.map(showValue)].join('\n'),
     );
   }
+  for (const line of computed) {
+    await out.item(computedJson(line), () => showComputed(line));
+  }
 }
 
+/** Explains a trace directly, not by the API: the advice on what was not read needs its spans whole. */
 async function explainOneTrace(context: CommandContext, traceId: string) {
   const { explainTrace } = await import('../../scoring/explain.ts');
   const { kit, store, scoring, readTrace } = await openScoring(context);
@@ -88,11 +89,7 @@ async function explainOneTrace(context: CommandContext, traceId: string) {
   const keys = found.length > 0 ? found : [{ tenant: '', traceId }];
   let lines = 0;
   for (const key of keys) {
-    const { decisions, computed, scores, nowMs } = await explainTrace(scoring, key, kit.rules);
-    await printDecisions(context, { decisions, scores, nowMs });
-    for (const line of computed) {
-      await context.out.item(computedJson(line), () => showComputed(line));
-    }
+    const explained = await explainTrace(scoring, key, kit.rules);
     const traces = await readJoinedTraces(
       store.spans,
       found.filter(({ tenant }) => tenant === key.tenant),
@@ -102,16 +99,13 @@ async function explainOneTrace(context: CommandContext, traceId: string) {
       const reading = readTrace(data);
       return { reading, unread: surveyTrace(data, reading).flatMap(showUnread) };
     });
-    const unread = readingLines(read, key, decisions);
-    for (const line of unread) {
-      await context.out.item(computedJson(line), () => showComputed(line));
-    }
-    lines += decisions.length + computed.length + unread.length;
+    const { decisions } = explained;
+    const computed = [...explained.computed, ...readingLines(read, key, decisions)];
+    await print(context, { ...explained, computed });
+    lines += decisions.length + computed.length;
   }
   if (found.length === 0 && lines === 0) {
-    throw new NotFoundError(
-      `trace ${traceId} is not in the store; to list traces: spanscore traces --since 24h`,
-    );
+    throw traceNotFound(traceId);
   }
   if (lines === 0) {
     context.out.talk(

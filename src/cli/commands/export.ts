@@ -21,12 +21,8 @@ export const registerExport: RegisterCommand = (program, bind) => {
   program
     .command('export')
     .description('Write scores with the facts of their runs to a file, for notebooks and fine-tuning.')
-    .addOption(
-      new Option('--since <when>', 'scored since 1h, 7d, or a date and time')
-        .argParser(parseMoment)
-        .makeOptionMandatory(),
-    )
-    .addOption(new Option('--until <when>', 'scored before this time').argParser(parseMoment))
+    .requiredOption('--since <when>', 'scored since 1h, 7d, or a date and time', parseMoment)
+    .option('--until <when>', 'scored before this time', parseMoment)
     .option(
       '--scorer <names>',
       'only scores of these scorers (repeatable, or with commas); grounding and panel mean all of their rows',
@@ -52,6 +48,7 @@ export const registerExport: RegisterCommand = (program, bind) => {
     .action(bind(exportScores));
 };
 
+/** Reads the store itself: the engine writes the format, which no page of the API has. */
 async function exportScores(context: CommandContext, options: ExportOptions): Promise<ExitCode> {
   const { since: sinceMs, until: untilMs, out } = options;
   if (untilMs !== undefined && !(sinceMs < untilMs)) {

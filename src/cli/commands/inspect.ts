@@ -31,6 +31,7 @@ export const registerInspect: RegisterCommand = (program, bind) => {
     .action(bind(inspect));
 };
 
+/** Reads stored spans by the store itself: the API cuts them. */
 async function inspect(context: CommandContext, inputs: string[], options: InspectOptions) {
   const traces = await readInputs(context, inputs);
   const { MAX_MODEL_CALLS } = await import('../../scoring/select/targets.ts');

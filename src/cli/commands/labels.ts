@@ -82,9 +82,7 @@ export const registerLabels: RegisterCommand = (program, bind) => {
       'only labels for these scorers (repeatable, or with commas); grounding and panel mean all of their rows',
       collectNames,
     )
-    .addOption(
-      new Option('--since <when>', 'runs that began since 1h, 7d, or a date and time').argParser(parseMoment),
-    )
+    .option('--since <when>', 'runs that began since 1h, 7d, or a date and time', parseMoment)
     .addOption(
       new Option('--format <format>', 'format (default: by the name of the file, else csv)').choices(
         LABEL_FORMATS,
@@ -99,15 +97,11 @@ export const registerLabels: RegisterCommand = (program, bind) => {
       `Compare each version of a scorer with people: Cohen's kappa with its 95 % interval, confusion, sensitivity and specificity with theirs, and from ${MIN_LABELS} labels on the corrected pass rate.`,
     )
     .requiredOption('--scorer <name>', 'compare this scorer; grounding and panel mean all of their rows')
-    .addOption(
-      new Option(
-        '--since <when>',
-        'runs that began since 1h, 7d, or a date and time (default: 30d)',
-      ).argParser(parseMoment),
-    )
+    .option('--since <when>', 'runs that began since 1h, 7d, or a date and time (default: 30d)', parseMoment)
     .action(bind(agreement));
 };
 
+/** Stores labels by the store itself: many in one insert, and a fault for each line. */
 async function importFile(context: CommandContext, file: string, options: ImportOptions): Promise<ExitCode> {
   const content = await readLabelText(file, context);
   const lines = parseLabels(content, options.format ?? guessFormat(file, content));

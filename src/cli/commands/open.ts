@@ -39,7 +39,7 @@ async function open(context: CommandContext, options: { readonly browser: boolea
 }
 
 /** Opens the browser of a desktop. A machine without one is no fault: the address is printed. */
-async function openBrowser(url: string, { out }: CommandContext): Promise<void> {
+export async function openBrowser(url: string, { out }: CommandContext): Promise<void> {
   const opener = findOpener();
   if (opener === undefined) {
     return;

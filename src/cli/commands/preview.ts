@@ -1,9 +1,7 @@
-import { Option } from 'commander';
 import { resolve } from 'node:path';
 import { loadRuleFile, type Config } from '../../configuration.ts';
-import { DAY_MS } from '../../domain/durations.ts';
-import { MOST_SAMPLED, type previewJson } from '../../api/resources/previews.ts';
-import { limitUpTo, parseSpan, writeSpan } from '../arguments.ts';
+import { NewPreview, type previewJson } from '../../api/resources/previews.ts';
+import { addRequestOptions } from '../input/request-options.ts';
 import { openApi, openScoring } from '../open-api.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { RequestError } from '../../domain/errors.ts';
@@ -17,24 +15,18 @@ import { showReasons } from '../show/show-target.ts';
 interface PreviewOptions {
   readonly rule?: string;
   readonly rules?: string;
-  readonly last: number;
+  readonly last: string;
   readonly sample: number;
 }
 
 export const registerPreview: RegisterCommand = (program, bind) => {
-  program
-    .command('preview')
+  const ofRequest = NewPreview.pick({ last: true, sample: true });
+  addRequestOptions(program.command('preview'), ofRequest, { last: 'duration' })
     .description(
       'Show what a rule would match, score and cost, with some real verdicts. Stores no score; what the verdicts cost counts in the budgets.',
     )
     .option('--rule <name>', 'the rule; may be left out when there is only one')
     .option('--rules <file>', 'a file with rules (and scorers) that is not loaded yet')
-    .addOption(
-      new Option('--last <duration>', 'traces that began within this time, and sessions whose last turn did')
-        .argParser(parseSpan)
-        .default(DAY_MS, '24h'),
-    )
-    .option('--sample <number>', 'traces or sessions that are really judged', limitUpTo(MOST_SAMPLED, 0), 20)
     .addHelpText(
       'before',
       examples(
@@ -57,7 +49,8 @@ async function runPreview(context: CommandContext, options: PreviewOptions): Pro
   requireRules([name], config);
   const { onDemand } = await openScoring(context, { config });
   const api = await openApi(context, 'preview', { config, onDemand });
-  const body = { rule: name, last: writeSpan(options.last), sample: options.sample };
+  const { last, sample } = options;
+  const body = { rule: name, last, sample };
   const preview = await api.write<Preview>('POST', '/preview', { body });
   await context.out.document(preview, () => showPreview(preview));
   return context.signal.aborted ? EXIT.interrupted : EXIT.done;

@@ -1,4 +1,3 @@
-import { Option } from 'commander';
 import type { Config } from '../../configuration.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
@@ -30,15 +29,14 @@ export const registerPurge: RegisterCommand = (program, bind) => {
     .description(
       'Delete a trace, a session, a user or a tenant from every table, for ever. Late spans of the deleted traces are refused. Asks first.',
     )
-    .addOption(new Option('--trace <id>', 'the trace with this id').argParser(parseTraceId))
+    .option('--trace <id>', 'the trace with this id', parseTraceId)
     .option('--session <id>', 'all traces of the session')
     .option('--user <id>', 'all traces with this user id')
     .option('--tenant <name>', 'alone: the whole tenant; else: only data of this tenant')
-    .addOption(
-      new Option(
-        '--older-than <age>',
-        'only traces whose last span arrived before this time, for example 30d',
-      ).argParser(parseSpan),
+    .option(
+      '--older-than <age>',
+      'only traces whose last span arrived before this time, for example 30d',
+      parseSpan,
     )
     .option('--yes', 'do not ask')
     .addHelpText(
@@ -52,6 +50,7 @@ export const registerPurge: RegisterCommand = (program, bind) => {
     .action(bind(purge, { stopsItself: true }));
 };
 
+/** Purges by the store itself: the person agrees to counts, which must be of what is deleted then. */
 async function purge(context: CommandContext, options: PurgeOptions): Promise<ExitCode> {
   const subject = readSubject(options);
   if (context.out.json && options.yes !== true) {

@@ -1,4 +1,3 @@
-import { Option } from 'commander';
 import { jobJson, isoTime } from '../../api/json/rows.ts';
 import { RequestError } from '../../domain/errors.ts';
 import { formatCount } from '../../domain/plural.ts';
@@ -27,11 +26,10 @@ export const registerRescore: RegisterCommand = (program, bind) => {
     )
     .option('--failed', 'run the scorers of failed decisions again')
     .option('--scorer <name>', 'run this scorer again on all that it has scored, as it is configured now')
-    .addOption(
-      new Option(
-        '--since <when>',
-        'only targets whose last span arrived since 1h, 7d, or a date and time (default: all)',
-      ).argParser(parseMoment),
+    .option(
+      '--since <when>',
+      'only targets whose last span arrived since 1h, 7d, or a date and time (default: all)',
+      parseMoment,
     )
     .option('--detach', 'only create the job: a running serve does the work')
     .addHelpText(
@@ -44,6 +42,7 @@ export const registerRescore: RegisterCommand = (program, bind) => {
     .action(bind(rescore, { stopsItself: true }));
 };
 
+/** Makes the job itself: the API has no route for it. */
 async function rescore(context: CommandContext, options: RescoreOptions): Promise<ExitCode> {
   const { scorer, since } = options;
   if ((options.failed === true) === (scorer !== undefined)) {

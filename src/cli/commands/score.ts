@@ -62,6 +62,7 @@ interface Work {
   readonly outcomes: AsyncIterable<readonly TraceOutcome[]> | Iterable<readonly TraceOutcome[]>;
 }
 
+/** Scores without the API: files are scored without a store, and stored traces by the same code. */
 async function score(
   context: CommandContext,
   inputs: readonly string[],

@@ -1,4 +1,3 @@
-import { Option } from 'commander';
 import { isoTime, type scoreJson } from '../../api/json/rows.ts';
 import { collectNames, limitUpTo, parseMoment, parseNumber, parseTraceId } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
@@ -30,7 +29,7 @@ export const registerScores: RegisterCommand = (program, bind) => {
   program
     .command('scores')
     .description('Print score rows, newest first.')
-    .addOption(new Option('--trace <id>', 'only scores of this trace').argParser(parseTraceId))
+    .option('--trace <id>', 'only scores of this trace', parseTraceId)
     .option('--session <id>', 'only scores of this session and of its traces')
     .option(
       '--scorer <names>',
@@ -38,9 +37,9 @@ export const registerScores: RegisterCommand = (program, bind) => {
       collectNames,
     )
     .option('--service <name>', 'only scores of this service')
-    .addOption(new Option('--since <when>', 'scored since 1h, 7d, or a date and time').argParser(parseMoment))
-    .addOption(new Option('--max <score>', 'only scores up to this value').argParser(parseNumber))
-    .addOption(new Option('--limit <n>', 'print at most n').argParser(limitUpTo(MAX_ROWS)).default(50))
+    .option('--since <when>', 'scored since 1h, 7d, or a date and time', parseMoment)
+    .option('--max <score>', 'only scores up to this value', parseNumber)
+    .option('--limit <n>', 'print at most n', limitUpTo(MAX_ROWS), 50)
     .option('--follow', 'keep printing new scores, oldest first, until Ctrl-C')
     .addHelpText(
       'before',

@@ -1,6 +1,11 @@
+import { closeSync, openSync } from 'node:fs';
+import { glob } from 'node:fs/promises';
 import { InvalidArgumentError, Option } from 'commander';
+import { isDashboardBuilt } from '../../process/package.ts';
+import type { LoadedConfig } from '../../configuration.ts';
 import { AppError, StoreUnavailableError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/nearest.ts';
+import { watchFiles } from '../../process/watch-files.ts';
 import type { Role, Serve } from '../../serve.ts';
 import { createLog } from '../../telemetry/log.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
@@ -9,6 +14,7 @@ import { dashboardUrl, showDashboard } from '../show/dashboard-address.ts';
 
 interface ServeCommandOptions {
   readonly role?: readonly Role[];
+  readonly watch?: boolean;
 }
 
 const ROLES: readonly Role[] = ['collector', 'scorer', 'api', 'store'];
@@ -22,10 +28,12 @@ export const registerServe: RegisterCommand = (program, bind) => {
     .addOption(
       new Option('--role <roles>', `one or more of ${ROLES.join(', ')}; default: all`).argParser(parseRoles),
     )
+    .option('--watch', 'reload by itself when the configuration or a file that it names changes')
     .addHelpText(
       'before',
       examples(
         ['all roles in one process, embedded store', 'spanscore serve'],
+        ['rules change while it runs', 'spanscore serve --watch'],
         ['with a judge', 'SPANSCORE_JUDGE=openai/gpt-5-mini spanscore serve'],
         ['a second scorer, with the store of the serve in this folder', 'spanscore serve --role scorer'],
         [
@@ -42,10 +50,12 @@ async function serve(context: CommandContext, options: ServeCommandOptions): Pro
   const { config } = loaded;
   const level = context.globals.verbose === true ? 'debug' : config.log.level;
   const log = createLog(level, { format: config.log.format });
+  const source = createSource(context, options, loaded);
   const { startServe } = await import('../../serve.ts');
   const running = await startServe(config, {
     log,
     signal: context.signal,
+    source,
     ...(options.role === undefined ? {} : { roles: options.role }),
   }).catch((error: unknown) => {
     if (error instanceof AppError && error.code === 'cancelled') {
@@ -58,13 +68,22 @@ async function serve(context: CommandContext, options: ServeCommandOptions): Pro
   }
   await context.out.document({ ready: true, pid: process.pid, ...publicAddresses(running) }, () =>
     [
-      ...showAddresses(running, config.api.publicUrl),
+      ...showAddresses(running),
       `configuration  ${loaded.file ?? 'none: default values apply'}`,
       ...config.rules.map((rule) => `rule           ${rule.name}: ${rule.scorers.join(', ')}`),
+      ...showPage(running, config.api.publicUrl),
     ].join('\n'),
   );
   for (const note of loaded.notes) {
     context.out.talk(note);
+  }
+  const reload = () =>
+    void running.control
+      ?.reload()
+      .catch((error: unknown) => log.warn('the configuration cannot be reloaded now; try again', { error }));
+  reloadAtHangup(reload);
+  if (options.watch === true) {
+    void watchFiles(source.listFiles, { onChange: reload, signal: context.signal });
   }
   const end = await Promise.race([aborted(context.signal), running.lost.then(() => 'lost' as const)]);
   context.out.talk('stopping: finishing the accepted work');
@@ -78,6 +97,59 @@ async function serve(context: CommandContext, options: ServeCommandOptions): Pro
   }
   await running.stop();
   return exitCodeAfterSignal(context);
+}
+
+/** Returns the place of the configuration, which is loaded anew with the same options. */
+function createSource(context: CommandContext, { role }: ServeCommandOptions, first: LoadedConfig) {
+  const checksParts = role?.includes('scorer') ?? true;
+  const { file } = first;
+  let latest = first;
+  return {
+    file,
+    async load(text?: string) {
+      latest = await context.loadConfig({ file, checksParts, anew: { text } });
+      return latest.config;
+    },
+    listFiles: () => listWatchedFiles(latest),
+  };
+}
+
+/**
+ * Makes SIGHUP reload, unless the terminal of this process has closed: then it still ends it. A process that had no terminal has none that
+ * could close.
+ */
+function reloadAtHangup(reload: () => void): void {
+  const endings = process.listeners('SIGHUP');
+  const hadTerminal = hasTerminal();
+  process.removeAllListeners('SIGHUP');
+  process.on('SIGHUP', (signal) => {
+    if (hadTerminal && !hasTerminal()) {
+      endings.forEach((end) => end(signal));
+    } else {
+      reload();
+    }
+  });
+}
+
+/** Returns true when the terminal that controls this process can be opened. */
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Lists the files whose change is a change of the configuration. */
+async function listWatchedFiles({ file, config }: LoadedConfig): Promise<string[]> {
+  const patterns = config.monitors.filter((entry) => typeof entry === 'string');
+  const monitors: string[] = [];
+  for await (const path of glob(patterns)) {
+    monitors.push(path);
+  }
+  const modules = Object.values(config.scorers).flatMap(({ module }) => module ?? []);
+  return [...(file === undefined ? [] : [file]), ...monitors, ...modules];
 }
 
 /** Returns exit code 0 for SIGTERM (a supervisor stops the service) and SIGHUP (the session ends). */
@@ -96,7 +168,12 @@ function publicAddresses({ addresses, storeKind }: Serve) {
   };
 }
 
-function showAddresses({ addresses, storeKind }: Serve, publicUrl: string | undefined): string[] {
+/** Returns the address of the page alone: the last line, for people and for scripts. */
+function showPage({ addresses: { api } }: Serve, publicUrl: string | undefined): string[] {
+  return api === null ? [] : [dashboardUrl(api, publicUrl)];
+}
+
+function showAddresses({ addresses, storeKind }: Serve): string[] {
   return [
     ...(addresses.otlpHttp === null ? [] : [`OTLP/HTTP      ${addresses.otlpHttp}`]),
     ...(addresses.otlpGrpc === null ? [] : [`OTLP/gRPC      ${addresses.otlpGrpc}`]),
@@ -104,7 +181,7 @@ function showAddresses({ addresses, storeKind }: Serve, publicUrl: string | unde
       ? []
       : [
           `API            ${addresses.api}`,
-          `dashboard      ${showDashboard(dashboardUrl(addresses.api, publicUrl))}`,
+          ...(isDashboardBuilt() ? [] : [`dashboard      ${showDashboard(addresses.api)}`]),
         ]),
     `store          ${storeKind} ${addresses.clickhouse.url}, database ${addresses.clickhouse.database}`,
   ];

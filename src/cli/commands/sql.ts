@@ -21,6 +21,7 @@ export const registerSql: RegisterCommand = (program, bind) => {
     .action(bind(sql, { stopsItself: true }));
 };
 
+/** Runs a statement by the store itself: it may take longer than a request, and its rows come as they are read. */
 async function sql(
   context: CommandContext,
   query: string,

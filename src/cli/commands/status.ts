@@ -119,6 +119,7 @@ function serveJson(
   return { pid, otlpHttp, otlpGrpc, api, ready };
 }
 
+/** Reads the store of a serve without an API, and does not load one. */
 async function readStore(context: CommandContext): Promise<StoreStatus> {
   const { config, store } = await context.openApp();
   return readStoreStatus(config, store, config.store.url === undefined ? 'embedded engine' : 'server');

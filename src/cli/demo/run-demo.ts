@@ -14,12 +14,9 @@ import { generateText, isStepCount, jsonSchema, tool, type LanguageModel } from 
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import { SCENARIOS, type Scenario } from './scripted-agent.ts';
 
-export { startScriptedModel, type ScriptedModel } from './scripted-agent.ts';
+export { DEMO_JUDGE_MODEL, startScriptedModel, type ScriptedModel } from './scripted-agent.ts';
 
 const DEMO_AGENT_MODEL = 'weather-model';
-/** Name of the judge; the scripted server accepts any name. */
-export const DEMO_JUDGE_MODEL = 'scripted-judge';
-
 export interface AgentScenarioTarget {
   /** Base address of an OTLP/HTTP receiver; `/v1/traces` is appended. */
   readonly otlpUrl: string;

@@ -1,7 +1,22 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import { allBegin, formatPart } from '../../domain/plural.ts';
+
+/** Name of the judge; the scripted server accepts any name. */
+export const DEMO_JUDGE_MODEL = 'scripted-judge';
+
+/** Scorers of the demonstration. */
+export const SCORERS = ['behaviour', 'hallucination', 'faithfulness'];
+
+/** Returns true when every scorer has a final decision on a trace. */
+export function isDecided(decisions: readonly Decision[]): boolean {
+  const final = decisions
+    .filter((decision) => decision.status !== 'deferred')
+    .map((decision) => decision.scorer);
+  return final.includes(WHOLE_RULE) || SCORERS.every((scorer) => final.includes(scorer));
+}
 
 /**
  * One conversation with the weather agent of the demonstration: the question, the result of the tool, the answer of the

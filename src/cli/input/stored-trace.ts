@@ -20,11 +20,16 @@ export async function findStoredTrace(context: CommandContext, traceId: string):
   const app = await context.openApp();
   const found = await app.store.spans.findTrace(traceId.toLowerCase());
   if (found.length === 0) {
-    throw new NotFoundError(
-      `trace ${traceId} is not in the store; to list traces: spanscore traces --since 24h`,
-    );
+    throw traceNotFound(traceId);
   }
   return found;
+}
+
+/** Returns the error of a trace id that the store does not have. */
+export function traceNotFound(traceId: string): NotFoundError {
+  return new NotFoundError(
+    `trace ${traceId} is not in the store; to list traces: spanscore traces --since 24h`,
+  );
 }
 
 /** Reads the spans and logs of a stored trace and of the other traces of its run; one entry for each tenant. */

@@ -19,7 +19,6 @@ import {
   describeChange,
   describeSeriesFacets,
   findBudgetAlert,
-  findMute,
   groupMonitors,
   joinIncidents,
   type AlertEvent,
@@ -35,38 +34,34 @@ const EVENTS = 500;
 /** Incidents, budgets, the monitors of each rule, and what is muted. */
 export function Alerts() {
   const cursor = query.value.get('cursor') ?? undefined;
+  const open = useResource('open alerts', (signal) =>
+    read('/alerts', { query: { open: 'true', limit: EVENTS }, signal }),
+  );
   const alerts = useResource(`alerts ${cursor ?? ''}`, (signal) =>
     read('/alerts', { query: { limit: EVENTS, cursor }, signal }),
   );
   const mutes = useResource('mutes', (signal) => read('/mutes', { query: { limit: EVENTS }, signal }));
-  const { outcome, order } = useOrders(mutes.reload);
-  const muted = mutes.kind === 'ready' ? mutes.data.items : [];
+  const onMuted = (): void => {
+    open.reload();
+    mutes.reload();
+  };
+  const { outcome, order } = useOrders(onMuted);
   return (
     <Page title="Alerts">
       <p role="status">
         <Text of={outcome} />
       </p>
+      <Loaded of={open} what="the open incidents">
+        {({ items }) => (
+          <>
+            <OpenIncidents incidents={joinIncidents(items)} onMuted={onMuted} />
+            <Budgets incidents={joinIncidents(items)} onMuted={onMuted} />
+          </>
+        )}
+      </Loaded>
+      <Monitors />
       <Loaded of={alerts} what="the alerts">
-        {({ items, next }) => {
-          const incidents = joinIncidents(items);
-          const past = incidents.filter(({ isOpen }) => !isOpen);
-          return (
-            <>
-              <OpenIncidents incidents={incidents} mutes={muted} onMuted={mutes.reload} />
-              <Budgets incidents={incidents} mutes={muted} onMuted={mutes.reload} />
-              <Monitors />
-              {past.length > 0 && (
-                <Table
-                  caption="Past incidents"
-                  columns={PAST_COLUMNS}
-                  rows={past}
-                  keyOf={({ event }) => event.incidentId}
-                />
-              )}
-              {next !== null && <a href={framed('/alerts', { cursor: next })}>Older incidents</a>}
-            </>
-          );
-        }}
+        {({ items, next }) => <PastIncidents incidents={joinIncidents(items)} next={next} />}
       </Loaded>
       <Loaded
         of={mutes}
@@ -87,28 +82,46 @@ export function Alerts() {
   );
 }
 
+function PastIncidents({
+  incidents,
+  next,
+}: {
+  readonly incidents: readonly Incident[];
+  readonly next: string | null;
+}) {
+  const past = incidents.filter(({ isOpen }) => !isOpen);
+  return (
+    <>
+      {incidents.length === 0 && <p>There has been no alert.</p>}
+      {past.length > 0 && (
+        <Table
+          caption="Past incidents"
+          columns={PAST_COLUMNS}
+          rows={past}
+          keyOf={({ event }) => event.incidentId}
+        />
+      )}
+      {next !== null && <a href={framed('/alerts', { cursor: next })}>Older incidents</a>}
+    </>
+  );
+}
+
 interface ListProps {
   readonly incidents: readonly Incident[];
-  readonly mutes: readonly Mute[];
   readonly onMuted: () => void;
 }
 
-function OpenIncidents({ incidents, mutes, onMuted }: ListProps) {
+function OpenIncidents({ incidents, onMuted }: ListProps) {
   const open = incidents.filter(({ event, isOpen }) => isOpen && event.budget === undefined);
   return (
     <section aria-labelledby="open">
       <h2 id="open">Open incidents</h2>
       {open.length === 0 ? (
-        <p class="card">✓ No monitor fires.{incidents.length === 0 && ' There has been no alert.'}</p>
+        <p class="card">✓ No monitor fires.</p>
       ) : (
         <ul class="plain" aria-labelledby="open">
           {open.map(({ event }) => (
-            <IncidentCard
-              key={event.incidentId}
-              event={event}
-              mute={findMute(event, mutes)}
-              onMuted={onMuted}
-            />
+            <IncidentCard key={event.incidentId} event={event} onMuted={onMuted} />
           ))}
         </ul>
       )}
@@ -116,19 +129,11 @@ function OpenIncidents({ incidents, mutes, onMuted }: ListProps) {
   );
 }
 
-function IncidentCard({
-  event,
-  mute,
-  onMuted,
-}: {
-  readonly event: AlertEvent;
-  readonly mute: Mute | undefined;
-  readonly onMuted: () => void;
-}) {
-  const { incidentId, alert, series, startsAt, segments } = event;
+function IncidentCard({ event, onMuted }: { readonly event: AlertEvent; readonly onMuted: () => void }) {
+  const { incidentId, alert, series, startsAt, segments, mute } = event;
   const cause = describeCause(segments);
   return (
-    <li class={mute === undefined ? 'card incident-card' : 'card incident-card muted'}>
+    <li class={mute === null ? 'card incident-card' : 'card incident-card muted'}>
       <div>
         <h3>
           <a href={fillPath('/alerts/:incidentId', { incidentId })} data-row-link>
@@ -144,7 +149,7 @@ function IncidentCard({
               · <Text of={cause} />
             </>
           )}
-          {mute !== undefined && (
+          {mute !== null && (
             <>
               {' '}
               · <MuteNote mute={mute} />
@@ -160,7 +165,7 @@ function IncidentCard({
 type Limit = Replies['/judges']['budgets'][number];
 
 /** Limits of money: one row each, with the alert of its greatest percentage. */
-function Budgets({ incidents, mutes, onMuted }: ListProps) {
+function Budgets({ incidents, onMuted }: ListProps) {
   const judges = useResource('budgets', (signal) => read('/judges', { query: { since: '1h' }, signal }));
   const columns: readonly Column<Limit>[] = [
     { name: 'Budget', cell: (limit) => <Text of={budgetName(limit)} /> },
@@ -177,11 +182,11 @@ function Budgets({ incidents, mutes, onMuted }: ListProps) {
         if (event === undefined) {
           return '✓ ok';
         }
-        const mute = findMute(event, mutes);
+        const { mute } = event;
         return (
           <>
             <strong class="bad">▲ {event.budget?.percent} % spent</strong> since <Time at={event.startsAt} />
-            {mute !== undefined && (
+            {mute !== null && (
               <>
                 {' '}
                 · <MuteNote mute={mute} />

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Item, Replies } from '../api-types.ts';
 import { ProblemError, read, write, PREFIX } from '../client.ts';
+import { Choice } from '../parts/choice.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
@@ -173,28 +174,6 @@ function NewBackfill({ onStarted }: { readonly onStarted: () => void }) {
       {work.kind === 'counting' && <progress aria-label="Dry run" />}
       <p role="status">{(work.kind === 'counted' || work.kind === 'told') && <Text of={work.words} />}</p>
     </form>
-  );
-}
-
-interface ChoiceProps {
-  readonly label: string;
-  readonly value: string;
-  readonly choices: readonly (readonly [value: string, name: string])[];
-  readonly onChoice: (value: string) => void;
-}
-
-function Choice({ label, value, choices, onChoice }: ChoiceProps) {
-  return (
-    <label>
-      {label}{' '}
-      <select value={value} onChange={({ currentTarget }) => onChoice(currentTarget.value)}>
-        {choices.map(([choice, name]) => (
-          <option key={choice} value={choice} selected={choice === value}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 

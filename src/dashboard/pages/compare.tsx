@@ -1,6 +1,7 @@
 import type { Replies } from '../api-types.ts';
 import { read } from '../client.ts';
 import { Agreement } from '../parts/agreement.tsx';
+import { Choice } from '../parts/choice.tsx';
 import { Filters } from '../parts/filters.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
@@ -83,20 +84,30 @@ function AgentChoice({ agents }: { readonly agents: Agents }) {
     return null;
   }
   const chosen = chooseVersions(agent.versions, { left: search.get('left'), right: search.get('right') });
-  const names = agent.versions.map(({ version }) => version);
+  const names = agent.versions.map(({ version }) => [version, version || 'no version'] as const);
   return (
     <>
       <p class="choices">
         <Choice
-          name="agent"
           label="Compare versions of"
           value={agent.agent}
-          values={agents.map((each) => each.agent)}
+          choices={agents.map((each) => each.agent)}
+          onChoice={(name) => adjustQuery({ agent: name, left: undefined, right: undefined })}
         />
         {chosen !== undefined && (
           <>
-            <Choice name="left" label="Version before" value={chosen.left} values={names} />
-            <Choice name="right" label="Version after" value={chosen.right} values={names} />
+            <Choice
+              label="Version before"
+              value={chosen.left}
+              choices={names}
+              onChoice={(version) => adjustQuery({ agent: agent.agent, ...chosen, left: version })}
+            />
+            <Choice
+              label="Version after"
+              value={chosen.right}
+              choices={names}
+              onChoice={(version) => adjustQuery({ agent: agent.agent, ...chosen, right: version })}
+            />
           </>
         )}
       </p>
@@ -109,30 +120,6 @@ function AgentChoice({ agents }: { readonly agents: Agents }) {
         <Versions agent={agent.agent} {...chosen} />
       )}
     </>
-  );
-}
-
-interface ChoiceProps {
-  readonly name: string;
-  readonly label: string;
-  readonly value: string;
-  readonly values: readonly string[];
-}
-
-function Choice({ name, label, value, values }: ChoiceProps) {
-  const change = (chosen: string): void =>
-    adjustQuery({ [name]: chosen, ...(name === 'agent' ? { left: undefined, right: undefined } : {}) });
-  return (
-    <label>
-      {label}{' '}
-      <select value={value} onChange={({ currentTarget }) => change(currentTarget.value)}>
-        {(values.includes(value) ? values : [value, ...values]).map((each) => (
-          <option key={each} value={each} selected={each === value}>
-            {each || 'no version'}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
 

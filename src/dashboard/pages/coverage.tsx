@@ -1,5 +1,6 @@
 import { read } from '../client.ts';
 import type { Funnel as FunnelReply } from '../api-types.ts';
+import { Choice } from '../parts/choice.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { CopyLink } from '../parts/share.tsx';
@@ -53,7 +54,10 @@ function Funnel({ funnel }: { readonly funnel: FunnelReply }) {
         Funnel
       </h2>
       <p class="row">
-        <strong>{describeFunnel(funnel)}</strong> <CopyLink />
+        <strong>
+          <Text of={describeFunnel(funnel)} />
+        </strong>{' '}
+        <CopyLink />
       </p>
       <ol class="plain funnel" aria-labelledby="funnel">
         {buildFunnel(funnel).map((step) => (
@@ -122,16 +126,12 @@ function Lines() {
   return (
     <>
       <p class="choices">
-        <label>
-          Lines by{' '}
-          <select value={by} onChange={({ currentTarget }) => adjustQuery({ by: currentTarget.value })}>
-            {COVERAGE_GROUPS.map((group) => (
-              <option key={group} value={group} selected={group === by}>
-                {group}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label="Lines by"
+          value={by}
+          choices={COVERAGE_GROUPS}
+          onChoice={(group) => adjustQuery({ by: group })}
+        />
       </p>
       <Loaded
         of={coverage}

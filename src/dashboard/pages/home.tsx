@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { AgentItem, Funnel, Replies } from '../api-types.ts';
+import type { Funnel, Replies } from '../api-types.ts';
 import { read } from '../client.ts';
 import { AnswerItem } from '../parts/answer.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -12,7 +12,7 @@ import { useResource } from '../resource.ts';
 import { frame, framed } from '../router.ts';
 import { formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
 import { TIME_RANGES } from '../view-models/frame.ts';
-import { formatInterval, poolRates } from '../view-models/rates.ts';
+import { formatInterval } from '../view-models/rates.ts';
 import { agentOf, listOpen, listWorse } from '../view-models/worst-change.ts';
 import { Welcome } from './welcome.tsx';
 
@@ -52,7 +52,7 @@ function Filled() {
           />
         )}
       </Loaded>
-      <Figures agents={agents.kind === 'ready' ? items : undefined} />
+      <Figures />
       <section class="card" aria-labelledby="qualities">
         <h2 id="qualities">
           Agents and qualities{' '}
@@ -86,45 +86,30 @@ function rangeName(): string {
 }
 
 /** Six numbers of the range. */
-function Figures({ agents }: { readonly agents: readonly AgentItem[] | undefined }) {
+function Figures() {
   const filters = frame.value;
   const key = JSON.stringify(filters);
-  const costs = useResource(`costs ${key}`, (signal) =>
-    read('/costs', { query: { ...filters, by: 'agent' }, signal }),
-  );
+  const overview = useResource(`overview ${key}`, (signal) => read('/overview', { query: filters, signal }));
   const funnel = useResource(`funnel ${key}`, (signal) =>
     read('/coverage/funnel', { query: filters, signal }),
   );
-  const overview = useResource(`overview ${key}`, (signal) => read('/overview', { query: filters, signal }));
   const judges = useResource('judges', (signal) => read('/judges', { signal }));
-  const unpriced = new Set(agents?.flatMap(({ unpricedModels }) => unpricedModels)).size;
+  const figures = overview.kind === 'ready' ? overview.data.figures : undefined;
+  const unpriced = figures?.unpriced ?? 0;
   const cap = judges.kind === 'ready' ? judges.data.budgets[0] : undefined;
   return (
     <ul class="figures plain" aria-label="Figures">
-      <Figure name="Runs" value={agents && formatNumber(total(agents.map(({ runs }) => runs)))} />
-      <Figure
-        name="Answers that pass"
-        value={overview.kind === 'ready' ? formatInterval(overview.data.passing ?? null) : undefined}
-      />
-      <Figure
-        name="Runs with a tool error"
-        value={agents && formatInterval(poolRates(agents.map(({ toolErrors }) => toolErrors)))}
-      />
-      <Figure name="Agents' cost" value={agents && formatUsd(total(agents.map(({ costUsd }) => costUsd)))}>
+      <Figure name="Runs" value={figures && formatNumber(figures.runs)} />
+      <Figure name="Answers that pass" value={figures && formatInterval(figures.pass)} />
+      <Figure name="Runs with a tool error" value={figures && formatInterval(figures.toolErrors)} />
+      <Figure name="Agents' cost" value={figures && formatUsd(figures.agentUsd)}>
         {unpriced > 0 && (
           <a href={framed('/judges')}>
-            + {unpriced} {unpriced === 1 ? 'model' : 'models'} without a price
+            + {formatNumber(unpriced)} {unpriced === 1 ? 'run' : 'runs'} without a price
           </a>
         )}
       </Figure>
-      <Figure
-        name="Judges' cost"
-        value={
-          costs.kind === 'ready'
-            ? formatUsd(total(costs.data.items.map(({ judgeUsd }) => judgeUsd)))
-            : undefined
-        }
-      >
+      <Figure name="Judges' cost" value={figures && formatUsd(figures.judgeUsd ?? 0)}>
         {cap !== undefined && <Cap cap={cap} />}
       </Figure>
       <Figure
@@ -140,7 +125,7 @@ function Figures({ agents }: { readonly agents: readonly AgentItem[] | undefined
 interface FigureProps {
   readonly name: string;
   /** Undefined until it is loaded. */
-  readonly value: string | undefined;
+  readonly value: string | null | undefined;
   readonly children?: ComponentChildren;
 }
 
@@ -150,16 +135,12 @@ function Figure({ name, value, children }: FigureProps) {
     <li class="card">
       <span class="quiet">{name}</span>
       <span class="number-of-page">
-        {value === undefined ? <span class="skeleton">…</span> : number}
+        {value === undefined || value === null ? <span class="skeleton">…</span> : number}
         {interval !== undefined && <small class="quiet"> [{interval}</small>}
       </span>
       <small>{children}</small>
     </li>
   );
-}
-
-function total(values: readonly (number | null)[]): number {
-  return values.reduce<number>((sum, value) => sum + (value ?? 0), 0);
 }
 
 function Cap({ cap }: { readonly cap: Replies['/judges']['budgets'][number] }) {

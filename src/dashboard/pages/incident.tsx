@@ -19,12 +19,12 @@ import { formatNumber, formatPercent, formatScore } from '../view-models/format.
 import {
   describeChange,
   describeSeriesFacets,
-  findMute,
   findRunbook,
   nameSegment,
   type Mute,
 } from '../view-models/incidents.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
+import { chooseVersions } from '../view-models/versions.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 
 /** One incident: what changed, since when, by what, who was told, and what people wrote. */
@@ -33,11 +33,7 @@ export function Incident() {
   const incident = useResource(`incident ${incidentId}`, (signal) =>
     read('/alerts/{id}', { params: { id: incidentId }, signal }),
   );
-  const mutes = useResource('mutes', (signal) => read('/mutes', { query: { limit: 500 }, signal }));
-  const { outcome, order } = useOrders(() => {
-    incident.reload();
-    mutes.reload();
-  });
+  const { outcome, order } = useOrders(incident.reload);
   const title = incident.kind === 'ready' ? nameIncident(incident.data) : 'Incident';
   return (
     <Page title={title}>
@@ -47,12 +43,7 @@ export function Incident() {
       <Loaded of={incident} what="the incident">
         {(data) => (
           <>
-            <Head
-              incident={data}
-              mute={mutes.kind === 'ready' ? findMute(data, mutes.data.items) : undefined}
-              order={order}
-              onMuted={mutes.reload}
-            />
+            <Head incident={data} order={order} onMuted={incident.reload} />
             {data.budget === undefined && <Change incident={data} />}
             <Messages messages={data.messages} />
             <Notes notes={data.notes} incidentId={data.incidentId} order={order} />
@@ -70,18 +61,18 @@ function nameIncident({ alert, series, budget }: Reply): string {
 
 interface HeadProps {
   readonly incident: Reply;
-  readonly mute: Mute | undefined;
   readonly order: Order;
   readonly onMuted: () => void;
 }
 
-function Head({ incident, mute, order, onMuted }: HeadProps) {
+function Head({ incident, order, onMuted }: HeadProps) {
+  const { mute } = incident;
   return (
     <div class={incident.status === 'firing' ? 'card incident-card' : 'card incident-card muted'}>
       <div>
         <p>
           <Course incident={incident} />
-          {mute !== undefined && (
+          {mute !== null && (
             <>
               {' '}
               · <MuteNote mute={mute} />
@@ -90,7 +81,7 @@ function Head({ incident, mute, order, onMuted }: HeadProps) {
         </p>
         <Numbers incident={incident} />
       </div>
-      <Actions incident={incident} mute={mute} order={order} onMuted={onMuted} />
+      <Actions incident={incident} order={order} onMuted={onMuted} />
     </div>
   );
 }
@@ -132,8 +123,8 @@ function Course({ incident }: { readonly incident: Reply }) {
   );
 }
 
-function Actions({ incident, mute, order, onMuted }: HeadProps) {
-  const { incidentId: id, alert, status } = incident;
+function Actions({ incident, order, onMuted }: HeadProps) {
+  const { incidentId: id, alert, status, mute } = incident;
   const runbook = findRunbook(incident.annotations);
   const accept = (): void =>
     order(
@@ -152,7 +143,7 @@ function Actions({ incident, mute, order, onMuted }: HeadProps) {
           Accept as normal
         </button>
       )}
-      {mute === undefined ? (
+      {mute === null ? (
         <MuteMenu subject={id} name={alert} onDone={onMuted} />
       ) : (
         mayUse('admin') && (
@@ -240,13 +231,39 @@ function Change({ incident }: { readonly incident: Reply }) {
           <h2 id="changed">What changed</h2>
           <Segments sentence={cause?.sentence ?? ''} segments={cause?.segments ?? segments} />
         </section>
-        {versions && (
-          <div class="card">
-            <VersionTable versions={versions} />
-          </div>
-        )}
+        <div class="card">
+          {versions ? <VersionTable versions={versions} /> : <LoadedVersions incident={incident} />}
+        </div>
       </div>
     </div>
+  );
+}
+
+/** The newest version of the agent, and the one before it. */
+function LoadedVersions({ incident: { series, agentVersion } }: { readonly incident: Reply }) {
+  const { agent, environment } = series;
+  const versions = useResource(
+    `incident versions ${JSON.stringify([agent, environment])}`,
+    async (signal) => {
+      const { items } = await read('/agents', { query: { agent, environment, since: '90d' }, signal });
+      const known = items.find((each) => agent === '' || each.agent === agent) ?? items[0];
+      const right =
+        known?.versions.some(({ version }) => version === agentVersion) === true ? agentVersion : null;
+      const chosen = chooseVersions(known?.versions ?? [], { left: null, right });
+      return known === undefined || chosen === undefined
+        ? null
+        : read('/agents/{agent}/versions', { params: { agent: known.agent }, query: chosen, signal });
+    },
+  );
+  return (
+    <Loaded
+      of={versions}
+      what="the versions"
+      isEmpty={(data) => data === null}
+      empty={<p>The agent has one version only.</p>}
+    >
+      {(data) => data !== null && <VersionTable versions={data} />}
+    </Loaded>
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Costs, Item, Replies } from '../api-types.ts';
 import { read } from '../client.ts';
 import { nowMs } from '../live.ts';
+import { Choice } from '../parts/choice.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
@@ -118,16 +119,12 @@ function CostFigure({ chart, by }: { readonly chart: CostChart; readonly by: Cos
           : `${formatUsd(total)} in ${formatNumber(days.length)} ${days.length === 1 ? 'day' : 'days'}.`
       }
       controls={
-        <label>
-          Of{' '}
-          <select value={by} onChange={({ currentTarget }) => adjustQuery({ by: currentTarget.value })}>
-            {COST_FACETS.map((facet) => (
-              <option key={facet} value={facet} selected={facet === by}>
-                {FACET_NAMES[facet]}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label="Of"
+          value={by}
+          choices={COST_FACETS.map((facet) => [facet, FACET_NAMES[facet]] as const)}
+          onChoice={(facet) => adjustQuery({ by: facet })}
+        />
       }
       drawing={<CostBars chart={chart} />}
       table={<Table caption="Cost by day" columns={columns} rows={days} keyOf={({ bucket }) => bucket} />}

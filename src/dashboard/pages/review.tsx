@@ -3,6 +3,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Item, Writes } from '../api-types.ts';
 import { ProblemError, read, write } from '../client.ts';
+import { Choice } from '../parts/choice.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Part, RunMessages } from '../parts/messages.tsx';
 import { Page } from '../parts/page.tsx';
@@ -42,7 +43,7 @@ const MOST_COUNTED = 20;
 /** Range of the queue where the address names none. */
 const DEFAULT_RANGE = '7d';
 
-interface Choice {
+interface ScorerToReview {
   readonly scorer: string;
   readonly left: number;
   readonly item: Item<'/scorers'> | undefined;
@@ -94,7 +95,10 @@ interface Asked {
 }
 
 /** Reads how many answers of each scorer have no label yet. A token that may only label sees the scorer of the address alone. */
-async function readChoices({ since, reviewer, asked }: Asked, signal: AbortSignal): Promise<Choice[]> {
+async function readChoices(
+  { since, reviewer, asked }: Asked,
+  signal: AbortSignal,
+): Promise<ScorerToReview[]> {
   const known = await read('/scorers', { signal }).catch((error: unknown) => {
     if (asked !== undefined && error instanceof ProblemError && error.problem.status === 403) {
       return { items: [] };
@@ -103,7 +107,7 @@ async function readChoices({ since, reviewer, asked }: Asked, signal: AbortSigna
   });
   const rows = known.items.flatMap((item) => item.rows.map((scorer) => ({ scorer, item })));
   const counted = await Promise.all(
-    rows.slice(0, MOST_COUNTED).map(async ({ scorer, item }): Promise<Choice> => {
+    rows.slice(0, MOST_COUNTED).map(async ({ scorer, item }): Promise<ScorerToReview> => {
       const { left } = await read('/labels/queue', { query: { scorer, reviewer, since, limit: 1 }, signal });
       return { scorer, left, item };
     }),
@@ -112,18 +116,22 @@ async function readChoices({ since, reviewer, asked }: Asked, signal: AbortSigna
   return isKnown ? counted : [...counted, { scorer: asked, left: 0, item: undefined }];
 }
 
-function ScorerChoice({ choices, scorer }: { readonly choices: readonly Choice[]; readonly scorer: string }) {
+function ScorerChoice({
+  choices,
+  scorer,
+}: {
+  readonly choices: readonly ScorerToReview[];
+  readonly scorer: string;
+}) {
   return (
-    <label class="review-choice">
-      Scorer{' '}
-      <select value={scorer} onChange={({ currentTarget }) => adjustQuery({ scorer: currentTarget.value })}>
-        {choices.map((each) => (
-          <option key={each.scorer} value={each.scorer} selected={each.scorer === scorer}>
-            {each.scorer}, {formatNumber(each.left)} to label
-          </option>
-        ))}
-      </select>
-    </label>
+    <Choice
+      label="Scorer"
+      value={scorer}
+      choices={choices.map(
+        (each) => [each.scorer, `${each.scorer}, ${formatNumber(each.left)} to label`] as const,
+      )}
+      onChoice={(chosen) => adjustQuery({ scorer: chosen })}
+    />
   );
 }
 

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Item } from '../api-types.ts';
 import { ProblemError, read, write } from '../client.ts';
+import { Choice } from '../parts/choice.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
@@ -11,6 +12,7 @@ import { useResource } from '../resource.ts';
 import { mayUse } from '../session.ts';
 import type { Preview } from '../view-models/estimate.ts';
 import { formatDirection, formatPercent, formatScore } from '../view-models/format.ts';
+import { RANGES } from '../view-models/query-filters.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import {
   describeApplied,
@@ -49,10 +51,13 @@ export function Rules() {
   );
 }
 
-const RANGES = ['1h', '24h', '7d', '30d', '90d'] as const;
-
-/** Numbers of traces that are really judged. */
-const SAMPLES = [0, 5, 10, 20] as const;
+/** Numbers of traces that are really judged. Their verdicts ask the judges, and count in the budgets. */
+const SAMPLES = [
+  ['0', 'none'],
+  ['5', 'of 5 traces, judged'],
+  ['10', 'of 10 traces, judged'],
+  ['20', 'of 20 traces, judged'],
+] as const;
 
 type Outcome =
   | { readonly kind: 'none' }
@@ -280,32 +285,18 @@ function Editor({ text, terms, isBusy, onText, onTerms, onTry, onApply }: Editor
 function Terms({ terms, onTerms }: Pick<EditorProps, 'terms' | 'onTerms'>) {
   return (
     <>
-      <label>
-        Range{' '}
-        <select
-          value={terms.last}
-          onChange={({ currentTarget }) => onTerms({ ...terms, last: currentTarget.value })}
-        >
-          {RANGES.map((range) => (
-            <option key={range} value={range} selected={range === terms.last}>
-              {range}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label title="Verdicts ask the judges, and count in the budgets.">
-        Verdicts{' '}
-        <select
-          value={String(terms.sample)}
-          onChange={({ currentTarget }) => onTerms({ ...terms, sample: Number(currentTarget.value) })}
-        >
-          {SAMPLES.map((sample) => (
-            <option key={sample} value={String(sample)} selected={sample === terms.sample}>
-              {sample === 0 ? 'none' : `of ${sample} traces`}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label="Range"
+        value={terms.last}
+        choices={RANGES}
+        onChoice={(last) => onTerms({ ...terms, last })}
+      />
+      <Choice
+        label="Verdicts"
+        value={String(terms.sample)}
+        choices={SAMPLES}
+        onChoice={(sample) => onTerms({ ...terms, sample: Number(sample) })}
+      />
     </>
   );
 }

@@ -1,6 +1,7 @@
 import type { Item } from '../api-types.ts';
 import { BASE_PATH } from '../base-path.ts';
 import { read } from '../client.ts';
+import { Choice } from '../parts/choice.tsx';
 import { Histogram } from '../parts/histogram.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
@@ -154,16 +155,12 @@ function Choices({ by }: { readonly by: string }) {
   const isZoomed = query.value.has('until');
   return (
     <p class="choices">
-      <label>
-        Lines by{' '}
-        <select value={by} onChange={({ currentTarget }) => adjustQuery({ by: currentTarget.value })}>
-          {[NO_FACET, ...SEGMENT_FACETS].map((facet) => (
-            <option key={facet} value={facet} selected={facet === by}>
-              {facet}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice
+        label="Lines by"
+        value={by}
+        choices={[NO_FACET, ...SEGMENT_FACETS]}
+        onChoice={(facet) => adjustQuery({ by: facet })}
+      />
       {isZoomed && (
         <button type="button" onClick={() => adjustQuery({ since: undefined, until: undefined })}>
           Zoom out

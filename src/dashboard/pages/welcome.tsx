@@ -1,9 +1,11 @@
-import { useEffect } from 'preact/hooks';
-import { read } from '../client.ts';
+import { useEffect, useState } from 'preact/hooks';
+import { ProblemError, read, write } from '../client.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { ProblemNote } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { useResource } from '../resource.ts';
+import { mayUse } from '../session.ts';
+import { tracePath } from '../view-models/paths/row-paths.ts';
 import {
   chooseEndpoint,
   endpointVariables,
@@ -27,6 +29,7 @@ export function Welcome() {
       lead="Send spans of your agent here: each trace is read as an agent run and gets scores with reasons."
     >
       <Arrival />
+      <Sample />
       <section aria-labelledby="endpoint">
         <h2 id="endpoint">1. Tell your agent where to send its spans</h2>
         <Snippet text={variables} what="the variables" />
@@ -54,6 +57,35 @@ export function Welcome() {
       </section>
     </Page>
   );
+}
+
+/** Button that sends a made trace, and leads to it. */
+function Sample() {
+  const [outcome, setOutcome] = useState<
+    { readonly traceId: string } | { readonly fault: string } | undefined
+  >();
+  const send = async (): Promise<void> => {
+    try {
+      setOutcome(await write('POST /traces/sample', undefined));
+    } catch (error) {
+      setOutcome({ fault: error instanceof ProblemError ? error.problem.detail : String(error) });
+    }
+  };
+  return mayUse('ingest') ? (
+    <p class="row">
+      <button type="button" class="primary" onClick={() => void send()}>
+        Send a sample trace
+      </button>{' '}
+      <span role="status">
+        {outcome !== undefined &&
+          ('fault' in outcome ? (
+            `Not sent: ${outcome.fault}`
+          ) : (
+            <a href={tracePath({ tenant: '', traceId: outcome.traceId })}>See the sample trace</a>
+          ))}
+      </span>
+    </p>
+  ) : null;
 }
 
 /** Says whether a trace has arrived, and looks again until one has. */

@@ -4,6 +4,7 @@ import { useResource } from '../resource.ts';
 import { adjustQuery, query } from '../router.ts';
 import { formatInterval } from '../view-models/comparison.ts';
 import { formatNumber, formatPercent } from '../view-models/format.ts';
+import { Choice } from './choice.tsx';
 import { Loaded } from './loaded.tsx';
 import { Table, type Column } from './table.tsx';
 import { Text } from './text.tsx';
@@ -85,19 +86,12 @@ export function Agreement({ since }: { readonly since: string }) {
           return (
             scorer !== undefined && (
               <>
-                <label>
-                  Scorer{' '}
-                  <select
-                    value={scorer}
-                    onChange={({ currentTarget }) => adjustQuery({ scorer: currentTarget.value })}
-                  >
-                    {(names.includes(scorer) ? names : [scorer, ...names]).map((name) => (
-                      <option key={name} value={name} selected={name === scorer}>
-                        {name}
-                      </option>
-                    ))}
-                  </select>
-                </label>
+                <Choice
+                  label="Scorer"
+                  value={scorer}
+                  choices={names}
+                  onChoice={(name) => adjustQuery({ scorer: name })}
+                />
                 <AgreementTables scorer={scorer} since={since} />
               </>
             )

@@ -15,6 +15,7 @@ import {
   type SeriesRow,
 } from '../view-models/charts/series-chart.ts';
 import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
+import { Choice } from './choice.tsx';
 import { Figure, type ChartCsv } from './share.tsx';
 import { Table, type Column } from './table.tsx';
 import { Text, Time } from './text.tsx';
@@ -122,19 +123,12 @@ function Controls({ data, measure, isWhole }: ControlsProps) {
   return (
     <>
       {hasPass && (
-        <label>
-          Show{' '}
-          <select
-            value={measure}
-            onChange={({ currentTarget }) => adjustQuery({ measure: currentTarget.value })}
-          >
-            {MEASURES.map((each) => (
-              <option key={each} value={each} selected={each === measure}>
-                {each}
-              </option>
-            ))}
-          </select>
-        </label>
+        <Choice
+          label="Show"
+          value={measure}
+          choices={MEASURES}
+          onChoice={(each) => adjustQuery({ measure: each })}
+        />
       )}
       <label>
         <input

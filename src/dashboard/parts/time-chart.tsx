@@ -114,7 +114,11 @@ export function TimeChart(props: TimeChartProps) {
           .map(({ at, text }, index) => (
             <g key={`${at} ${text}`}>
               <path class="version" d={`M${x(at)} ${TOP}V${height - BOTTOM}`} />
-              <text x={x(at) + 4} y={TOP + 10 + (index % 3) * LINE_HEIGHT}>
+              <text
+                x={x(at) + (x(at) > width / 2 ? -4 : 4)}
+                y={TOP + 10 + (index % 3) * LINE_HEIGHT}
+                text-anchor={x(at) > width / 2 ? 'end' : 'start'}
+              >
                 {visibleText(text)}
               </text>
             </g>

@@ -69,16 +69,6 @@ export function describeSeriesFacets(series: AlertEvent['series']): string {
 /** Subject of a mute of everything, and tenant of a mute of all tenants. */
 export const ALL = '*';
 
-/** Finds the mute of an incident that lasts longest: of itself, its series, its alert or everything. */
-export function findMute(
-  { incidentId, seriesId, alert }: Pick<AlertEvent, 'incidentId' | 'seriesId' | 'alert'>,
-  mutes: readonly Mute[],
-): Mute | undefined {
-  return mutes
-    .filter(({ subject }) => [incidentId, seriesId, alert, ALL].includes(subject))
-    .toSorted((a, b) => (b.until ?? '').localeCompare(a.until ?? ''))[0];
-}
-
 const PHASES: readonly (readonly [phase: Monitor['phase'], words: string])[] = [
   ['ok', 'ok'],
   ['learning', 'learning'],

@@ -47,13 +47,6 @@ export function describePoints({ change, significant, before }: AgentQuality): S
   };
 }
 
-/** Joins the rates of parts of the traffic: each counts with its runs. The interval is that of Wilson. */
-export function poolRates(rates: readonly (Rate | null)[]): Rate | null {
-  const known = rates.flatMap((rate) => (rate === null || rate.n === 0 ? [] : [rate]));
-  const n = known.reduce((sum, rate) => sum + rate.n, 0);
-  return n === 0 ? null : wilson(known.reduce((sum, rate) => sum + rate.value * rate.n, 0) / n, n);
-}
-
 /** Two-sided 95 % quantile of the normal distribution. */
 const Z = 1.96;
 

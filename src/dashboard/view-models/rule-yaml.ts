@@ -1,19 +1,23 @@
 import type { Item, Writes } from '../api-types.ts';
 import { formatNumber, formatPercent, formatUsd } from './format.ts';
+import { writeYaml } from './write-yaml.ts';
 
 export type Rule = Item<'/rules'>;
 
-/** Writes a rule as YAML for the configuration. Values are written as JSON, which YAML reads, too. */
+/** Writes a rule as YAML for the configuration. */
 export function ruleYaml({ rule, target, scorers, where, sample, budget }: Rule): string {
-  const lines = [
-    `name: ${JSON.stringify(rule)}`,
-    ...(target === 'trace' ? [] : [`target: ${target}`]),
-    `scorers: ${JSON.stringify(scorers)}`,
-    ...(isEmpty(where) ? [] : [`where: ${JSON.stringify(where)}`]),
-    ...(isEmpty(sample) ? [] : [`sample: ${JSON.stringify(sample)}`]),
-    ...(budget === null ? [] : [`budget: ${JSON.stringify(budget)}`]),
-  ];
-  return ['rules:', ...lines.map((line, index) => `  ${index === 0 ? '- ' : '  '}${line}`)].join('\n');
+  return writeYaml({
+    rules: [
+      {
+        name: rule,
+        ...(target === 'trace' ? {} : { target }),
+        scorers,
+        ...(isEmpty(where) ? {} : { where }),
+        ...(isEmpty(sample) ? {} : { sample }),
+        ...(budget === null ? {} : { budget }),
+      },
+    ],
+  });
 }
 
 function isEmpty(value: object): boolean {
@@ -22,12 +26,7 @@ function isEmpty(value: object): boolean {
 
 /** YAML of a rule to begin with. */
 export function newRuleYaml(scorers: readonly string[]): string {
-  return [
-    'rules:',
-    '  - name: new-rule',
-    `    scorers: ${JSON.stringify(scorers.slice(0, 1))}`,
-    '    sample: { rate: 0.1 }',
-  ].join('\n');
+  return writeYaml({ rules: [{ name: 'new-rule', scorers: scorers.slice(0, 1), sample: { rate: 0.1 } }] });
 }
 
 /** Rule of a YAML text: of a whole configuration, of a list, or the rule itself. */

@@ -74,6 +74,12 @@ export function createStandings(rules: readonly KeyedRule[], view: MonitorView) 
     async read(filter: StandingFilter, limit: number) {
       return toStandings(await view.statuses({ ...filter, ruleKeys }, limit), filter);
     },
+    /** Reads the scorers with scores of 24 hours that rules do not count, by name. */
+    async setAside({ tenant, nowMs }: { readonly tenant: string | undefined; readonly nowMs: number }) {
+      const query = { intervalMs, sinceMs: nowMs - DAY_MS, tenant };
+      const scorers = rules.length === 0 ? [] : await view.setAside(query);
+      return scorers.filter(({ refused, late }) => refused + late > 0);
+    },
     /** Lists the states by alert and series. */
     async list(filter: StandingFilter, page: ListPage) {
       const { items, next } = await view.listStatuses({ ...filter, ruleKeys }, page);

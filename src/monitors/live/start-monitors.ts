@@ -27,19 +27,21 @@ const FINGERPRINT_DIGITS = 8;
  * evaluators for a moment do the same work with the same result.
  */
 export function startMonitors(
-  groups: readonly MonitorGroup[],
+  first: readonly MonitorGroup[],
   store: MonitorStore,
   { metrics, ...deps }: DutyDeps & { readonly metrics: Pick<Metrics, 'observe'> },
-): StartedPart {
+): StartedMonitors {
   let stopping: AbortSignal | undefined;
-  const evaluator = createEvaluator(groups, {
-    store,
-    async turn() {
-      await pause();
-      stopping?.throwIfAborted();
-    },
-    warn: (message, fields) => deps.log.warn(message, fields),
-  });
+  const create = (groups: readonly MonitorGroup[]) =>
+    createEvaluator(groups, {
+      store,
+      async turn() {
+        await pause();
+        stopping?.throwIfAborted();
+      },
+      warn: (message, fields) => deps.log.warn(message, fields),
+    });
+  let evaluator = create(first);
   metrics.observe(() => monitorReadings(evaluator.statuses()));
   const work = async (signal: AbortSignal) => {
     stopping = signal;
@@ -47,7 +49,18 @@ export function startMonitors(
   };
   const onIdle = () => evaluator.forget();
   const duty = MONITOR_DUTY;
-  return startRepeatedDuty({ duty, everyMs: LOOK_EVERY_MS, failing: 'monitors wait', work, onIdle }, deps);
+  return {
+    ...startRepeatedDuty({ duty, everyMs: LOOK_EVERY_MS, failing: 'monitors wait', work, onIdle }, deps),
+    setGroups: (groups) => {
+      evaluator = create(groups);
+    },
+  };
+}
+
+/** Running monitors. */
+interface StartedMonitors extends StartedPart {
+  /** Evaluates other groups from the next look on. Their states are in the store. */
+  setGroups(groups: readonly MonitorGroup[]): void;
 }
 
 /** Returns mean, baseline, limit, evidence and state of each series, and the number of series in each state. */

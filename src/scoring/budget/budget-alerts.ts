@@ -28,10 +28,10 @@ export interface BudgetAlertStore {
  * Starts to check the caps of all budgets, and writes the beginnings and ends of their incidents. Each process that gets this duty reads the
  * stored incidents first, so it writes what a killed one did not write. Two processes for a moment write the same ids. Without budgets, it
  * only ends the incidents of former budgets.
- * @param percents parts of a cap at which an incident begins
+ * @param percents returns the parts of a cap at which an incident begins
  */
 export function startBudgetAlerts(
-  percents: readonly number[],
+  percents: () => readonly number[],
   store: BudgetAlertStore,
   deps: DutyDeps,
 ): StartedPart {
@@ -40,7 +40,7 @@ export function startBudgetAlerts(
     const current = pass?.epoch === epoch ? pass : await beginPass(epoch, store);
     // After a failure it is not known what was written, so the next check reads it.
     pass = undefined;
-    await current.check(percents);
+    await current.check(percents());
     pass = current;
   };
   const onIdle = () => {

@@ -39,7 +39,7 @@ export function createBudget(
 
 /** Budgets of one process. All processes of a store share them. */
 class ProcessBudget {
-  readonly #shared: SharedBudgets;
+  #shared: SharedBudgets;
   readonly #shares: AccountShares;
   readonly #accounts = new Map<string, BudgetAccount>();
 
@@ -51,6 +51,11 @@ class ProcessBudget {
     this.#shared = shared;
     const journal = new SpendJournal(store, writeDelayMs);
     this.#shares = { ...terms, store, journal, costs: new LearnedCosts(), leaseId: terms.newId() };
+  }
+
+  /** Changes the budgets beside the budgets of rules. Reservations stay. */
+  setShared(shared: SharedBudgets): void {
+    this.#shared = shared;
   }
 
   /** Returns true when a call of the rule for the tenant needs money of a budget. */

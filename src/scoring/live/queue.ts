@@ -9,6 +9,8 @@ export interface WorkItem extends TraceKey {
   readonly arrivedMs?: number | undefined;
   /** Time since which the trace could be scored, Unix milliseconds by the store's clock: the age of the waiting traces. */
   readonly readyAtMs?: number | undefined;
+  /** First arrival, as far as it is known: it decides which revision of the rules scores the trace. Unix milliseconds by the store's clock. */
+  readonly firstMs?: number | undefined;
   /** Slots for the runs that an earlier pass left waiting. */
   readonly reservation?: Reservation | undefined;
 }
@@ -143,6 +145,7 @@ interface Entry {
 /** A trace under way. */
 interface Running {
   readonly urgency: Urgency;
+  readonly item: WorkItem;
   waiting: readonly WaitingRuns[];
   /** The pass that follows this one. */
   next: { readonly item: WorkItem; readonly urgency: Urgency } | null;
@@ -288,6 +291,14 @@ export class WorkQueue {
     return this.#running.size;
   }
 
+  /** Returns true when a trace that waits or is under way arrived before a time, or was ready then, Unix milliseconds. */
+  hasBefore(atMs: number): boolean {
+    const isBefore = ({ item }: Pick<Entry, 'item'>) => (item.firstMs ?? item.readyAtMs ?? Infinity) < atMs;
+    return [this.#running, ...this.#maps().map(({ entries }) => entries)].some((entries) =>
+      [...entries.values()].some(isBefore),
+    );
+  }
+
   /** Number of traces that had no room. */
   spilled(): number {
     return this.#spilled;
@@ -378,7 +389,7 @@ export class WorkQueue {
   #start(taken: readonly (readonly [string, Entry])[]): Entry[] {
     return taken.map(([key, entry]) => {
       const { urgency } = this.#remove(key) ?? { urgency: 'live' };
-      this.#running.set(key, { urgency, waiting: [], next: null });
+      this.#running.set(key, { urgency, item: entry.item, waiting: [], next: null });
       return entry;
     });
   }
@@ -402,6 +413,7 @@ function listFirst(maps: readonly ReadonlyMap<string, Entry>[], limit: number): 
 export function mergeItems(earlier: WorkItem | undefined, { tenant, traceId, ...item }: WorkItem): WorkItem {
   const arrivedMs = Math.max(earlier?.arrivedMs ?? -Infinity, item.arrivedMs ?? -Infinity);
   const readyAtMs = Math.min(earlier?.readyAtMs ?? Infinity, item.readyAtMs ?? Infinity);
+  const firstMs = Math.min(earlier?.firstMs ?? Infinity, item.firstMs ?? Infinity);
   const reread = item.reread === true || earlier?.reread === true;
   return {
     tenant,
@@ -409,6 +421,7 @@ export function mergeItems(earlier: WorkItem | undefined, { tenant, traceId, ...
     reread,
     ...(Number.isFinite(arrivedMs) ? { arrivedMs } : {}),
     ...(Number.isFinite(readyAtMs) ? { readyAtMs } : {}),
+    ...(Number.isFinite(firstMs) ? { firstMs } : {}),
   };
 }
 

@@ -63,6 +63,11 @@ export class RetrySchedule {
     return this.#entries.size;
   }
 
+  /** Returns true when a trace of which it is known that it arrived before a time is scheduled, Unix milliseconds. */
+  hasBefore(atMs: number): boolean {
+    return [...this.#entries.values()].some(({ item }) => (item.firstMs ?? Infinity) < atMs);
+  }
+
   /** Returns the earliest time; null when nothing is scheduled. */
   nextMs(): number | null {
     return Number.isFinite(this.#earliestMs) ? this.#earliestMs : null;

@@ -9,12 +9,11 @@ import {
   OVERLAP_MS,
 } from '../../readiness/readiness.ts';
 import { Tail, type ReadyTrace } from '../../readiness/tail.ts';
-import { joinPair, createOwnership, type Ownership } from '../../ownership/ownership.ts';
+import { createOwnership, joinPair, type Ownership } from '../../ownership/ownership.ts';
 import type { Scoring } from '../scoring.ts';
-import { prepareRule, recordRules, type PreparedRule, type Rule, type RuleHistory } from '../select/rule.ts';
+import type { Rule } from '../select/rule.ts';
 import { createStoreClock, systemTimers, waitWithin, type StoreClock, type Timers } from './timers.ts';
-import { liveMode, type ScoringMode } from '../scoring-mode.ts';
-import { scoreTraces } from '../score-traces.ts';
+import { listPairs, LiveRevisions } from './revisions.ts';
 import { SlotAdmission, WorkQueue, type WorkItem, type Urgency } from './queue.ts';
 import { Workers } from './workers.ts';
 import type { DecisionStore } from '../../store/tables/decisions.ts';
@@ -81,10 +80,9 @@ export interface ScoringLoopStatus {
 
 /** Live scoring by tail, sweep and retries. */
 export class ScoringLoop {
-  readonly #scoring: Scoring;
+  readonly #revisions: LiveRevisions;
   readonly #stopGraceMs: number;
   readonly #timers: Timers;
-  readonly #rules: readonly PreparedRule[];
   readonly #ownership: Ownership;
   readonly #tail: Tail;
   readonly #sweepRange: SweepRange;
@@ -93,7 +91,7 @@ export class ScoringLoop {
   readonly #retries = new RetrySchedule();
   readonly #workers: Workers;
   readonly #pace: BatchPace;
-  readonly #catchUp: CatchUp;
+  #catchUp: CatchUp;
   readonly #stopping = new AbortController();
   readonly #abandoning = new AbortController();
   #running: Promise<void> | null = null;
@@ -106,15 +104,12 @@ export class ScoringLoop {
   #generation = 0;
   #tickedMs: number | null = null;
   #clock: StoreClock | null = null;
-  #mode: ScoringMode | null = null;
   /** True when the store has more undecided traces than the last sweep found, or than the queue had room for. */
   #hasMore = false;
 
   /** Throws `ConfigError` for rules that cannot be run. */
   constructor(scoring: Scoring, options: ScoringLoopOptions) {
     const { stores, readiness, monotonicMs } = scoring;
-    this.#scoring = scoring;
-    this.#rules = options.rules.map(prepareRule);
     this.#timers = options.timers ?? systemTimers;
     this.#stopGraceMs = options.stopGraceMs ?? STOP_GRACE_MS;
     this.#ownership =
@@ -128,11 +123,15 @@ export class ScoringLoop {
       maxRuns: Math.max(1, Math.floor(scoring.maxTracesInMemory / 2)),
       hasMemory: (slots) => scoring.contentMemory.slow(slots).memory.hasRoom(),
     });
-    this.#catchUp = new CatchUp(scoring, { rules: this.#rules, ownership: this.#ownership });
-    const owned = { ...scoring, claims: this.#ownership, signal: this.#abandoning.signal };
+    this.#revisions = new LiveRevisions(scoring, options.rules, {
+      ownership: this.#ownership,
+      admission: this.#admission,
+      signal: this.#abandoning.signal,
+    });
+    this.#catchUp = this.#createCatchUp();
     this.#workers = new Workers(scoring, {
-      score: (items, mode, onOutcome) =>
-        scoreTraces(owned, items, mode, (outcome) => {
+      score: (items, onOutcome) =>
+        this.#revisions.score(items, (outcome) => {
           this.#catchUp.done(outcome);
           this.#takeHeldBack();
           onOutcome(outcome);
@@ -155,8 +154,17 @@ export class ScoringLoop {
       });
     }
     await this.#beat();
-    const nowMs = await this.#scoring.stores.spans.nowMs();
-    this.#running = this.#run(await this.#recordRules(nowMs));
+    await this.#revisions.record(await this.#scoring.stores.spans.nowMs());
+    this.#running = this.#run();
+  }
+
+  /** Puts other rules in force, as `LiveRevisions.revise` does. */
+  async revise(scoring: Scoring, rules: readonly Rule[], onRetired: () => void): Promise<number> {
+    const fromMs = await this.#revisions.revise(scoring, rules, onRetired);
+    this.#catchUp = this.#createCatchUp();
+    this.#workers.watch(scoring);
+    this.#sweepDueMs = 0;
+    return fromMs;
   }
 
   /** Waits for work under way up to the grace time, then aborts it: the next process does it again. Throws when the store does. */
@@ -192,29 +200,35 @@ export class ScoringLoop {
     return waiting + queued + inFlight === 0;
   }
 
-  async #recordRules(nowMs: number): Promise<RuleHistory> {
-    return recordRules(this.#scoring.stores.ruleVersions, this.#rules, nowMs);
+  get #scoring(): Scoring {
+    return this.#revisions.current.scoring;
   }
 
-  async #run(first: RuleHistory): Promise<void> {
-    let history = first;
+  #createCatchUp(): CatchUp {
+    const { scoring, rules } = this.#revisions.current;
+    return new CatchUp(scoring, { rules, ownership: this.#ownership });
+  }
+
+  async #run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
       try {
         await this.#beat();
-        if (this.#rules.length > 0) {
+        if (!this.#revisions.isIdle) {
           const nowMs = await this.#readTail();
-          if (history.activeFromMs(this.#rules) > nowMs + AHEAD_MS) {
+          const { rules, history } = this.#revisions.current;
+          if ((history?.activeFromMs(rules) ?? 0) > nowMs + AHEAD_MS) {
             this.#scoring.log.warn("the store's clock went back: the rules are recorded again from now on");
-            history = await this.#recordRules(nowMs);
+            await this.#revisions.record(nowMs);
           }
-          this.#mode = liveMode(this.#rules, history, this.#admission);
           // Before the sweep, which may take seconds after a start.
-          this.#workers.start(this.#mode);
-          await this.#sweep(history);
+          this.#workers.start();
+          await this.#sweep();
           await this.#catchUp.tick(createStoreClock(nowMs, this.#scoring.monotonicMs));
           this.#takeHeldBack();
-          this.#workers.start(this.#mode);
+          this.#workers.start();
         }
+        const parts = [this.#tail, this.#queue, this.#retries];
+        this.#revisions.retire((beforeMs) => parts.some((part) => part.hasBefore(beforeMs)));
         await this.#readDue();
         this.#fault = null;
       } catch (error) {
@@ -235,9 +249,9 @@ export class ScoringLoop {
       if (this.#stopping.signal.aborted || monotonicMs() >= tickMs) {
         return;
       }
-      if (this.#clock !== null && this.#mode !== null) {
+      if (this.#clock !== null) {
         this.#takeReady(this.#clock.nowMs());
-        this.#workers.start(this.#mode);
+        this.#workers.start();
       }
     }
   }
@@ -305,9 +319,10 @@ export class ScoringLoop {
   /** Queues traces. Returns those of this process. */
   #takeTraces(ready: readonly ReadyTrace[], nowMs: number): readonly ReadyTrace[] {
     return ready.filter((trace) => {
-      const { tenant, traceId, lastArrivalMs: arrivedMs, readyAtMs } = trace;
+      const { tenant, traceId, firstArrivalMs: firstMs, lastArrivalMs: arrivedMs, readyAtMs } = trace;
       const reread = trace.reopened || this.#isSuspect(trace);
-      return this.#take({ tenant, traceId, arrivedMs, readyAtMs, reread }, 'live', { nowMs, isNew: true });
+      const item = { tenant, traceId, firstMs, arrivedMs, readyAtMs, reread };
+      return this.#take(item, 'live', { nowMs, isNew: true });
     });
   }
 
@@ -327,15 +342,16 @@ export class ScoringLoop {
     return trace.firstArrivalMs <= startedMs && trace.lastArrivalMs >= suspectSinceMs;
   }
 
-  async #sweep(history: RuleHistory): Promise<void> {
-    const { stores, monotonicMs, readiness, log } = this.#scoring;
+  async #sweep(): Promise<void> {
+    const { scoring, rules, history } = this.#revisions.current;
+    const { stores, monotonicMs, readiness, log } = scoring;
     const isDue = monotonicMs() >= this.#sweepDueMs;
     if (!isDue && !(this.#hasMore && this.#queue.queued() < SWEEP_LIMIT)) {
       return;
     }
     this.#queue.beginSweep();
     let isFull = false;
-    const coverage = history.coverage(this.#rules);
+    const coverage = history?.coverage(rules) ?? [];
     for (const { pairs, shards } of this.#ownership.shares()) {
       const { nowMs, found, full } = await runSweep(stores, {
         settings: readiness,
@@ -462,6 +478,6 @@ export function createScorerOwnership(
 ): Ownership {
   return createOwnership(members, {
     ...options,
-    pairs: rules.flatMap((rule) => rule.scorers.map(({ name }) => joinPair(rule.name, name))),
+    pairs: listPairs(rules),
   });
 }

@@ -5,7 +5,6 @@ import { listNextAttempts } from '../score-traces.ts';
 import { mergeItems, type WorkItem, type SlotAdmission, type WorkQueue } from './queue.ts';
 import { readStoreClock, type Timers } from './timers.ts';
 import type { Scoring } from '../scoring.ts';
-import type { ScoringMode } from '../scoring-mode.ts';
 import type { TraceOutcome } from '../trace-task.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 
@@ -20,7 +19,6 @@ interface WorkersDeps {
   /** Scores traces. Calls `onOutcome` for each trace as soon as it is done. Throws when the store cannot be read. */
   readonly score: (
     items: readonly WorkItem[],
-    mode: ScoringMode,
     onOutcome: (outcome: TraceOutcome) => void,
   ) => Promise<unknown>;
   readonly queue: WorkQueue;
@@ -41,29 +39,38 @@ export class Workers {
   readonly #running = new Set<Promise<void>>();
   readonly #failures = new Map<string, number>();
   readonly #batch: number;
-  #mode: ScoringMode | null = null;
+  readonly #watched = new WeakSet<Scoring['judgeSlots']>();
+  #hasStarted = false;
 
   constructor(context: Scoring, deps: WorkersDeps) {
     this.#context = context;
     this.#deps = deps;
     this.#batch = Math.max(1, Math.min(MAX_BATCH, Math.floor(context.maxTracesInMemory / 4)));
-    context.judgeSlots.onLow(() => this.#pump());
+    this.watch(context);
+  }
+
+  /** Starts further batches when the slots of judges run low. */
+  watch({ judgeSlots }: Pick<Scoring, 'judgeSlots'>): void {
+    if (!this.#watched.has(judgeSlots)) {
+      this.#watched.add(judgeSlots);
+      judgeSlots.onLow(() => this.#pump());
+    }
   }
 
   /** Starts batches up to the limit, and again after outcomes, until the queue is empty. */
-  start(mode: ScoringMode): void {
-    this.#mode = mode;
+  start(): void {
+    this.#hasStarted = true;
     this.#pump();
   }
 
   #pump(): void {
     const { queue, admission, stopping } = this.#deps;
-    if (this.#mode === null || stopping.aborted) {
+    if (!this.#hasStarted || stopping.aborted) {
       return;
     }
-    this.#startBatch(admission.takeReserved(this.#batch), this.#mode);
+    this.#startBatch(admission.takeReserved(this.#batch));
     while (this.#hasRoom()) {
-      this.#startBatch(queue.take(this.#batch), this.#mode);
+      this.#startBatch(queue.take(this.#batch));
     }
   }
 
@@ -74,11 +81,11 @@ export class Workers {
     return queue.ready() > 0 && free >= Math.min(this.#batch, queue.ready());
   }
 
-  #startBatch(items: readonly WorkItem[], mode: ScoringMode): void {
+  #startBatch(items: readonly WorkItem[]): void {
     if (items.length === 0) {
       return;
     }
-    const batch = this.#work(items, mode).finally(() => {
+    const batch = this.#work(items).finally(() => {
       this.#running.delete(batch);
       this.#pump();
     });
@@ -95,11 +102,11 @@ export class Workers {
   }
 
   /** Scores one batch. Each trace frees its place as soon as it is done, so a trace that waits for its judge keeps only one. */
-  async #work(items: readonly WorkItem[], mode: ScoringMode): Promise<void> {
+  async #work(items: readonly WorkItem[]): Promise<void> {
     const open = new Map(items.map((item) => [joinTraceKey(item), item]));
     try {
       const clock = await readStoreClock(this.#context.stores.spans, this.#context.monotonicMs);
-      await this.#deps.score(items, mode, (outcome) => {
+      await this.#deps.score(items, (outcome) => {
         const item = open.get(joinTraceKey(outcome.key));
         if (item !== undefined) {
           open.delete(joinTraceKey(item));

@@ -222,6 +222,57 @@ export function buildRuleHistory(versions: readonly RuleVersion[]): RuleHistory 
   };
 }
 
+/** Rules that were in force until a time, with their history. */
+export interface FormerRules {
+  readonly rules: readonly PreparedRule[];
+  readonly history: RuleHistory;
+  readonly untilMs: number;
+}
+
+/**
+ * Continues a history in a process that has changed its rules: what arrived before keeps the former rules, also when a definition is
+ * restored later.
+ */
+export function continueHistory(former: FormerRules, present: RuleHistory): RuleHistory {
+  const { untilMs: atMs } = former;
+  return {
+    ...present,
+    inForce(rule, firstArrivalMs) {
+      if (firstArrivalMs >= atMs) {
+        return present.inForce(rule, firstArrivalMs);
+      }
+      const before = former.rules.find(({ name }) => name === rule.name);
+      return before === undefined ? null : former.history.inForce(before, firstArrivalMs);
+    },
+    coverage(rules) {
+      const known = new Set(rules.flatMap((rule) => rule.scorers.map(({ name }) => `${rule.name} ${name}`)));
+      const before = former.history
+        .coverage(former.rules)
+        .filter(({ rule, scorer }) => known.has(`${rule} ${scorer}`))
+        .map((pair) => ({ ...pair, untilMs: Math.min(pair.untilMs, atMs) }));
+      const since = present.coverage(rules).map((pair) => ({ ...pair, fromMs: Math.max(pair.fromMs, atMs) }));
+      return joinPeriodsOfPairs([...before, ...since].filter(({ fromMs, untilMs }) => fromMs < untilMs));
+    },
+  };
+}
+
+/** Joins the periods of a pair that follow each other. */
+function joinPeriodsOfPairs(pairs: readonly CoveredPair[]): CoveredPair[] {
+  const joined: CoveredPair[] = [];
+  for (const pair of pairs) {
+    const index = joined.findIndex(
+      ({ rule, scorer, untilMs }) => rule === pair.rule && scorer === pair.scorer && untilMs === pair.fromMs,
+    );
+    const earlier = joined[index];
+    if (earlier === undefined) {
+      joined.push(pair);
+    } else {
+      joined[index] = { ...pair, fromMs: earlier.fromMs };
+    }
+  }
+  return joined;
+}
+
 /** First arrivals for which a version is in force: [fromMs, untilMs). */
 interface Period {
   readonly version: RuleVersion;

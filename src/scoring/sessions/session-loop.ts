@@ -10,7 +10,15 @@ import { computeBackoffMs } from '../attempt/attempt-failure.ts';
 import { CatchUp, DUE_EVERY_MS } from '../live/retries.ts';
 import type { Scoring } from '../scoring.ts';
 import { liveMode, type ScoringMode } from '../scoring-mode.ts';
-import { prepareRule, recordRules, type PreparedRule, type Rule, type RuleHistory } from '../select/rule.ts';
+import {
+  continueHistory,
+  prepareRule,
+  recordRules,
+  type FormerRules,
+  type PreparedRule,
+  type Rule,
+  type RuleHistory,
+} from '../select/rule.ts';
 import { buildOutcome } from '../trace-task.ts';
 import { scoreSession, computeSessionReach, type SessionSettings } from './score-session.ts';
 import { SESSIONS_AT_ONCE, findSessionKeys } from './select-sessions.ts';
@@ -43,14 +51,20 @@ export interface SessionLoopOptions {
   readonly stopGraceMs?: number;
 }
 
+/** Scoring of sessions, and its mode. */
+interface SessionWork {
+  readonly scoring: Scoring;
+  readonly mode: ScoringMode;
+}
+
 /**
  * Live scoring of sessions: searches the runs for sessions that are idle or old enough and undecided. A search looks back over
  * the idle time; a sweep at the start, every 10 minutes and after a change of the processes finds what a search missed.
  * Without a rule on sessions, it only ends the decisions of removed rules.
  */
 export class SessionLoop {
-  readonly #scoring: Scoring;
-  readonly #rules: readonly PreparedRule[];
+  #scoring: Scoring;
+  #rules: readonly PreparedRule[];
   readonly #options: SessionLoopOptions;
   readonly #timers: Timers;
   readonly #stopping = new AbortController();
@@ -62,21 +76,20 @@ export class SessionLoop {
   readonly #failures = new Map<string, number>();
   /** Rows of turns that were stored before the last scoring of a session: newer rows are late turns. */
   readonly #seenTurns = new Map<string, string>();
-  readonly #catchUp: CatchUp;
+  #catchUp: CatchUp;
   readonly #running: Promise<void>;
   readonly #sweepRange: SweepRange;
   #history: RuleHistory | null = null;
+  /** Rules of before. Absent before the first change. */
+  #former: FormerRules | undefined;
+  #waking = new AbortController();
   #sweepDueMs = 0;
   #generation = -1;
   #hasFault = false;
 
   constructor(scoring: Scoring, options: SessionLoopOptions) {
-    const { ownership } = options;
-    const rules = options.rules.filter(({ target }) => target === 'session').map(prepareRule);
-    this.#scoring = { ...scoring, claims: ownership, signal: this.#abandoning.signal };
-    this.#rules = rules;
     this.#options = options;
-    this.#catchUp = new CatchUp(this.#scoring, { rules, ownership, ofSessions: true });
+    [this.#scoring, this.#rules, this.#catchUp] = this.#createParts(scoring, options.rules);
     const { settings } = options;
     this.#sweepRange = new SweepRange(
       computeSessionReach(settings, scoring.readiness.reachMs),
@@ -84,6 +97,32 @@ export class SessionLoop {
     );
     this.#timers = options.timers ?? systemTimers;
     this.#running = this.#run();
+  }
+
+  #createParts(scoring: Scoring, all: readonly Rule[]): [Scoring, readonly PreparedRule[], CatchUp] {
+    const { ownership } = this.#options;
+    const rules = all.filter(({ target }) => target === 'session').map(prepareRule);
+    const owned = { ...scoring, claims: ownership, signal: this.#abandoning.signal };
+    return [owned, rules, new CatchUp(owned, { rules, ownership, ofSessions: true })];
+  }
+
+  /**
+   * Puts other rules in force for the sessions that are taken from now on. Turns that arrived before keep the rules of before. Sessions
+   * under way end under those.
+   */
+  revise(scoring: Scoring, rules: readonly Rule[], untilMs: number): void {
+    if (this.#history !== null) {
+      this.#former = { rules: this.#rules, history: this.#history, untilMs };
+    }
+    [this.#scoring, this.#rules, this.#catchUp] = this.#createParts(scoring, rules);
+    this.#history = null;
+    this.#sweepRange.restart();
+    this.#waking.abort();
+  }
+
+  /** Resolves when no session is under way. */
+  whenIdle(): Promise<void> {
+    return this.#queue.onIdle();
   }
 
   /** Waits for sessions under way up to the grace time, then aborts them: the next process scores them. */
@@ -99,8 +138,9 @@ export class SessionLoop {
   async #run(): Promise<void> {
     const { idleMs } = this.#options.settings;
     const searchMs = Math.min(MAX_SEARCH_MS, Math.max(MIN_SEARCH_MS, idleMs / 10));
-    const everyMs = this.#rules.length === 0 ? DUE_EVERY_MS : searchMs;
     while (!this.#stopping.signal.aborted) {
+      this.#waking = new AbortController();
+      const everyMs = this.#rules.length === 0 ? DUE_EVERY_MS : searchMs;
       try {
         await this.#search(everyMs);
         this.#hasFault = false;
@@ -115,7 +155,7 @@ export class SessionLoop {
         this.#sweepRange.restart();
         this.#sweepDueMs = 0;
       }
-      await this.#timers.sleep(everyMs, this.#stopping.signal);
+      await this.#timers.sleep(everyMs, AbortSignal.any([this.#stopping.signal, this.#waking.signal]));
     }
   }
 
@@ -130,40 +170,39 @@ export class SessionLoop {
       this.#catchUp.restart();
     }
     const nowMs = await stores.spans.nowMs();
-    const mode = this.#rules.length === 0 ? null : await this.#searchRuns(nowMs, everyMs);
+    const work = this.#rules.length === 0 ? null : await this.#searchRuns(nowMs, everyMs);
     const due = await findDueSessions(this.#scoring, ownership, nowMs);
-    due.forEach((session) => this.#take(session, mode));
-    await this.#takeHeldBack(nowMs, mode);
+    due.forEach((session) => this.#take(session, work));
+    await this.#takeHeldBack(nowMs, work);
   }
 
   /** Takes the next sessions that a budget held back, in the order of the catch-up. */
-  async #takeHeldBack(nowMs: number, mode: ScoringMode | null): Promise<void> {
+  async #takeHeldBack(nowMs: number, work: SessionWork | null): Promise<void> {
     const { stores, monotonicMs } = this.#scoring;
     await this.#catchUp.tick(createStoreClock(nowMs, monotonicMs));
     const targets = this.#catchUp.take(nowMs).map(({ tenant, traceId }) => ({ tenant, targetId: traceId }));
     for (const session of (await findSessionKeys(stores.sessions, targets)).values()) {
-      if (!this.#take(session, mode)) {
+      if (!this.#take(session, work)) {
         this.#catchUp.done(buildOutcome(readClaimKey(session)));
       }
     }
   }
 
-  /** Takes the sessions that are ready. Returns the mode of their scoring. */
-  async #searchRuns(nowMs: number, everyMs: number): Promise<ScoringMode> {
-    const { stores, monotonicMs } = this.#scoring;
+  /** Takes the sessions that are ready. Returns their scoring. */
+  async #searchRuns(nowMs: number, everyMs: number): Promise<SessionWork> {
+    const scoring = this.#scoring;
+    const rules = this.#rules;
+    const { stores, monotonicMs } = scoring;
     const { ownership, settings } = this.#options;
     const isSweep = this.#history === null || monotonicMs() >= this.#sweepDueMs;
-    const history =
-      isSweep || this.#history === null
-        ? await recordRules(stores.ruleVersions, this.#rules, nowMs)
-        : this.#history;
-    this.#history = history;
+    const history = isSweep || this.#history === null ? await this.#recordRules(rules, nowMs) : this.#history;
+    this.#history = rules === this.#rules ? history : null;
     const sinceMs = isSweep
       ? this.#sweepRange.sinceMs(nowMs)
       : nowMs - settings.idleMs - 2 * everyMs - OVERLAP_MS;
-    const mode = liveMode(this.#rules, history);
+    const work = { scoring, mode: liveMode(rules, history) };
     for (const { pairs, shards } of ownership.shares()) {
-      const covered = history.coverage(this.#rules);
+      const covered = history.coverage(rules);
       const found = await stores.sessions.undecided({
         sinceMs,
         pairs: covered.filter(({ rule, scorer }) => pairs.includes(joinPair(rule, scorer))),
@@ -175,13 +214,19 @@ export class SessionLoop {
       }
       found
         .filter((session) => this.#mayBeReady(session, nowMs))
-        .forEach((session) => this.#take(session, mode));
+        .forEach((session) => this.#take(session, work));
     }
     if (isSweep) {
       this.#sweepRange.end();
       this.#sweepDueMs = monotonicMs() + SWEEP_EVERY_MS;
     }
-    return mode;
+    return work;
+  }
+
+  async #recordRules(rules: readonly PreparedRule[], nowMs: number): Promise<RuleHistory> {
+    const former = this.#former;
+    const recorded = await recordRules(this.#scoring.stores.ruleVersions, rules, nowMs);
+    return former === undefined ? recorded : continueHistory(former, recorded);
   }
 
   #mayBeReady(session: UndecidedSession, nowMs: number): boolean {
@@ -196,23 +241,27 @@ export class SessionLoop {
   }
 
   /** Returns false for a session that is not taken now. */
-  #take(key: SessionKey | UndecidedSession, mode: ScoringMode | null): boolean {
+  #take(key: SessionKey | UndecidedSession, work: SessionWork | null): boolean {
     const name = joinSessionKey(key);
     const { ownership } = this.#options;
     const isOurs = ownership.claim(readClaimKey(key)) !== null && ownership.holdMs(true) === 0;
-    if (mode === null || !isOurs || this.#underWay.has(name) || this.#stopping.signal.aborted) {
+    if (work === null || !isOurs || this.#underWay.has(name) || this.#stopping.signal.aborted) {
       return false;
     }
     this.#underWay.add(name);
-    void this.#queue.add(() => this.#score(key, name, mode).finally(() => this.#underWay.delete(name)));
+    void this.#queue.add(() => this.#score(key, name, work).finally(() => this.#underWay.delete(name)));
     return true;
   }
 
-  async #score(key: SessionKey | UndecidedSession, name: string, mode: ScoringMode): Promise<void> {
+  async #score(
+    key: SessionKey | UndecidedSession,
+    name: string,
+    { scoring, mode }: SessionWork,
+  ): Promise<void> {
     if (this.#stopping.signal.aborted) {
       return;
     }
-    const outcome = await scoreSession(this.#scoring, key, mode, this.#options.settings);
+    const outcome = await scoreSession(scoring, key, mode, this.#options.settings);
     this.#catchUp.done({ ...outcome, key: readClaimKey(key) });
     if (outcome.error === null) {
       this.#failures.delete(name);

@@ -1,6 +1,8 @@
+import { isDeepStrictEqual } from 'node:util';
 import { durationDays, durationMs, type Config } from '../../configuration.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { MOST_CALLS } from '../../judge/judge-registry.ts';
+import { createRedactor } from '../../judge/redaction/redaction.ts';
 import { createReplyCache } from '../../judge/judge-scope.ts';
 import {
   createScoring,
@@ -9,6 +11,7 @@ import {
   type Scoring,
   type ScoringStores,
 } from '../scoring.ts';
+import { PieceCache } from '../read/sibling-traces.ts';
 import { shareLookups } from '../read/lookups.ts';
 import type { CommitPace } from '../record/group-commit.ts';
 import type { SessionSettings } from '../sessions/score-session.ts';
@@ -19,6 +22,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { NO_METRICS, type MetricWriter, type Reading } from '../../telemetry/metrics.ts';
 import { NOTHING_PURGED } from '../../store/contracts/purge.ts';
 import { JOINER } from './read-traces.ts';
+import { createJudgeSlots } from '../live/queue.ts';
 import type { ScoringLoopStatus } from '../live/scoring-loop.ts';
 import type { ScorerKit } from './scorer-kit.ts';
 
@@ -83,6 +87,14 @@ function sumJudgeConcurrency(config: Config): number {
   return sum === 0 ? MOST_CALLS : sum;
 }
 
+function computeJudgedRuns(config: Config): number {
+  return Math.ceil(sumJudgeConcurrency(config) * RUNS_PER_CALL);
+}
+
+function createCache({ judges }: Config) {
+  return judges.reuse ? createReplyCache(REPLY_CACHE) : undefined;
+}
+
 /** Returns the limits of the calls to a provider. */
 export function findProviderPace({ judges: { providers } }: Config, name: string) {
   const { concurrency, requestsPerMinute, tokensPerMinute } = Object.hasOwn(providers, name)
@@ -115,7 +127,7 @@ function computeReachMs({ scoring, store }: Config): number {
 /** Creates scoring for a configuration: the same for `serve`, a command and a backfill. */
 export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring {
   const { config, stores, purged } = deps;
-  const cache = config.judges.reuse ? createReplyCache(REPLY_CACHE) : undefined;
+  const cache = createCache(config);
   const scoring = createScoring(
     {
       stores: shareLookups(stores),
@@ -138,7 +150,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
         reachMs: computeReachMs(config),
       },
       scorerTimeoutMs: SCORER_TIMEOUT_MS,
-      judgeConcurrency: Math.ceil(sumJudgeConcurrency(config) * RUNS_PER_CALL),
+      judgeConcurrency: computeJudgedRuns(config),
       newestShare: config.scoring.newestShare,
       maxTracesInMemory: config.scoring.maxTracesInMemory,
       commitPace: deps.isStream === true ? STEADY_PACE : COMMAND_PACE,
@@ -148,11 +160,67 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
       catchUp: configureCatchUp(config),
     },
   );
+  forgetPurged(cache, scoring, purged);
+  return scoring;
+}
+
+/** Parts that scoring takes over while it runs. */
+interface RevisedParts extends Pick<ConfiguredScoringOptions, 'config' | 'kit'> {
+  /** Configuration before. */
+  readonly former: Config;
+  /** Stores that read by other conventions. Absent: the conventions are the same. */
+  readonly stores?: ScoringStores | undefined;
+  readonly purged: WatchedTraces;
+}
+
+/**
+ * Creates scoring by another configuration that shares with the former one what is of the whole process: writers, budgets, runs under
+ * way, limits of memory, and the cached replies of unchanged judges. Throws `ConfigError` for a redaction that cannot be applied.
+ */
+export function reviseScoring(
+  scoring: Scoring,
+  { config, kit, former, stores, purged }: RevisedParts,
+): Scoring {
+  const { judges, redaction } = config;
+  const { newestShare, monotonicMs } = scoring;
+  createRedactor(redaction);
+  const concurrency = computeJudgedRuns(config);
+  const keepsReplies = (['providers', 'options', 'reuse'] as const).every((key) =>
+    isDeepStrictEqual(judges[key], former.judges[key]),
+  );
+  const cache = keepsReplies ? undefined : createCache(config);
+  const revised: Scoring = {
+    ...scoring,
+    ...(stores === undefined
+      ? {}
+      : { stores: shareLookups(stores), joining: { joiner: JOINER, cache: new PieceCache() } }),
+    judgeScope: { judges: kit.judges, cache: keepsReplies ? scoring.judgeScope.cache : cache },
+    redaction,
+    prices: judges.prices,
+    judgeAttempts: judges.attempts,
+    judgeConcurrency: concurrency,
+    judgeSlots:
+      concurrency === scoring.judgeConcurrency
+        ? scoring.judgeSlots
+        : createJudgeSlots({ concurrency, newestShare, monotonicMs }),
+    budgets: config.budgets,
+  };
+  if (stores !== undefined || !keepsReplies) {
+    forgetPurged(cache, revised, purged);
+  }
+  return revised;
+}
+
+/** Forgets what is remembered of purged traces. */
+function forgetPurged(
+  cache: ReturnType<typeof createCache>,
+  { joining }: Scoring,
+  purged: WatchedTraces | undefined,
+): void {
   purged?.onPurge(() => {
     cache?.clear();
-    scoring.joining?.cache.clear();
+    joining?.cache.clear();
   });
-  return scoring;
 }
 
 /** Wraps stores and counts the rows written to them. */

@@ -41,9 +41,67 @@ export interface ScorerKit {
   readonly rules: readonly PreparedRule[];
   readonly judges: JudgeRegistry;
   /** Processes of modules. A caller that continues after its work must stop them; otherwise they end with this process. */
-  readonly ownScorers: Pick<OwnScorers, 'readings' | 'stop'>;
+  readonly ownScorers: OwnScorerProcesses;
   /** Prepares a rule for one purpose: these scorers on every target. Throws a `ConfigError` for an unknown name. */
   prepareOwnRule(name: string, scorers: readonly string[], target?: TargetKind): Promise<PreparedRule>;
+}
+
+/** Own scorers of a kit. Kits that follow each other share the processes of an equal scorer, which end with the last of them. */
+interface OwnScorerProcesses extends Pick<OwnScorers, 'readings' | 'stop'> {
+  /** Takes a running scorer with the same settings for another kit. */
+  share(settings: string): SharedPool | undefined;
+}
+
+/** Processes of one own scorer. */
+interface SharedPool {
+  readonly started: Started;
+  readonly pool: OwnScorers;
+  users: number;
+}
+
+type Started = ReturnType<OwnScorers['start']>;
+
+/** Creates the own scorers of a kit. */
+function createOwnScorers(log: Log, former: OwnScorerProcesses | undefined) {
+  const pools = new Map<string, SharedPool>();
+  let isStopped = false;
+  return {
+    async start(spec: OwnScorerSpec, version: string): Promise<Awaited<Started>> {
+      const settings = JSON.stringify([spec, version]);
+      const { OwnScorers: Pool } = await import('../../scorers/own/pool.ts');
+      let shared = pools.get(settings);
+      if (shared === undefined) {
+        shared = former?.share(settings);
+        if (shared === undefined) {
+          const pool = new Pool(log);
+          shared = { pool, started: pool.start(spec), users: 1 };
+        }
+        pools.set(settings, shared);
+      }
+      return shared.started;
+    },
+    share(settings: string) {
+      const shared = isStopped ? undefined : pools.get(settings);
+      if (shared !== undefined) {
+        shared.users += 1;
+      }
+      return shared;
+    },
+    readings: () => [...pools.values()].flatMap(({ pool }) => pool.readings()),
+    async stop() {
+      const last = isStopped ? [] : [...pools.values()].filter((shared) => (shared.users -= 1) === 0);
+      isStopped = true;
+      await Promise.all(last.map(({ pool }) => pool.stop()));
+    },
+  };
+}
+
+interface KitOptions {
+  readonly log: Log;
+  /** Kit that this one follows: unchanged judges keep their limits, and unchanged own scorers their processes. */
+  readonly former?: ScorerKit;
+  /** Hashes of the texts of modules, by scorer. */
+  readonly modules?: Readonly<Record<string, string>>;
 }
 
 /**
@@ -52,16 +110,11 @@ export interface ScorerKit {
  */
 export async function loadScorerKit(
   config: Config,
-  { log }: { readonly log: Log } = { log: silentLog },
+  { log, former, modules = {} }: KitOptions = { log: silentLog },
 ): Promise<ScorerKit> {
   const bound = new Map<string, Promise<BoundScorer>>();
-  let started: OwnScorers | undefined;
-  const ownScorers = { readings: () => started?.readings() ?? [], stop: async () => started?.stop() };
-  const startOwn = async (spec: OwnScorerSpec) => {
-    const { OwnScorers: Pool } = await import('../../scorers/own/pool.ts');
-    started ??= new Pool(log);
-    return started.start(spec);
-  };
+  const ownScorers = createOwnScorers(log, former?.ownScorers);
+  const startOwn = (spec: OwnScorerSpec) => ownScorers.start(spec, modules[spec.name] ?? '');
   const bind = async (name: string) => {
     const binding = bound.get(name) ?? bindScorer(name, config, startOwn, log);
     bound.set(name, binding);
@@ -74,7 +127,7 @@ export async function loadScorerKit(
     rejectUnpricedBudgets(rules, { prices: config.judges.prices, budgets: config.budgets });
     return {
       rules,
-      judges: createConfiguredJudges(config),
+      judges: createConfiguredJudges(config, former?.judges),
       ownScorers,
       prepareOwnRule: async (name, scorers, target = 'trace') =>
         prepare({ name, scorers: [...new Set(scorers)], target, sample: { rate: 1, always: [] } }),
@@ -90,7 +143,7 @@ type Entry = Config['scorers'][string];
 async function bindScorer(
   name: string,
   config: Config,
-  startOwn: OwnScorers['start'],
+  startOwn: (spec: OwnScorerSpec) => Started,
   log: Log,
 ): Promise<BoundScorer> {
   const entry = Object.hasOwn(config.scorers, name) ? config.scorers[name] : undefined;
@@ -146,12 +199,12 @@ function ownScorerSpec(name: string, path: string, entry: Entry, config: Config,
 }
 
 /** Creates the registry of the judges of a configuration. */
-export function createConfiguredJudges({ judges }: Config): JudgeRegistry {
+export function createConfiguredJudges({ judges }: Config, former?: JudgeRegistry): JudgeRegistry {
   const options = Object.entries(judges.options).map(([judge, { timeout, ...others }]) => [
     judge,
     { ...others, timeoutMs: timeout === undefined ? undefined : durationMs(timeout) },
   ]);
-  return createJudgeRegistry({ ...judges, options: Object.fromEntries(options) });
+  return createJudgeRegistry({ ...judges, options: Object.fromEntries(options) }, undefined, former?.opened);
 }
 
 /** Converts a rule of the configuration. Absent conditions stay absent, because the rule's version is a hash of them. */

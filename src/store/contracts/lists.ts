@@ -254,11 +254,11 @@ export interface SqlRequest {
 }
 
 export interface TraceListFilter {
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
   /** Service of a run; of a trace without a run any service, if it arrived within the last day. */
-  readonly service?: string;
+  readonly service?: string | undefined;
   /** Only traces with arrivals at or after this time, Unix milliseconds. */
-  readonly sinceMs?: number;
+  readonly sinceMs?: number | undefined;
   /** At most `MAX_KEYS`. */
   readonly limit: number;
 }

@@ -2,6 +2,7 @@ import type { Decision } from '../../domain/decision.ts';
 import type { AgentVersion } from '../../domain/deploy-marker.ts';
 import { sha256 } from '../../domain/identity.ts';
 import type { JudgeCallRecord } from '../../domain/judge-call.ts';
+import { column, named, wordOf, type RowOf, type Table } from '../../domain/table.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
 
@@ -184,26 +185,32 @@ export interface SpendingRange {
 }
 
 /**
- * Entry of budgets, USD. A call belongs to the budgets of its rule, of its tenant and of the installation. A lease belongs to one of
- * them. The sum of all entries of a budget is spent or leased.
+ * Definition of `spend`: entries of budgets, USD. A call belongs to the budgets of its rule, of its tenant and of the installation. A lease
+ * belongs to one of them. The sum of all entries of a budget is spent or leased.
  */
-export interface SpendEntry {
-  /** `call`: real cost of a judge call. `lease`: money that a process leases for calls, or (below 0) has used or gives back. */
-  readonly kind: 'call' | 'lease';
-  /** Budget of a lease; '' for the budget of its rule, and for a call. */
-  readonly scope: '' | 'tenant' | 'total';
-  /** '' for a lease of another budget than a rule's. */
-  readonly rule: string;
-  readonly costUsd: number;
-  readonly atMs: number;
-  /** '' for a lease of another budget than a tenant's. */
-  readonly tenant: string;
-  /** '' for a lease. */
-  readonly scoreId: string;
-  /** Same id for all entries of one process. */
-  readonly leaseId: string;
-  readonly entryId: string;
-}
+export const SPEND = {
+  name: 'spend',
+  columns: {
+    /** `call`: real cost of a judge call. `lease`: money that a process leases for calls, or (below 0) has used or gives back. */
+    kind: wordOf(['call', 'lease']),
+    /** Budget of a lease; '' for the budget of its rule, and for a call. */
+    scope: wordOf(['', 'tenant', 'total']),
+    /** '' for a lease of another budget than a rule's. */
+    rule: column('LowCardinality(String)'),
+    costUsd: column('Float64'),
+    atMs: named('SpentAt', column("DateTime64(3, 'UTC')")),
+    /** '' for a lease of another budget than a tenant's. */
+    tenant: column('LowCardinality(String)'),
+    /** '' for a lease. */
+    scoreId: column('String'),
+    /** Same id for all entries of one process. */
+    leaseId: column('String'),
+    entryId: named('CallId', column('String')),
+  },
+  ofStore: { WrittenAt: "DateTime64(3, 'UTC')" },
+} satisfies Table;
+
+export type SpendEntry = RowOf<typeof SPEND>;
 
 /** Money in USD. */
 export interface Spending {

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { canonicalJson } from '../../domain/identity.ts';
 import type { Job, JobRow, JobStatus, JobStore, JobTask } from '../contracts/jobs.ts';
 import type { Database } from '../database.ts';
-import { fromMillis, type QueryParams, toDateTime } from '../values.ts';
+import type { QueryParams } from '../values.ts';
+import { jobRows } from '../table-rows.ts';
 import { cutPage } from '../lists/keyset-page.ts';
 
 /** Creates the store of jobs. */
@@ -12,7 +13,7 @@ export function createJobStore(database: Database): JobStore {
       database.insertRows('jobs', [
         { Id: id, Kind: kind, Tenant: tenant, Spec: JSON.stringify(spec), Status: 'queued', Version: '0' },
       ]),
-    write: (row) => database.insertRows('jobs', [toRow(row)]),
+    write: (row) => jobRows.write(database, [row]),
     // A job may be paused twice, so each word has a token of its own.
     order: (id, order) =>
       database.insertRows('jobs', [{ Id: id, Word: 'order', Status: order }], randomUUID()),
@@ -49,31 +50,11 @@ async function listEqual(database: Database, { kind, tenant, spec }: JobTask): P
   return similar.filter((job) => canonicalJson(job.spec) === wanted);
 }
 
-interface StoredRow {
-  id: string;
-  kind: string;
-  tenant: string;
-  spec: string;
-  status: Exclude<JobStatus, 'paused'>;
-  owner: string;
-  checkpoint: string;
-  report: string;
-  costUsd: number;
-  error: string;
-  createdAtMs: string;
-  startedAtMs: string | null;
-  finishedAtMs: string | null;
-  version: string;
-}
-
 /** Reads jobs in the order of their creation: the newest ones, with a limit. */
 async function readJobs(database: Database, where: string, params: QueryParams): Promise<Job[]> {
-  const rows = await database.rows<StoredRow>(
-    `SELECT Id AS id, Kind AS kind, Tenant AS tenant, Spec AS spec, Status AS status, Owner AS owner,
-       Checkpoint AS checkpoint, Report AS report, CostUsd AS costUsd, Error AS error,
-       toUnixTimestamp64Milli(CreatedAt) AS createdAtMs, toUnixTimestamp64Milli(StartedAt) AS startedAtMs,
-       toUnixTimestamp64Milli(FinishedAt) AS finishedAtMs, toString(Version) AS version
-     FROM jobs FINAL WHERE Word = '' AND ${where} ORDER BY CreatedAt DESC, Id DESC
+  const rows = await jobRows.read(
+    database,
+    `FROM jobs FINAL WHERE Word = '' AND ${where} ORDER BY CreatedAt DESC, Id DESC
      ${params['limit'] === undefined ? '' : 'LIMIT {limit:UInt32}'}`,
     params,
   );
@@ -84,7 +65,7 @@ async function readJobs(database: Database, where: string, params: QueryParams):
 /** Last words on a job. */
 interface JobWords {
   readonly order: string;
-  readonly orderedAtMs: string;
+  readonly orderedAtMs: number;
   readonly left: string;
 }
 
@@ -101,48 +82,17 @@ async function readWords(
   return new Map(rows.map(({ id, ...words }) => [id, words]));
 }
 
-function fromRow(row: StoredRow, words: JobWords | undefined): Job {
-  const { spec, checkpoint, report, createdAtMs, startedAtMs, finishedAtMs, ...texts } = row;
+function fromRow(row: JobRow, words: JobWords | undefined): Job {
   const status = computeStatus(row.status, words?.order);
   // No process may run to store the end of a cancelled job.
-  const endedAtMs = finishedAtMs ?? (status === 'cancelled' ? (words?.orderedAtMs ?? null) : null);
-  return {
-    ...texts,
-    status,
-    left: words?.left ?? '',
-    spec: JSON.parse(spec) as Job['spec'],
-    checkpoint: checkpoint === '' ? null : JSON.parse(checkpoint),
-    report: report === '' ? {} : (JSON.parse(report) as Job['report']),
-    createdAtMs: Number(createdAtMs),
-    startedAtMs: fromMillis(startedAtMs),
-    finishedAtMs: fromMillis(endedAtMs),
-    version: Number(row.version),
-  };
+  const orderedAtMs = status === 'cancelled' ? (words?.orderedAtMs ?? null) : null;
+  return { ...row, status, left: words?.left ?? '', finishedAtMs: row.finishedAtMs ?? orderedAtMs };
 }
 
 /** The word of a person counts at once, before the runner has heard it. */
-function computeStatus(status: StoredRow['status'], order: string | undefined): JobStatus {
+function computeStatus(status: JobRow['status'], order: string | undefined): JobStatus {
   if (status !== 'queued' && status !== 'running') {
     return status;
   }
   return order === 'cancel' ? 'cancelled' : order === 'pause' ? 'paused' : status;
-}
-
-function toRow(row: JobRow): object {
-  return {
-    Id: row.id,
-    Kind: row.kind,
-    Tenant: row.tenant,
-    Spec: JSON.stringify(row.spec),
-    Status: row.status,
-    Owner: row.owner,
-    Checkpoint: row.checkpoint === null ? '' : JSON.stringify(row.checkpoint),
-    Report: JSON.stringify(row.report),
-    CostUsd: row.costUsd,
-    Error: row.error,
-    CreatedAt: toDateTime(row.createdAtMs),
-    StartedAt: row.startedAtMs === null ? null : toDateTime(row.startedAtMs),
-    FinishedAt: row.finishedAtMs === null ? null : toDateTime(row.finishedAtMs),
-    Version: String(row.version),
-  };
 }

@@ -3,7 +3,7 @@ import type { Listed, ListPage } from '../contracts/lists.ts';
 import type { MarkerFilter, MarkerStore } from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
 import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
-import { toDateTime } from '../values.ts';
+import { markerRows } from '../table-rows.ts';
 import { type IntervalScores, SCORE_STEPS } from '../../monitors/bucket.ts';
 import { computeSeriesKey } from '../../monitors/series-key.ts';
 import type { VersionScores } from '../../monitors/version-compare.ts';
@@ -23,18 +23,7 @@ const MAX_ROWS = 500_000;
  */
 export function createMarkerStore(database: Database): MarkerStore {
   return {
-    record: (marker) =>
-      database.insertRows('deploy_markers', [
-        {
-          Tenant: marker.tenant,
-          ServiceName: marker.service,
-          Agent: marker.agent,
-          ServiceVersion: marker.serviceVersion,
-          AgentVersion: marker.agentVersion,
-          Origin: marker.origin,
-          FirstSeen: toDateTime(marker.atMs),
-        },
-      ]),
+    record: (marker) => markerRows.write(database, [marker]),
     list: (filter, page) => listMarkers(database, filter, page),
     scoresAround: (deploy) => readVersionScores(database, deploy),
   };
@@ -45,9 +34,9 @@ function listMarkers(
   { tenant, version, sinceMs = 0 }: MarkerFilter,
   page: ListPage,
 ): Promise<Listed<DeployMarker>> {
-  const names = 'tenant, service, agent, serviceVersion, agentVersion, origin';
-  const sql = `SELECT Tenant AS tenant, ServiceName AS service, Agent AS agent, ServiceVersion AS serviceVersion,
-       AgentVersion AS agentVersion, Origin AS origin, toUnixTimestamp64Milli(min(FirstSeen)) AS atMs, ${keyIdOf(names)} AS keyId
+  const key = ['tenant', 'service', 'agent', 'serviceVersion', 'agentVersion', 'origin'];
+  const names = key.join(', ');
+  const sql = `SELECT ${markerRows.select(key)}, toUnixTimestamp64Milli(min(FirstSeen)) AS atMs, ${keyIdOf(names)} AS keyId
      FROM deploy_markers
      WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
        AND ${version === undefined ? '1' : '{version:String} IN (ServiceVersion, AgentVersion)'}

@@ -10,29 +10,14 @@ import type {
   TraceKey,
 } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
-import { judgeCallRows } from '../table-rows.ts';
-import { toDateTime } from '../values.ts';
+import { judgeCallRows, spendRows } from '../table-rows.ts';
 
 /** Creates the store of judge calls for audit, and of the money of budgets. */
 export function createJudgeCallStore(database: Database) {
   return {
     ...bind(database, { write: judgeCallRows.write, readSpending, listSpending }),
     /** Appends entries. An entry that was written before is ignored, also in another order or with others. */
-    spend: (entries: readonly SpendEntry[]) =>
-      database.insertRows(
-        'spend',
-        entries.map((entry) => ({
-          Kind: entry.kind,
-          Scope: entry.scope,
-          Rule: entry.rule,
-          SpentAt: toDateTime(entry.atMs),
-          Tenant: entry.tenant,
-          ScoreId: entry.scoreId,
-          LeaseId: entry.leaseId,
-          CallId: entry.entryId,
-          CostUsd: entry.costUsd,
-        })),
-      ),
+    spend: (entries: readonly SpendEntry[]) => spendRows.write(database, entries),
   };
 }
 

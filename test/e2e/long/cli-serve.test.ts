@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MEASURES, nameMeasure } from '../../../src/domain/behaviour/measures.ts';
 import { describe, expect, it } from 'vitest';
@@ -150,6 +150,51 @@ describe('serve', () => {
 });
 
 describe('demo', () => {
+  it('keeps 400 traces of three agents with an open incident, serves them until a signal, and serves them again', async () => {
+    const cwd = emptyFolder();
+    const dataDir = join(cwd, '.spanscore-demo');
+    const serveDemo = async () => {
+      const running = startCli(['demo', '--keep', '--json'], { cwd });
+      await expect.poll(() => running.output.stdout.includes('\n'), { timeout: 600_000 }).toBe(true);
+      const [ready] = jsonLines(running.output.stdout) as { url: string }[];
+      const ask = async (path: string) => (await fetch(`${ready?.url}api/v1/${path}`)).json();
+      return { running, ready, ask };
+    };
+    const stop = async ({ running }: Awaited<ReturnType<typeof serveDemo>>) => {
+      running.child.kill('SIGTERM');
+      return (await running.ended).code;
+    };
+
+    const first = await serveDemo();
+    expect(first.ready).toEqual({ event: 'ready', url: expect.any(String) as string, dataDir, traces: 400 });
+    expect(await first.ask('traces/facets')).toMatchObject({
+      runs: 400,
+      agent: [{ value: 'support-agent' }, { value: 'trip-planner' }, { value: 'weather-agent' }],
+      agentVersion: [{ value: '2.1.0' }, { value: '1.4.0' }, { value: '1.5.0' }],
+      notScored: [{ value: 'no_content_captured' }],
+    });
+    expect(await first.ask('alerts?open=true')).toMatchObject({
+      items: [{ alert: 'AnswersGotWorse', series: { agent: 'support-agent' }, agentVersion: '1.5.0' }],
+    });
+    expect(await first.ask('traces?order=worst&limit=1')).toMatchObject({
+      items: [{ finding: { verdict: 'contradicted' } }],
+    });
+    expect(await first.ask('traces?toolError=true&limit=1')).toMatchObject({ items: [{ toolErrors: 1 }] });
+    expect(await stop(first)).toBe(0);
+
+    const second = await serveDemo();
+    expect(await second.ask('traces/facets')).toMatchObject({ runs: 400 });
+    expect(await stop(second)).toBe(0);
+  }, 900_000);
+
+  it('refuses to fill a folder of something else', async () => {
+    const cwd = emptyFolder();
+    mkdirSync(join(cwd, '.spanscore-demo'));
+    const { code, stderr } = await runCli(['demo', '--keep'], { cwd });
+    expect(code).toBe(1);
+    expect(stderr).toContain('is not a folder of the demonstration');
+  });
+
   it('scores four traces, and names the claim that contradicts the tool and the run whose tool failed', async () => {
     const { code, stdout } = await runCli(['demo', '--json']);
     const rows = jsonLines(stdout) as {

@@ -13,14 +13,21 @@ const token = (name: string, scope: AccessToken['scopes'][number], tenant: strin
   tenant,
   scopes: [scope],
 });
-const TOKENS = [token('ann', 'read', 'ann'), token('bob', 'read', 'bob')];
-const [ANN = '', BOB = ''] = TOKENS.map((each) => each.token);
+const TOKENS = [token('ann', 'read', 'ann'), token('bob', 'read', 'bob'), token('ada', 'admin', 'ann')];
+const [ANN = '', BOB = '', ADA = ''] = TOKENS.map((each) => each.token);
 
 const READS = ROUTES.filter(
   (route) => route.method === 'get' && route.path !== '/session' && !isStream(route),
 );
 const CASES = READS.map((route) => [route.path, route] as const);
 const WITH_IDS = CASES.filter(([path]) => path.includes('{'));
+
+/** Writes on something that is stored, by their path or by these names. */
+const CHANGES = ROUTES.filter(
+  ({ method, path, name }) =>
+    method !== 'get' &&
+    (path.includes('{') || ['post /mutes', 'delete /mutes', 'post /score'].includes(name)),
+).map((route) => [route.name, route] as const);
 
 let api: ReadApi;
 let ann: RouteValues;
@@ -87,6 +94,13 @@ describe('tenants', () => {
       expect(JSON.stringify(body)).not.toContain('bob');
     },
   );
+
+  test.each(CHANGES)('%s is a 404 for the administrator of another tenant', async (_, route) => {
+    const { method = 'GET', path, body = {} } = buildRequest(route, bob);
+    const headers = { authorization: `Bearer ${ADA}`, 'content-type': 'application/json' };
+    const reply = await fetch(`${api.address}${path}`, { method, headers, body: JSON.stringify(body) });
+    expect(reply.status).toBe(404);
+  });
 
   test.each(WITH_IDS)('GET %s is a 404 for an id of another tenant', async (_, route) => {
     expect((await api.ask(fill(route, bob), ANN)).status).toBe(404);

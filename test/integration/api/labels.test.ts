@@ -226,10 +226,6 @@ describe('GET /labels/agreement', () => {
       confusion: { bothPass: 1, leftPasses: 0, rightPasses: 1, bothFail: 1 },
     });
   });
-
-  it('shows what scorers think, so it needs the scope read', async () => {
-    expect((await world.ask({ path: '/labels/agreement?scorer=agreed', token: LABEL_A })).status).toBe(403);
-  });
 });
 
 describe('POST /labels', () => {
@@ -320,10 +316,5 @@ describe('POST /labels', () => {
   ])('refuses %s', async (_, more, expected) => {
     const { status, body } = await post({ traceId: newTraceId(), scorer: 'refused', ...more });
     expect([status, String(body['detail'])]).toEqual([400, expect.stringMatching(expected)]);
-  });
-
-  it('needs the scope label', async () => {
-    const body = { traceId: newTraceId(), scorer: 'any', score: 1 };
-    expect((await post(body, tokenOf('read', 'a'))).status).toBe(403);
   });
 });

@@ -102,7 +102,11 @@ describe('the API of monitors', () => {
 
   test('lists the states that fire first, and those of a phase that began lately', async () => {
     const listed = async (query: string) => (await ask(`monitors?${query}`, READER_A)).body;
-    expect(await listed('order=firing')).toMatchObject({ items: [{ phase: 'firing' }], next: null });
+    expect(await listed('order=firing')).toMatchObject({
+      items: [{ phase: 'firing' }],
+      next: null,
+      notCounted: [],
+    });
     expect((await listed('since=30d')).items).toHaveLength(1);
     expect((await listed('since=1h')).items).toEqual([]);
     expect((await listed('since=1h&order=firing')).items).toEqual([]);
@@ -235,7 +239,6 @@ describe('the API of monitors', () => {
   test('mutes for the tenant of the caller, and for no other', async () => {
     const [incident] = (await ask('alerts', READER_A)).body.items;
     const subject = String(incident?.['incidentId']);
-    expect((await ask('mutes', READER_A, { subject, for: '1h' })).status).toBe(403);
     expect((await ask('mutes', ADMIN_B, { subject, for: '1h' })).status).toBe(404);
     expect((await ask('mutes', ADMIN_A, { subject: 'Low', for: 'long' })).status).toBe(400);
     expect((await ask('mutes', ADMIN_A, { subject: 'Low', for: '4000d' })).status).toBe(400);

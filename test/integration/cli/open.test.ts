@@ -110,7 +110,7 @@ describe('spanscore open', () => {
   });
 });
 
-it('serve prints the address of the dashboard when it is ready, and the dashboard answers there', async () => {
+it('serve prints the address of the dashboard alone, last, when it is ready, and the dashboard answers there', async () => {
   const cwd = emptyFolder();
   const any = "{ endpoint: '127.0.0.1:0' }";
   writeFileSync(
@@ -126,6 +126,6 @@ it('serve prints the address of the dashboard when it is ready, and the dashboar
   stopping.abort('SIGTERM');
   const { code, stdout } = await ended;
   expect(code).toBe(0);
-  expect(stdout).toContain(`\ndashboard      ${api}\n`);
+  expect(stdout.endsWith(`\n${api}\n`)).toBe(true);
   expect(page.headers.get('content-type')).toContain('text/html');
 });

@@ -82,7 +82,7 @@ describe('every list of the API', () => {
     });
   });
 
-  test.each(['scores?order=score', 'monitors?order=firing'])(
+  test.each(['scores?order=score', 'monitors?order=firing', 'traces?order=arrived'])(
     'GET /%s has one page only, and refuses a cursor',
     async (path) => {
       const [list = ''] = path.split('?');

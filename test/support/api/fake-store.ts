@@ -8,6 +8,7 @@ export function fakeWrites(writes: Partial<TenantWrites> = {}): TenantWrites {
   const nothing = () => Promise.reject(new NotFoundError('there is no such thing'));
   return {
     alerts: { acknowledge: nothing, addNote: nothing, mute: nothing, unmute: nothing },
+    traces: { sample: nothing },
     markers: { record: async (marker) => ({ ...marker, tenant: '' }) },
     scores: { post: nothing, delete: nothing, run: nothing },
     purges: { start: nothing },

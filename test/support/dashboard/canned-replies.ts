@@ -54,6 +54,7 @@ const ALERT: Item<'/alerts'> = {
   incidentId: 'i-1',
   status: 'firing',
   alert: 'HallucinationDrift',
+  summary: 'hallucination of weather-agent in production: mean score fell from 0.8 to 0.7 (1 is best)',
   detector: 'drift',
   series: SERIES,
   seriesId: 's-1',
@@ -358,6 +359,8 @@ export const FULL: CannedReplies = {
   '/series': aSeries(),
   '/distribution': aDistribution(),
   '/coverage/funnel': {
+    since: SINCE,
+    until: UNTIL,
     runs: 412,
     arrived: 5_200,
     eligible: 5_130,
@@ -366,6 +369,7 @@ export const FULL: CannedReplies = {
     losses: [
       {
         after: 'eligible',
+        status: 'sampled_out',
         reason: 'sampled_out',
         count: 1_030,
         runs: 90,
@@ -374,6 +378,7 @@ export const FULL: CannedReplies = {
       },
       {
         after: 'sampled',
+        status: 'not_applicable',
         reason: 'no_content',
         count: 355,
         runs: 30,
@@ -453,7 +458,16 @@ export const EMPTY: CannedReplies = {
       notScored: [],
     },
   },
-  '/coverage/funnel': { runs: 0, arrived: 0, eligible: 0, sampled: 0, scored: 0, losses: [] },
+  '/coverage/funnel': {
+    since: SINCE,
+    until: UNTIL,
+    runs: 0,
+    arrived: 0,
+    eligible: 0,
+    sampled: 0,
+    scored: 0,
+    losses: [],
+  },
   '/costs': { items: [], next: null },
   '/traces': NOTHING,
   '/sessions': NOTHING,

@@ -36,11 +36,6 @@ describe('option values', () => {
     expect(() => limitUpTo(100)(text)).toThrow(/whole number from 1/);
   });
 
-  it('name the least number of a limit that may be zero', () => {
-    expect(limitUpTo(50, 0)('0')).toBe(0);
-    expect(() => limitUpTo(50, 0)('-1')).toThrow(/whole number from 0 to 50/);
-  });
-
   it('read limits, numbers, ids and names', () => {
     expect(limitUpTo(100)('7')).toBe(7);
     expect(parseNumber('-0.5')).toBe(-0.5);

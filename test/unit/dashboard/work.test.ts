@@ -12,7 +12,6 @@ import {
   describeCause,
   describeChange,
   findBudgetAlert,
-  findMute,
   findRunbook,
   groupMonitors,
 } from '../../../src/dashboard/view-models/incidents.ts';
@@ -140,17 +139,6 @@ describe('an alert', () => {
     const { segments } = INCIDENT_DETAIL.cause!;
     expect(describeCause(segments)).toBe('98 % within agent version 1.5.0 (new)');
     expect(describeCause(segments.slice(1))).toBe('');
-  });
-
-  it('finds the mute that lasts longest', () => {
-    const mute = { tenant: '*', by: 'lead', reason: '' };
-    const mutes = [
-      { ...mute, subject: 'i-1', until: '2026-11-23T00:00:00.000Z' },
-      { ...mute, subject: '*', until: '2026-11-24T00:00:00.000Z' },
-      { ...mute, subject: 'another', until: '2026-11-25T00:00:00.000Z' },
-    ];
-    expect(findMute(alert, mutes)?.subject).toBe('*');
-    expect(findMute(alert, mutes.slice(2))).toBeUndefined();
   });
 
   it.each([

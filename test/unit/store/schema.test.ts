@@ -55,6 +55,8 @@ describe('the schema', () => {
         'ArrivedWeek',
         'toDateTime(WrittenAt)',
         'toDateTime(BeatAt)',
+        // The last arrival of the evidence, by the store's clock.
+        'toDateTime(EvidenceUntil)',
       ]).toContain(ttl);
     }
   });

@@ -87,12 +87,20 @@ function listBuckets({ items, since, until, bucket }: SeriesReply): string[] {
   return [...new Set([...starts, ...items.map((point) => point.bucket)])].toSorted();
 }
 
+/** Characters of a version at its line in a chart. */
+const MARK_CHARS = 24;
+
 /** Lists the versions that came in the range. */
 export function listMarks({ markers }: SeriesReply): { readonly at: number; readonly text: string }[] {
   return markers.flatMap(({ at, service, agent, version, agentVersion }) =>
     at === null
       ? []
-      : [{ at: Date.parse(at), text: `${agent || service} ${agentVersion === '' ? version : agentVersion}` }],
+      : [
+          {
+            at: Date.parse(at),
+            text: `${agent || service} ${agentVersion === '' ? version : agentVersion}`.slice(0, MARK_CHARS),
+          },
+        ],
   );
 }
 

@@ -39,7 +39,19 @@ async function open(path: string, replies: CannedReplies = FULL, options: VisitO
 
 /** Each page, its title, what it has with data, and what it says without. */
 const PAGES = [
-  { path: '/', title: 'Overview', has: ['table', 'Scorers'], without: 'No scores in this time.' },
+  {
+    path: '/',
+    title: 'Home',
+    has: ['table', 'Agents and qualities'],
+    without: 'Waiting for the first span',
+  },
+  { path: '/agents', title: 'Agents', has: ['table', 'Agents'], without: 'No agent has run in this time.' },
+  {
+    path: '/agents/weather-agent',
+    title: 'weather-agent',
+    has: ['table', 'Qualities by version'],
+    without: undefined,
+  },
   {
     path: '/welcome',
     title: 'Welcome',
@@ -106,7 +118,6 @@ const PAGES = [
     without: 'There has been no backfill.',
   },
   { path: '/status', title: 'Status', has: ['table', 'Components'], without: undefined },
-  { path: '/issues', title: 'Issues', has: ['heading', 'Issues'], without: 'There are no issues.' },
 ] as const;
 
 /** An API that knows the reader and has nothing else. */
@@ -294,7 +305,10 @@ describe.runIf(hasChromium())('the page of the status', () => {
       .waitFor();
     await page.getByRole('table', { name: 'Open jobs' }).getByText('purge').waitFor();
     await page.getByRole('table', { name: 'Budgets' }).getByText('rule production, each day').waitFor();
-    await page.getByRole('region', { name: 'Configuration' }).getByText('dataDir').waitFor();
+    const configuration = page.getByRole('region', { name: 'Configuration' });
+    await configuration.getByText('Revision 3').waitFor();
+    await configuration.getByText('store', { exact: true }).click();
+    await configuration.getByText('dataDir').waitFor();
     await end();
   });
 });

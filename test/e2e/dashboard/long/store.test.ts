@@ -94,7 +94,7 @@ const PAGES = [
 describe.runIf(hasChromium())('the dashboard on a store', () => {
   it('leads from the overview to the worst trace of a scorer, and to the words of its evidence', async () => {
     const { page, expectAccessible, end } = await visit(browser, new URL('/', api.address).href);
-    await page.getByRole('table', { name: 'Scorers' }).getByRole('link', { name: 'hallucination' }).click();
+    await page.goto(new URL('/scores/hallucination', api.address).href);
 
     await page.getByRole('heading', { name: 'Series' }).waitFor();
     await page.getByRole('button', { name: 'Show as table', exact: true }).first().click();

@@ -206,14 +206,14 @@ test('a purged user is in no column of any table; other users keep all rows', as
     'alert_events decision_arrivals decisions judge_calls otel_logs otel_traces run_starts runs score_arrivals score_starts scores trace_activity trace_arrivals trace_starts',
   );
   expect(job).toMatchObject({ status: 'done', error: '', report: { traces: 2, sessions: 2, mentions: 0 } });
-  expect(job.report['rows']).toMatchObject({ otel_traces: 2, otel_logs: 2, dead_letters: 2, deliveries: 2 });
+  expect(job.report['rows']).toMatchObject({ otel_traces: 2, otel_logs: 2, dead_letters: 2, deliveries: 4 });
   expect(await findTexts(it.options, texts)).toEqual([]);
   expect(await countRows('purge_items')).toBe(0);
   // The row of the shared session goes, too: it quotes a turn of the purged user.
   expect(await findTexts(it.options, [ofBob, 'umbrella of bob'])).toEqual(bobBefore);
   expect(await countRows('scores', "Target = 'session'")).toBe(0);
   expect(await countRows('dead_letters')).toBe(1);
-  expect(await countRows('deliveries')).toBe(1);
+  expect(await countRows('deliveries', "Kind = 'score'")).toBe(1);
   expect(await countRows('decisions', "Target = 'session' AND TargetId = 'shared-chat'")).toBe(0);
 });
 

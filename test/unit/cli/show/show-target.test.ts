@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { traceJson } from '../../../../src/api/resources/traces.ts';
 import { showTraces } from '../../../../src/cli/commands/traces.ts';
 import { showTarget } from '../../../../src/cli/show/show-target.ts';
 
@@ -25,23 +26,19 @@ describe('showTarget', () => {
 });
 
 describe('showTraces', () => {
-  const row = (tenant: string) => ({
-    tenant,
-    traceId: TRACE,
-    services: ['shop'],
-    spanCount: 3,
-    firstArrivalMs: 0,
-    lastArrivalMs: 0,
-    rootSeen: true,
-    agentSeen: true,
-    errorSeen: false,
-    decisions: { scored: 2 },
-    run: null,
-    startedAtMs: 0,
-    scores: [],
-    finding: null,
-    notScored: [],
-  });
+  const row = (tenant: string) => {
+    const trace = traceJson({
+      tenant,
+      traceId: TRACE,
+      startedAtMs: 0,
+      run: null,
+      decisions: { scored: 2 },
+      scores: [],
+      finding: null,
+      notScored: [],
+    });
+    return { ...trace, lastArrival: '2026-11-22T10:15:04.123Z', services: ['shop'], spanCount: 3 };
+  };
 
   it('has a column for tenants only where there are any', () => {
     expect(showTraces([row('')])).not.toContain('TENANT');

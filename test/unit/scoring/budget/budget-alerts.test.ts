@@ -57,7 +57,7 @@ class BudgetStore {
       return 1;
     };
     startBudgetAlerts(
-      percents,
+      () => percents,
       {
         alerts: this.alerts,
         readCaps: async () => ({ nowMs: this.nowMs, caps: this.caps }),
