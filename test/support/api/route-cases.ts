@@ -22,7 +22,7 @@ export const WRITE_CASES: Readonly<Record<string, WriteCase>> = {
   'post /alerts/{id}/notes': { action: 'alert.note', idOf: 'incidentId', body: () => ({ text: 'Seen.' }) },
   'post /mutes': { action: 'mute.set', body: ({ incidentId }) => ({ subject: incidentId, for: '1h' }) },
   'delete /mutes': { action: 'mute.end' },
-  'post /traces/sample': { action: 'trace.sample' },
+  'post /traces/sample': { action: 'trace.sample', body: () => ({}) },
   'post /markers': { action: 'marker.record', body: ({ service }) => ({ service, version: 'v1' }) },
   'post /scores': {
     action: 'score.post',
