@@ -25,7 +25,13 @@ const NEEDS_SECONDS = [
 const SHARED_MODULES = { isolate: false };
 
 /** Limits end what hangs; they are no measure of speed: a busy machine takes ten times as long as an idle one. */
-const SLOW = { expect: patiently, testTimeout: 300_000, hookTimeout: 300_000 };
+const SLOW = {
+  ...SHARED_MODULES,
+  expect: patiently,
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  globalSetup: 'test/support/store/engine-folders.ts',
+};
 
 /** The tests of one folder but for the long ones. */
 function folder(name: string, settings: object) {
@@ -43,7 +49,7 @@ const LONGEST = [
   'long/two-scorers',
   'long/fleet-kills',
   'long/simulation',
-  'long/catch-up-fleet',
+  'long/catch-up',
   'long/restart-orders',
   'long/store-outages',
   'quickstarts.test',
@@ -51,7 +57,7 @@ const LONGEST = [
 ];
 
 /** Projects with long files begin first. */
-const PROJECTS = ['long', 'peers', 'e2e', 'integration', 'contract', 'parity', 'unit'];
+const PROJECTS = ['long', 'peers', 'tarball', 'e2e', 'integration', 'contract', 'parity', 'unit'];
 
 /**
  * Without results of an earlier run, as in a fresh clone, the order is that of the sizes of the files. A worker goes on to the next

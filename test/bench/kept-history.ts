@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { createDecisionAggregates } from '../../src/aggregates/count-coverage.ts';
 import { refreshAggregates } from '../../src/aggregates/refresh-aggregates.ts';
 import { DAY_MS } from '../../src/domain/durations.ts';
-import type { Store } from '../../src/store/store.ts';
+import { openStore, type Store } from '../../src/store/store.ts';
 import { startEmbeddedEngine } from '../../src/store/embedded/engine.ts';
-import { openTestStore, storeOptions, testStore, type TestStore } from '../support/store/store-rows.ts';
+import { storeOptions, testStore, type TestStore } from '../support/store/store-rows.ts';
 import { makeTraces, type History } from './many-scores.ts';
 
 /** History that a folder keeps, with the number of traces that it has by now. */
@@ -51,7 +51,17 @@ async function openKept(folder: string): Promise<TestStore> {
   const started = await startEmbeddedEngine({ dataDir: folder });
   const { url, username, password } = started;
   const engine = { url, username, password, stop: () => started.stop() };
-  return openTestStore(engine, storeOptions(engine, 'history'));
+  const options = storeOptions(engine, 'history');
+  const store = await openStore(options);
+  return {
+    engine,
+    options,
+    store,
+    stop: async () => {
+      await store.close();
+      await started.stop();
+    },
+  };
 }
 
 async function recordRule(store: Store, { scorers, days, endMs }: KeptHistory): Promise<void> {

@@ -11,6 +11,11 @@ import {
 } from '../support/processes/cli.ts';
 import { runCommand } from '../support/processes/run-command.ts';
 
+// What a process shows is shown by a process: help, exit codes, signals, variables. The other commands run in this one, which is quicker.
+
+/** Runs a command line in this process. */
+const command = (args: readonly string[], cwd = emptyFolder()) => runCommand(args, { cwd });
+
 describe('help', () => {
   it('leads with examples and names every exit code', async () => {
     const { code, stdout } = await runCli(['--help']);
@@ -30,8 +35,8 @@ describe('help', () => {
     ['check-config'],
     ['config', 'print'],
     ['doctor'],
-  ])('of %s leads with examples and lists the options that go everywhere', async (...command) => {
-    const { code, stdout } = await runCommand([...command, '--help'], { cwd: emptyFolder() });
+  ])('of %s leads with examples and lists the options that go everywhere', async (...name) => {
+    const { code, stdout } = await command([...name, '--help']);
 
     expect(code).toBe(0);
     expect(stdout.startsWith('Examples:')).toBe(true);
@@ -60,7 +65,7 @@ describe('exit codes', () => {
 
   it('1: failed', async () => {
     const folder = emptyFolder();
-    await runCli(['init'], { cwd: folder });
+    await command(['init'], folder);
 
     const again = await runCli(['init'], { cwd: folder });
 
@@ -89,7 +94,7 @@ describe('exit codes', () => {
     [['dlq', 'drop'], /name the ids of dead letters/],
     [[], /Usage: spanscore/],
   ])('2: wrong usage: %j', async (args, message) => {
-    const { code, stdout, stderr } = await runCommand(args, { cwd: emptyFolder() });
+    const { code, stdout, stderr } = await command(args);
 
     expect(code).toBe(2);
     expect(stdout).toBe('');
@@ -103,7 +108,7 @@ describe('exit codes', () => {
     [['dlq', 'replay'], 'name the ids of dead letters'],
     [['dlq'], 'name a command; to list them: --help'],
   ])('2: wrong usage with --json, as one line of JSON: %j', async (args, message) => {
-    const { code, stdout, stderr } = await runCommand([...args, '--json'], { cwd: emptyFolder() });
+    const { code, stdout, stderr } = await command([...args, '--json']);
 
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(jsonLines(stderr)).toEqual([
@@ -145,7 +150,7 @@ describe('exit codes', () => {
     ];
     writeFileSync(join(folder, 'spanscore.config.yaml'), lines.join('\n'));
 
-    const { code, stderr } = await runCli(['check-config'], { cwd: folder });
+    const { code, stderr } = await command(['check-config'], folder);
 
     expect(code).toBe(78);
     expect(stderr).toMatch(
@@ -168,7 +173,7 @@ describe('--json', () => {
   it.each([[['--json', 'check-config']], [['check-config', '--json']]])(
     'may stand before and after the command: %j',
     async (args) => {
-      const { code, stdout } = await runCli(args);
+      const { code, stdout } = await command(args);
 
       expect(code).toBe(0);
       expect(jsonLines(stdout)).toEqual([expect.objectContaining({ ok: true, file: null })]);
@@ -176,7 +181,7 @@ describe('--json', () => {
   );
 
   it('makes errors one line of JSON on stderr, with nothing on stdout', async () => {
-    const { code, stdout, stderr } = await runCli(['inspect', 'nowhere.jsonl', '--json']);
+    const { code, stdout, stderr } = await command(['inspect', 'nowhere.jsonl', '--json']);
 
     expect(code).toBe(4);
     expect(stdout).toBe('');
@@ -194,7 +199,7 @@ describe('--config', () => {
     const folder = emptyFolder();
     writeFileSync(join(folder, 'other.yaml'), 'store: { database: other }\n');
 
-    const { stdout } = await runCli(args, { cwd: folder });
+    const { stdout } = await command(args, folder);
 
     expect(jsonLines(stdout)).toEqual([
       expect.objectContaining({ store: expect.objectContaining({ database: 'other' }) }),
@@ -233,7 +238,7 @@ describe('config print', () => {
     const folder = emptyFolder();
     writeFileSync(join(folder, 'spanscore.config.yaml'), 'store: { database: other }\n');
 
-    const { stdout } = await runCli(['config', 'print', '--defaults', '--json'], { cwd: folder });
+    const { stdout } = await command(['config', 'print', '--defaults', '--json'], folder);
 
     expect(jsonLines(stdout)).toEqual([
       expect.objectContaining({ store: expect.objectContaining({ database: 'spanscore' }) }),
@@ -245,8 +250,8 @@ describe('init', () => {
   it('writes a file that can be used, and names the two variables for an agent', async () => {
     const folder = emptyFolder();
 
-    const { code, stdout } = await runCli(['init', '--json'], { cwd: folder });
-    const checked = await runCli(['check-config', '--json'], { cwd: folder });
+    const { code, stdout } = await command(['init', '--json'], folder);
+    const checked = await command(['check-config', '--json'], folder);
 
     expect(code).toBe(0);
     expect(jsonLines(stdout)).toEqual([
@@ -263,9 +268,9 @@ describe('init', () => {
 
   it('writes the file of --config, and overwrites nothing', async () => {
     const folder = emptyFolder();
-    const first = await runCli(['init', '--config', 'mine.yaml'], { cwd: folder });
-    const again = await runCli(['init', '--config', 'mine.yaml'], { cwd: folder });
-    const other = await runCli(['init', '--config', 'mine.json'], { cwd: folder });
+    const first = await command(['init', '--config', 'mine.yaml'], folder);
+    const again = await command(['init', '--config', 'mine.yaml'], folder);
+    const other = await command(['init', '--config', 'mine.json'], folder);
 
     expect(first.stdout).toContain('Then start: npx spanscore serve --config mine.yaml');
     expect(readdirSync(folder)).toEqual(['mine.yaml']);

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { TraceReading } from '../../src/domain/trace/agent-run.ts';
-import { jsonLines, runCli } from '../support/processes/cli.ts';
+import { jsonLines } from '../support/processes/cli.ts';
+import { runCommand } from '../support/processes/run-command.ts';
 import type { ServeFolder } from '../support/processes/serve-process.ts';
 
 /** Time limit of an agent, milliseconds; it needs a second or two on an idle machine. */
@@ -95,7 +96,7 @@ export async function storedReadings(folder: ServeFolder): Promise<Map<string, T
 }
 
 async function runToEnd(folder: ServeFolder, args: readonly string[]): Promise<string> {
-  const { code, stdout, stderr } = await runCli(args, { cwd: folder.path });
+  const { code, stdout, stderr } = await runCommand(args, { cwd: folder.path });
   if (code !== 0) {
     throw new Error(
       `spanscore ${args[0]} ended with ${code}: ${stderr}\nserve said: ${folder.output.slice(-2000)}`,

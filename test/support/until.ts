@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Shortest and longest wait between two polls, milliseconds. */
-const SHORTEST_MS = 20;
+const SHORTEST_MS = 50;
 const LONGEST_MS = 1_000;
 
 /** Share of the time so far that the next wait may add: a condition that takes long to come true costs the machine few polls. */
-const WAIT_SHARE = 0.05;
+const WAIT_SHARE = 0.1;
 
 /**
  * Polls until the condition is true. After `timeoutMs`, throws an error with the text of `state`, by default the text of

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { startJudgeServer, type JudgeServer } from '../../support/fakes/judge-server.ts';
 import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
-import { jsonLines, runCli, startCli } from '../../support/processes/cli.ts';
+import { jsonLines, startCli } from '../../support/processes/cli.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
 import { sendTraces, ServeFolder } from '../../support/processes/serve-process.ts';
 import { until } from '../../support/until.ts';
 
@@ -44,7 +45,7 @@ afterAll(async () => {
 });
 
 async function cli(...args: string[]) {
-  const result = await runCli([...args, '--json', '--config', folder.configFile], { cwd: folder.path });
+  const result = await runCommand([...args, '--json', '--config', folder.configFile], { cwd: folder.path });
   return { ...result, job: jsonLines(result.stdout).at(-1) as Record<string, unknown> | undefined };
 }
 const backfill = (...args: string[]) => cli('backfill', '--from', '1d', ...args);

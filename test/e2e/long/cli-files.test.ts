@@ -3,11 +3,16 @@ import { join } from 'node:path';
 import { MEASURES, nameMeasure } from '../../../src/domain/behaviour/measures.ts';
 import { describe, expect, it } from 'vitest';
 import { emptyFolder, jsonLines, runCli, startCli } from '../../support/processes/cli.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
 
 const SPANS = new URL('../../fixtures/spans/', import.meta.url);
 const WEATHER = new URL('ai-sdk-v7-new.traces.jsonl', SPANS).pathname;
 const NO_CONTENT = new URL('agent-framework-py-nocontent.traces.jsonl', SPANS).pathname;
 const TRACE = '11f9d845dab14324be6966ea320d72ad';
+
+/** Runs a command line in this process. */
+const command = (args: readonly string[], options: { cwd?: string; stdin?: string } = {}) =>
+  runCommand(args, { cwd: emptyFolder(), ...options });
 
 function folderWithOwnScorer(run: string): string {
   const folder = emptyFolder();
@@ -69,7 +74,7 @@ describe('inspect on files', () => {
   });
 
   it('prints each model call as a run on demand', async () => {
-    const { code, stdout } = await runCli(['inspect', WEATHER, '--model-calls', '--json']);
+    const { code, stdout } = await command(['inspect', WEATHER, '--model-calls', '--json']);
 
     expect(code).toBe(0);
     const [{ modelCalls, modelCallsLeftOut }] = jsonLines(stdout) as [Record<string, unknown>];
@@ -83,21 +88,21 @@ describe('inspect on files', () => {
   it('reads spans and logs of several files together', async () => {
     const base = new URL('agent-framework-py-agent', SPANS).pathname;
 
-    const { stdout } = await runCli(['inspect', `${base}.logs.jsonl`, `${base}.traces.jsonl`, '--json']);
+    const { stdout } = await command(['inspect', `${base}.logs.jsonl`, `${base}.traces.jsonl`, '--json']);
     const readings = jsonLines(stdout) as { spanCount: number; logCount: number }[];
 
     expect(readings.some((reading) => reading.spanCount > 0 && reading.logCount > 0)).toBe(true);
   });
 
   it('says for people why a trace cannot be scored', async () => {
-    const { code, stdout } = await runCli(['inspect', NO_CONTENT]);
+    const { code, stdout } = await command(['inspect', NO_CONTENT]);
 
     expect(code).toBe(0);
     expect(stdout).toMatch(/cannot be scored: \w+: /);
   });
 
   it('reads the lines that it can, and names the line that it cannot read', async () => {
-    const { code, stdout, stderr } = await runCli(['inspect', '-', '--json'], {
+    const { code, stdout, stderr } = await command(['inspect', '-', '--json'], {
       stdin: `${readFileSync(WEATHER, 'utf8')}\nnot json\n`,
     });
 
@@ -109,7 +114,7 @@ describe('inspect on files', () => {
   it.each(['', 'not json', '{}', '[1,2]', '{"resourceSpans":[]}'])(
     'fails on %j, which holds no spans',
     async (stdin) => {
-      const { code, stdout, stderr } = await runCli(['inspect', '-'], { stdin });
+      const { code, stdout, stderr } = await command(['inspect', '-'], { stdin });
 
       expect(code).toBe(1);
       expect(stdout).toBe('');
@@ -121,7 +126,7 @@ describe('inspect on files', () => {
     const folder = emptyFolder();
     writeFileSync(join(folder, TRACE), readFileSync(WEATHER));
 
-    const { code, stdout } = await runCli(['inspect', TRACE, '--json'], { cwd: folder });
+    const { code, stdout } = await command(['inspect', TRACE, '--json'], { cwd: folder });
 
     expect(code).toBe(0);
     expect(jsonLines(stdout)).toHaveLength(1);
@@ -146,7 +151,7 @@ describe('score on files', () => {
   it('runs the rules without a store', async () => {
     const folder = emptyFolder();
 
-    const { code, stdout } = await runCli(['score', WEATHER, '--json'], { cwd: folder });
+    const { code, stdout } = await command(['score', WEATHER, '--json'], { cwd: folder });
     const rows = jsonLines(stdout) as { scorer: string; status: string; completeness: string }[];
 
     expect(code).toBe(0);
@@ -196,7 +201,7 @@ describe('score on files', () => {
       'scorers:\n  answer-length: { module: ./own-scorer.ts }\n',
     );
 
-    const scored = await runCli(['score', WEATHER, '--scorer', 'answer-length', '--json'], { cwd: folder });
+    const scored = await command(['score', WEATHER, '--scorer', 'answer-length', '--json'], { cwd: folder });
 
     expect(scored.stderr).toBe('');
     expect(jsonLines(scored.stdout)).toEqual([
@@ -243,10 +248,16 @@ describe('score on files', () => {
       .forEach((request, index) => writeFileSync(join(folder, `part-${index}.jsonl`), `${request}\n`));
     const args = ['score', 'part-*.jsonl', '--scorer', 'content-similarity,no-tool-errors', '--json'];
 
-    const whole = await runCli(['score', WEATHER, '--scorer', 'content-similarity,no-tool-errors', '--json']);
+    const whole = await command([
+      'score',
+      WEATHER,
+      '--scorer',
+      'content-similarity,no-tool-errors',
+      '--json',
+    ]);
     const [within, below] = await Promise.all([
-      runCli([...args, '--fail-under', 'no-tool-errors=1'], { cwd: folder }),
-      runCli([...args, '--fail-under', 'content-similarity=1', '--fail-under', 'no-tool-errors=1'], {
+      command([...args, '--fail-under', 'no-tool-errors=1'], { cwd: folder }),
+      command([...args, '--fail-under', 'content-similarity=1', '--fail-under', 'no-tool-errors=1'], {
         cwd: folder,
       }),
     ]);
@@ -262,13 +273,13 @@ describe('score on files', () => {
   it('scores files that are larger than its memory, whatever the order of their spans', async () => {
     const folder = emptyFolder();
     const requests = readFileSync(WEATHER, 'utf8').trim().split('\n').flatMap(splitRequest);
-    const traces = 2_000;
+    const traces = 500;
     // Spans of a trace lie as far apart as can be: the first spans of all traces come first.
     for (const [index, request] of requests.entries()) {
       const lines = Array.from(
         { length: traces },
         (_, trace) =>
-          `${request.replaceAll(TRACE, String(trace).padStart(32, 'a')).replace('"attributes":[', `"attributes":[{"key":"filler","value":{"stringValue":"${'x'.repeat(15_000)}"}},`)}\n`,
+          `${request.replaceAll(TRACE, String(trace).padStart(32, 'a')).replace('"attributes":[', `"attributes":[{"key":"filler","value":{"stringValue":"${'x'.repeat(60_000)}"}},`)}\n`,
       );
       writeFileSync(join(folder, `part-${index}.jsonl`), lines.join(''));
     }
@@ -284,7 +295,7 @@ describe('score on files', () => {
   });
 
   it('refuses to write scores of traces that are not stored', async () => {
-    const { code, stderr } = await runCli(['score', WEATHER, '--write']);
+    const { code, stderr } = await command(['score', WEATHER, '--write']);
 
     expect(code).toBe(2);
     expect(stderr).toContain('--write works on stored traces only');
@@ -293,7 +304,7 @@ describe('score on files', () => {
 
 describe('components', () => {
   it('lists what can be configured', async () => {
-    const { stdout } = await runCli(['components', '--json']);
+    const { stdout } = await command(['components', '--json']);
 
     expect(jsonLines(stdout)).toEqual([
       expect.objectContaining({

@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { emptyFolder, jsonLines, runCli, startCli } from '../../support/processes/cli.ts';
+import { emptyFolder, jsonLines, startCli } from '../../support/processes/cli.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
 import { fillStore } from '../../support/store/fill-store.ts';
 
 const RECORDED = new URL('../../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
@@ -19,7 +20,7 @@ type Row = Record<string, unknown>;
 const folder = emptyFolder();
 
 async function cli(...args: string[]) {
-  const result = await runCli([...args, '--json'], { cwd: folder });
+  const result = await runCommand([...args, '--json'], { cwd: folder });
   return { ...result, rows: jsonLines(result.stdout) as Row[] };
 }
 

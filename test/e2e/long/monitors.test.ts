@@ -117,7 +117,7 @@ describe('a process that monitors and is killed', () => {
         monitorRule({ kind: 'floor', minimum: 0.5 }, { alert: 'Low', series: { agent: 'weather' } }),
       ),
     ],
-    clocksMs: [fallsMs, recoversMs, endsMs].map((endMs) => endMs + CLOSED_MS),
+    clocksMs: [recoversMs, endsMs].map((endMs) => endMs + CLOSED_MS),
   };
   const scores = hourlyScores(
     { fromMs: START, toMs: endsMs, isBad: (atMs) => atMs >= fallsMs && atMs < recoversMs },

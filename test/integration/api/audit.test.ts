@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
-import { ROUTES } from '../../support/api/described-routes.ts';
+import { ROUTES, scopeOf } from '../../support/api/described-routes.ts';
 import { buildRequest, unknownValues, WRITE_CASES } from '../../support/api/route-cases.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { newTraceId } from '../../support/store/store-rows.ts';
@@ -30,11 +30,12 @@ it.each(WRITES)(
   '%s leaves a row with the name of the token, also about what is not stored',
   async (name, route) => {
     const before = await readAudit();
-    const { status } = await world.ask({ ...buildRequest(route, unknownValues()), token: tokenOf('admin') });
+    const scope = scopeOf(route);
+    const { status } = await world.ask({ ...buildRequest(route, unknownValues()), token: tokenOf(scope) });
     expect([200, 201, 202, 204, 404]).toContain(status);
     const added = (await readAudit()).slice(before.length);
     const action = WRITE_CASES[name]?.action;
-    expect(added).toMatchObject([{ Tenant: '', Token: 'admin of ', Action: action }]);
+    expect(added).toMatchObject([{ Tenant: '', Token: `${scope} of `, Action: action }]);
   },
 );
 

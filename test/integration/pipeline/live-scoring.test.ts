@@ -352,8 +352,11 @@ describe('live scoring on the engine', () => {
     const ids = Array.from({ length: 60 }, newTraceId);
     // The first learns of the second with its next beat.
     await until(() => heard.get('one') === 2 && heard.get('two') === 2);
-    for (const traceId of ids) {
-      await ingest(store, agentRunSpans(traceId));
+    for (let from = 0; from < ids.length; from += 10) {
+      await ingest(
+        store,
+        ids.slice(from, from + 10).flatMap((traceId) => agentRunSpans(traceId)),
+      );
     }
     const keys = ids.map((traceId) => ({ tenant: '', traceId }));
     await until(async () => (await store.decisions.ofTraces(keys)).size === ids.length, 60_000);
@@ -369,9 +372,10 @@ describe('live scoring on the engine', () => {
     await freshStore();
     const ids = Array.from({ length: 5 }, newTraceId);
     const hourAgo = Date.now() - 3_600_000;
-    for (const traceId of ids) {
-      await ingest(store, agentRunSpans(traceId, hourAgo));
-    }
+    await ingest(
+      store,
+      ids.flatMap((traceId) => agentRunSpans(traceId, hourAgo)),
+    );
     const scorer = new CountingScorer('a');
     const rule = buildRule([scorer]);
     const { loop } = await startLoop([rule]);

@@ -1,16 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startEmbeddedEngine, type EmbeddedEngine } from '../../../src/store/embedded/engine.ts';
-import { openStore } from '../../../src/store/store.ts';
 import { listSql } from '../../support/documents/lint-sql.ts';
 import { OPERATIONS_DASHBOARD } from '../../../tools/deploy/grafana/operations-dashboard.ts';
 import { QUALITY_DASHBOARD } from '../../../tools/deploy/grafana/quality-dashboard.ts';
 import { queryRows, type ClickHouseAddress } from '../../support/store/clickhouse-query.ts';
 import { fillTable, listTables } from '../../support/store/filled-tables.ts';
+import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 
-const database = 'spanscore';
 const HOUR_S = 3_600;
 /** Hours that the dashboard shows; the older rows are of the week before. */
 const SHOWN_HOURS = 4;
@@ -50,17 +45,12 @@ const CHANGED: Readonly<Record<string, string>> = {
 /** Scores of sessions by the same scorer as those of traces, in the shown time only. */
 const SESSIONS: Readonly<Record<string, string>> = { ...VALUES, Target: "'session'", Total: '1.8' };
 
-let dataDir: string;
-let engine: EmbeddedEngine;
+let base: TestStore;
 let owner: ClickHouseAddress;
 
 beforeAll(async () => {
-  dataDir = mkdtempSync(join(tmpdir(), 'spanscore-grafana-'));
-  engine = await startEmbeddedEngine({ dataDir });
-  const { url, username, password } = engine;
-  owner = { url, username, password, database };
-  const store = await openStore({ ...owner, retention: { spansDays: 30, scoresDays: 400 } });
-  await store.close();
+  base = await testStore();
+  owner = base.options;
   const asked = new Set([
     'scores',
     'score_hours',
@@ -86,10 +76,7 @@ beforeAll(async () => {
   }
 }, 120_000);
 
-afterAll(async () => {
-  await engine.stop();
-  rmSync(dataDir, { recursive: true });
-});
+afterAll(() => base.stop());
 
 /** Returns the SQL that the plugin sends for a query. `chosen` has the values of the variables; a variable without one means all. */
 function expand(sql: string, chosen?: Readonly<Record<string, string>>): string {

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { tellNotProved } from '../../support/not-proved.ts';
-import { jsonLines, runCli } from '../../support/processes/cli.ts';
+import { jsonLines } from '../../support/processes/cli.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
 import {
   comparableLines,
   readQuickstarts,
@@ -59,7 +60,7 @@ describe('the program of a quickstart, run against a serve with the default rule
   /** Waits for the one trace that was not there before. */
   async function waitForTrace(): Promise<string> {
     const findNew = async () => {
-      const { stdout } = await runCli(['traces', '--json'], { cwd: folder.path });
+      const { stdout } = await runCommand(['traces', '--json'], { cwd: folder.path });
       return (jsonLines(stdout) as { traceId: string }[])
         .map(({ traceId }) => traceId)
         .filter((traceId) => !seen.has(traceId));
@@ -72,7 +73,7 @@ describe('the program of a quickstart, run against a serve with the default rule
 
   /** The lines that `spanscore` prints, as they stand in a page. */
   async function readOutput(args: readonly string[]): Promise<string[]> {
-    const { code, stdout, stderr } = await runCli(args, { cwd: folder.path });
+    const { code, stdout, stderr } = await runCommand(args, { cwd: folder.path });
     expect({ code, stderr }).toMatchObject({ code: 0 });
     return stdout.trimEnd().split('\n');
   }

@@ -28,6 +28,12 @@ export const ROUTES: readonly DescribedRoute[] = Object.entries(OPENAPI.paths).f
   })),
 );
 
+/** Returns the scope of a token that may ask a route: an admin may all but what only senders of spans do. */
+export function scopeOf({ operation: { security = [] } }: DescribedRoute): 'admin' | 'ingest' {
+  const scopes = security.flatMap((each) => Object.values(each).flat());
+  return scopes.length > 0 && scopes.every((scope) => scope === 'ingest') ? 'ingest' : 'admin';
+}
+
 /** Returns true for a route whose reply is a stream of events, which tests of their own read. */
 export function isStream({ operation: { responses } }: DescribedRoute): boolean {
   return responses['200']?.content?.['text/event-stream'] !== undefined;

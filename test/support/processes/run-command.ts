@@ -7,6 +7,7 @@ export async function runCommand(
   argv: readonly string[],
   options: {
     readonly cwd: string;
+    readonly stdin?: string;
     readonly signal?: AbortSignal;
     /** Called with all of stdout after each part of it. */
     readonly onStdout?: (stdout: string) => void;
@@ -25,7 +26,7 @@ export async function runCommand(
   const code = await run({
     argv,
     cwd: options.cwd,
-    stdin: Readable.from([]),
+    stdin: Readable.from(options.stdin === undefined ? [] : [Buffer.from(options.stdin)]),
     stdout: buildSink('stdout'),
     stderr: buildSink('stderr'),
     signal: options.signal ?? new AbortController().signal,

@@ -73,11 +73,15 @@ export class BudgetWorld {
     };
   }
 
-  async ingest(count: number): Promise<void> {
-    for (let n = 0; n < count; n += 1) {
-      const traceId = newTraceId();
-      this.traceIds.push(traceId);
-      await ingest(this.#store, agentRunSpans(traceId));
+  /** @param together traces that come at the same time */
+  async ingest(count: number, together = 1): Promise<void> {
+    for (let n = 0; n < count; n += together) {
+      const traceIds = Array.from({ length: together }, () => newTraceId());
+      this.traceIds.push(...traceIds);
+      await ingest(
+        this.#store,
+        traceIds.flatMap((traceId) => agentRunSpans(traceId)),
+      );
     }
   }
 

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, statSync } from 'node:fs';
-import type * as FileSystem from 'node:fs/promises';
+import files from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { requireDone, type CliResult } from '../../../support/processes/cli.ts';
@@ -10,16 +11,13 @@ import { digestTables, NOT_COPIED, withStore } from '../../../support/store/kept
 /** Rows of each table. Dates go back one day a row, and must not expire meanwhile. */
 const ROWS = 30;
 
-/** Free bytes of every disk as the commands read them; undefined for those of the real disk. */
-const disk = vi.hoisted(() => ({ freeBytes: undefined as number | undefined }));
-vi.mock('node:fs/promises', async (importOriginal) => {
-  const real = await importOriginal<typeof FileSystem>();
-  const statfs = async (path: string) => {
-    const read = await real.statfs(path);
-    return disk.freeBytes === undefined ? read : Object.assign(read, { bsize: 1, bavail: disk.freeBytes });
-  };
-  return { ...real, statfs };
-});
+/** Lets the commands read this number of free bytes for every disk. */
+function pretendFree(freeBytes: number): void {
+  const read = files.statfs.bind(files);
+  vi.spyOn(files, 'statfs').mockImplementation((async (path: string) =>
+    Object.assign(await read(path), { bsize: 1, bavail: freeBytes })) as typeof files.statfs);
+  syncBuiltinESMExports();
+}
 
 function leaveOut<T>(tables: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
   return Object.fromEntries(Object.entries(tables).filter(([table]) => !names.includes(table)));
@@ -46,7 +44,8 @@ describe('a backup of a store with rows in every table', () => {
   });
 
   afterEach(() => {
-    disk.freeBytes = undefined;
+    vi.restoreAllMocks();
+    syncBuiltinESMExports();
   });
 
   it('restores all of them with equal rows and checksums', async () => {
@@ -73,7 +72,7 @@ describe('a backup of a store with rows in every table', () => {
   it('is refused without room on the disk, with what it needs, and leaves nothing', async () => {
     const to = `${folders.copy}-full`;
     mkdirSync(to);
-    disk.freeBytes = 100;
+    pretendFree(100);
     const refused = await folders.run('backup', '--to', to, '--data-dir', folders.original);
 
     expect(refused).toMatchObject({ code: 69, stdout: '' });

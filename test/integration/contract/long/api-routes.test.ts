@@ -11,6 +11,7 @@ import {
   findReplySchema,
   isStream,
   ROUTES,
+  scopeOf,
   type DescribedRoute,
 } from '../../../support/api/described-routes.ts';
 import { sendHead } from '../../../support/api/raw-request.ts';
@@ -31,7 +32,7 @@ const OF_ALL_TENANTS = [SQL, 'post /config/reload', 'post /config/apply'];
 const tenantOf = (route: DescribedRoute) =>
   route.method === 'get' ? 'reader' : `writer${ROUTES.indexOf(route)}`;
 const adminOf = (route: DescribedRoute) =>
-  OF_ALL_TENANTS.includes(route.name) ? tokenOf('admin') : tokenOf('admin', tenantOf(route));
+  tokenOf(scopeOf(route), OF_ALL_TENANTS.includes(route.name) ? '' : tenantOf(route));
 
 /** Routes that do not need the store. */
 const WITHOUT_STORE = ['get /session'];
@@ -142,7 +143,7 @@ describe.each(CASES)('%s', (name, route) => {
   test('refuses the sender of too many requests, and says when to try again', async () => {
     const limited = await world.listen({ requestsPerMinute: 1 });
     const given = { ...unknownValues(), ...(name === SIGN_IN ? { token: 'a-token-of-nobody' } : {}) };
-    const request = { ...buildRequest(route, given), token: tokenOf('admin') };
+    const request = { ...buildRequest(route, given), token: tokenOf(scopeOf(route)) };
     let answer = await limited.ask(request);
     for (let failures = 1; answer.status !== 429 && failures < 10; failures++) {
       answer = await limited.ask(request);
@@ -154,7 +155,7 @@ describe.each(CASES)('%s', (name, route) => {
 
 describe.each(CASES.filter(([, { path }]) => path.includes('{')))('%s', (_, route) => {
   test('finds nothing under an unknown id', async () => {
-    const answer = await ask(route, { token: tokenOf('admin') }, unknownValues());
+    const answer = await ask(route, { token: tokenOf(scopeOf(route)) }, unknownValues());
     expect(expectProblem(route, answer, 404)).not.toBe('');
   });
 });

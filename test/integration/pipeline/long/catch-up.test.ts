@@ -1,21 +1,24 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { DAY_MS } from '../../../../src/domain/durations.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { BudgetWorld } from '../../../support/scoring/budget-world.ts';
+import { queryRows } from '../../../support/store/clickhouse-query.ts';
 import { openEmptied, testStore, type TestStore } from '../../../support/store/store-rows.ts';
 import { until } from '../../../support/until.ts';
+
+vi.setConfig({ testTimeout: 600_000 });
 
 let base: TestStore;
 let store: Store;
 
 beforeAll(async () => {
   base = await testStore();
+});
+afterAll(() => base.stop());
+beforeEach(async () => {
   store = await openEmptied(base.options);
 });
-afterAll(async () => {
-  await store.close();
-  await base.stop();
-});
+afterEach(() => store.close());
 
 function range(from: number, to: number): number[] {
   return Array.from({ length: to - from + 1 }, (_, n) => from + n);
@@ -50,4 +53,44 @@ test('a budget of 6 calls a day scores 6 of 18 traces, after a restart on the ne
   expect(failed?.reason).toMatch(/^budget_exhausted: no money within 3 days \(scoring\.catchUp\)/);
   expect(world.model.calls).toHaveLength(12);
   expect([...firstDay, ...secondDay, ...held.slice(0, 6)].toSorted((a, b) => a - b)).toEqual(range(1, 18));
+});
+
+/** Reads the real costs of each UTC day. */
+async function readDays(): Promise<{ day: string; usd: number }[]> {
+  return queryRows(
+    base.options,
+    "SELECT toString(toDate(SpentAt)) AS day, sum(CostUsd) AS usd FROM spend WHERE Kind = 'call' GROUP BY day ORDER BY day",
+  );
+}
+
+test('four processes spend 1 USD a day of 3 USD of work, each day on the oldest traces that are left, also after a restart', async () => {
+  const catchUp = { order: 'oldest-first', maxAgeMs: 5 * DAY_MS } as const;
+  const world = new BudgetWorld(store, { perDay: 1, catchUp });
+  const startFleet = async () => {
+    const stops = await Promise.all(Array.from({ length: 4 }, () => world.startProcess()));
+    return async () => {
+      await Promise.all(stops.map((stop) => stop()));
+    };
+  };
+  const stopFirst = await startFleet();
+  await world.ingest(300, 5);
+  await until(async () => (await world.listDecisions()).length === 300, 240_000);
+  // Less than the price of two calls may be left, and the first calls reserve a little more.
+  await until(async () => (await world.listPositions('scored')).length >= 95, 120_000);
+  await stopFirst();
+  const scored = await world.listPositions('scored');
+  // The money of a day is for 100 traces; the order of several processes holds up to 50.
+  const first = (await world.listPositions('deferred')).slice(0, 150);
+  await world.sleepDays(1);
+  const stopSecond = await startFleet();
+  await until(async () => (await world.listPositions('scored')).length >= scored.length + 95, 240_000);
+  await stopSecond();
+  const caughtUp = (await world.listPositions('scored')).filter((n) => !scored.includes(n));
+  expect(caughtUp.filter((n) => !first.includes(n))).toEqual([]);
+  const days = await readDays();
+  expect(days).toHaveLength(2);
+  for (const { usd } of days) {
+    expect(usd).toBeLessThanOrEqual(1 + 1e-9);
+    expect(usd).toBeGreaterThanOrEqual(0.95);
+  }
 });

@@ -31,12 +31,12 @@ import { store as ingest } from '../../../support/store/stored-agent.ts';
 import { newTraceId, openEmptied, testStore, type TestStore } from '../../../support/store/store-rows.ts';
 import { until } from '../../../support/until.ts';
 
-const TRACES = 1_000;
-const SESSIONS = 300;
-const JUDGED_SESSIONS = 80;
+const TRACES = 300;
+const SESSIONS = 90;
+const JUDGED_SESSIONS = 60;
 
 /** Traces of one insert. */
-const BLOCK = 250;
+const BLOCK = 100;
 
 let base: TestStore;
 let store: TestStore['store'];
@@ -150,7 +150,7 @@ const byScore = (rows: readonly Score[]) =>
   rows.map(pickScore).toSorted((a, b) => (a.scoreId < b.scoreId ? -1 : 1));
 
 describe('a preview', () => {
-  it('decides 1,000 traces and their sessions as live scoring does', async () => {
+  it('decides traces of all kinds and their sessions as live scoring does', async () => {
     const { kit, scoring, rule, chats } = await openScoring();
     const history = await recordRules(store.ruleVersions, kit.rules, (await store.spans.nowMs()) - 1_000);
     const keys = await fill();

@@ -1,20 +1,13 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startEmbeddedEngine, type EmbeddedEngine } from '../../../../src/store/embedded/engine.ts';
-import { openStore, type Store } from '../../../../src/store/store.ts';
 import { sqlString } from '../../../../src/store/embedded/sql-statement.ts';
 import { readableTables } from '../../../../src/store/sql-statements.ts';
-import { queryRows, type ClickHouseAddress } from '../../../support/store/clickhouse-query.ts';
+import { queryRows } from '../../../support/store/clickhouse-query.ts';
 import { fillTable, listTables, type TableColumns } from '../../../support/store/filled-tables.ts';
+import { testStore, type TestStore } from '../../../support/store/store-rows.ts';
 
 const page = readFileSync(new URL('../../../../docs/sql.md', import.meta.url), 'utf8');
-const dataDir = mkdtempSync(join(tmpdir(), 'spanscore-sql-'));
-const database = 'spanscore';
-let engine: EmbeddedEngine;
-let owner: ClickHouseAddress;
-let store: Store;
+let base: TestStore;
 let tables: TableColumns[];
 
 /** Rows of a running spanscore. */
@@ -30,15 +23,12 @@ const VALUES = {
 };
 
 beforeAll(async () => {
-  engine = await startEmbeddedEngine({ dataDir });
-  const { url, username, password } = engine;
-  owner = { url, username, password, database };
-  store = await openStore({ ...owner, retention: { spansDays: 30, scoresDays: 400 } });
-  tables = await listTables(owner);
+  base = await testStore();
+  tables = await listTables(base.options);
   for (const table of tables) {
     const names = new Set(table.columns.map(({ name }) => name));
     await fillTable(
-      owner,
+      base.options,
       table,
       8,
       Object.fromEntries(Object.entries(VALUES).filter(([name]) => names.has(name))),
@@ -46,11 +36,7 @@ beforeAll(async () => {
   }
 }, 120_000);
 
-afterAll(async () => {
-  await store.close();
-  await engine.stop();
-  rmSync(dataDir, { recursive: true });
-});
+afterAll(() => base.stop());
 
 function section(title: string): string {
   return page.split(/^## /mu).find((text) => text.startsWith(`${title}\n`)) ?? '';
@@ -68,7 +54,7 @@ describe('docs/sql.md', () => {
       const sql = query.replaceAll('{trace:String}', "'trace-0'");
       const signal = new AbortController().signal;
       let bytes = 0;
-      for await (const chunk of store.sql.run({ query: sql, format: 'TSV', maxSeconds: 20, signal })) {
+      for await (const chunk of base.store.sql.run({ query: sql, format: 'TSV', maxSeconds: 20, signal })) {
         bytes += chunk.length;
       }
       expect([query, bytes > 0]).toEqual([query, true]);
@@ -95,7 +81,10 @@ describe('docs/sql.md', () => {
       .flatMap((block) => block.split(/;\n/u))
       .filter((statement) => statement.trim() !== '');
     for (const statement of statements) {
-      const [row] = await queryRows(owner, `SELECT formatQuery(${sqlString(statement)}) != '' AS isRead`);
+      const [row] = await queryRows(
+        base.options,
+        `SELECT formatQuery(${sqlString(statement)}) != '' AS isRead`,
+      );
       expect([statement, row]).toEqual([statement, { isRead: 1 }]);
     }
     expect(statements.length).toBeGreaterThan(18);

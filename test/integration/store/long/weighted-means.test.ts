@@ -21,7 +21,7 @@ import { buildScore, testStore, type TestStore } from '../../../support/store/st
 
 /** Simulated streams of traffic. The seeds are 1, 2, 3 and so on. */
 const SEEDS = 100;
-const TRACES = 4_000;
+const TRACES = 2_000;
 const RATE = 0.05;
 const LARGE_TOKENS = 50_000;
 

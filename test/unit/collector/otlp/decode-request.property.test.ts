@@ -137,7 +137,7 @@ describe('any request', () => {
           expect(readBytes(proto)).toEqual(readBytes(json));
           expect(readBytes(other)).toEqual(readBytes(json));
         }),
-        { numRuns: 300 },
+        { numRuns: 100 },
       );
     },
   );
@@ -149,7 +149,7 @@ describe('any request', () => {
       fc.property(signals, encodings, fc.uint8Array({ maxLength: 200 }), (signal, encoding, body) => {
         expect(isReadOrRefused(() => decodeRequest(signal, encoding, body, ''))).toBe(true);
       }),
-      { numRuns: 2000 },
+      { numRuns: 500 },
     );
   });
 
@@ -166,7 +166,7 @@ describe('any request', () => {
         expect(isReadOrRefused(() => decodeRequest('traces', 'protobuf', short, ''))).toBe(true);
         expect(isReadOrRefused(() => decodeRequest('logs', 'protobuf', body, ''))).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
