@@ -234,7 +234,14 @@ const ROOMS = {
     'src/store/connection',
     'src/store/embedded/file-lock.ts',
   ],
-  'src/cli/demo': ['src/domain', 'src/serve.ts'],
+  'src/cli/demo': [
+    'src/domain',
+    'src/telemetry',
+    'src/serve.ts',
+    'src/configuration.ts',
+    'src/store/contracts',
+    'src/store/connection',
+  ],
 };
 
 /** Files of the store whose types every room with its contracts may import. */

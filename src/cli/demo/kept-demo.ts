@@ -62,7 +62,7 @@ async function fill(demo: KeptDemo, { begun, done }: { readonly begun: string; r
   const sinceMs = Date.now();
   const traces = makeTraces(sinceMs);
   await mkdir(demo.dataDir, { recursive: true, mode: 0o700 });
-  await writeFile(begun, '');
+  await writeFile(begun, '', { mode: 0o600 });
   const filling = await start(demo, false);
   try {
     demo.talk(`sending ${formatCount(traces.length, 'trace')} of three agents over OTLP`);
@@ -82,6 +82,7 @@ async function fill(demo: KeptDemo, { begun, done }: { readonly begun: string; r
     await writeFile(
       done,
       `${JSON.stringify({ traces: traces.length, madeAt: new Date(sinceMs).toISOString() })}\n`,
+      { mode: 0o600 },
     );
     return serve;
   } catch (error) {

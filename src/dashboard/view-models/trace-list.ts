@@ -4,7 +4,6 @@ import { formatScore } from './format.ts';
 import type { Query } from './paths/fill-path.ts';
 
 export type TraceRow = Item<'/traces'>;
-export type ScoreBrief = TraceRow['scores'][number];
 
 /** Filters of the list of traces that its address may name, with their names for people. */
 export const TRACE_FILTERS: Readonly<Record<string, string>> = {
