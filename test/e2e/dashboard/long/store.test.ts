@@ -82,7 +82,7 @@ afterAll(async () => {
 /** Pages, and what each has on this store. */
 const PAGES = [
   ['/coverage?since=7d', 'table', 'Coverage by scorer'],
-  ['/sessions/sess-1', 'article', 'Turn 1'],
+  ['/sessions/sess-1', 'list', 'Turns'],
   ['/rules', 'table', 'Scorers'],
   ['/judges', 'heading', 'Judges'],
   ['/alerts', 'heading', 'Alerts'],
