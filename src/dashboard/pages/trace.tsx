@@ -229,9 +229,9 @@ function RawSpan({
         const json = JSON.stringify(data, null, 2);
         return (
           <>
-            <h3>
+            <h2>
               Span <Text of={data.name} />
-            </h3>
+            </h2>
             <CopyButton text={json} what="the span" />
             <LongText of={json} />
           </>
