@@ -66,7 +66,6 @@ const OTHER_SCOPES: Readonly<Record<string, readonly Scope[]>> = {
   'get /labels/queue': ['read', 'label'],
   'post /labels': ['label'],
   'post /scores': ['label'],
-  'post /traces/sample': ['ingest'],
 };
 
 /** Routes of the whole installation, which a token of one tenant does not reach. */
