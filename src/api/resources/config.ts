@@ -139,10 +139,10 @@ export function createConfigRoutes() {
 
 /** Returns the control of the configuration to a caller who sees all tenants. */
 async function openControl(c: Context<ApiEnv>, write: AuditedWrite): Promise<ConfigControl> {
-  const { control, openWrites } = tenantStore(c.var);
   if (c.var.caller.tenant !== undefined) {
     throw new ForbiddenError('the configuration is of all tenants: use a token without a tenant');
   }
+  const { control, openWrites } = tenantStore(c.var);
   await openWrites(write);
   if (control === undefined) {
     throw new NotFoundError(
