@@ -139,8 +139,9 @@ const MAX_NAMED = 3;
 
 /** Lists filters of the route of a request that would make its query smaller. The request may have a longer `since`. */
 export function listFilters(routes: ApiRouter, c: Context): string[] {
-  const path = routePath(c, -1);
-  const query = findInput(routes, path, c.req.method)?.query;
+  const { path, method } = c.req;
+  // A path without parameters has the route of its own name, though one with a parameter takes it, too.
+  const query = (findInput(routes, path, method) ?? findInput(routes, routePath(c, -1), method))?.query;
   const known = query instanceof z.ZodObject ? Object.keys(query.shape) : [];
   const given = c.req.query();
   return NARROWING.filter((name) => known.includes(name) && (name === 'since' || !(name in given))).slice(

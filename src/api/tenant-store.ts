@@ -99,7 +99,7 @@ export async function createTenantStores(parts: TenantStoreParts) {
   const writesOf = createWrites(parts, { rules, findPassLine });
   return (caller: Caller) => {
     const { tenant } = caller;
-    const scope = { tenant, explain, namedRows: createRowNaming(config, store, tenant) };
+    const scope = { tenant, explain, findPass, namedRows: createRowNaming(config, store, tenant) };
     return {
       /** Statements over the rows of all tenants; undefined for a caller of one tenant. */
       sql: tenant === undefined ? store.sql : undefined,

@@ -18,6 +18,8 @@ import type { Span, TraceData } from '../../domain/trace/span.ts';
 import { PieceCache } from '../../scoring/read/sibling-traces.ts';
 import { readSlices } from '../../scoring/read/read-slices.ts';
 import { findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
+import { isPassing, PASS_AT } from '../../domain/agreement/directed-score.ts';
+import type { createPassLines } from '../../scoring/setup/scorer-names.ts';
 import { JOINER, createTurnReader } from '../../scoring/setup/read-traces.ts';
 
 /** Finds the reasons why rules have no decision on a trace. */
@@ -30,6 +32,8 @@ export interface Scope {
   /** Replaces names of scorers by the names of their rows. */
   readonly namedRows: (filters: ListFilters) => Promise<ListFilters>;
   readonly explain: ExplainTrace;
+  /** Finds the directed score from which the scores of a row pass. */
+  readonly findPass: ReturnType<typeof createPassLines>;
 }
 
 /**
@@ -45,9 +49,26 @@ export function hideConditions<T extends { readonly reason: string }>(
     : rows.map((row) => ({ ...row, reason: row.reason.replace(UNMET, '$1') }));
 }
 
-/** Hides the conditions in the reasons of listed traces (`hideConditions`). */
-function hideReasons<T extends ListedTrace>(traces: readonly T[], tenant: string | undefined): readonly T[] {
-  return traces.map((trace) => ({ ...trace, notScored: hideConditions(trace.notScored, tenant) }));
+/** Trace of a list as the API has it. */
+export type CompleteTrace = Awaited<ReturnType<typeof completeTraces>>[number];
+
+/** Hides the conditions in the reasons of listed traces (`hideConditions`), and says of each score whether it passes. */
+async function completeTraces<T extends ListedTrace>(
+  traces: readonly T[],
+  { tenant, findPass }: Pick<Scope, 'tenant' | 'findPass'>,
+) {
+  const names = new Set(traces.flatMap(({ scores }) => scores.map(({ scorer }) => scorer)));
+  const lines = new Map(
+    await Promise.all([...names].map(async (name) => [name, (await findPass(name)).line] as const)),
+  );
+  return traces.map((trace) => ({
+    ...trace,
+    notScored: hideConditions(trace.notScored, tenant),
+    scores: trace.scores.map(({ directed, ...brief }) => ({
+      ...brief,
+      passes: directed === null ? null : isPassing(directed, lines.get(brief.scorer) ?? PASS_AT),
+    })),
+  }));
 }
 
 /** Reason of a condition that is not met (`findUnmetCondition`). */
@@ -74,22 +95,24 @@ export interface NamedTrace {
 export type TraceView = Awaited<ReturnType<ReturnType<typeof createTraceReads>['read']>>;
 
 /** Creates the reads of traces for one tenant, or for all. */
-export function createTraceReads(store: Store, { tenant, namedRows, explain }: Scope) {
+export function createTraceReads(store: Store, { tenant, namedRows, explain, findPass }: Scope) {
+  const complete = <T extends ListedTrace>(traces: readonly T[]) =>
+    completeTraces(traces, { tenant, findPass });
   const { decisions, lists, scores, spans } = store;
   return {
     /** Newest first, by the start of the run. */
     list: async (filters: ListFilters, page: ListPage) => {
       const found = await lists.traces({ ...(await namedRows(filters)), tenant }, page);
-      return { ...found, items: hideReasons(found.items, tenant) };
+      return { ...found, items: await complete(found.items) };
     },
     /** The worst scores first. */
     listWorst: async (filters: ListFilters, limit: number) =>
-      hideReasons(await lists.worstTraces({ ...(await namedRows(filters)), tenant }, limit), tenant),
+      complete(await lists.worstTraces({ ...(await namedRows(filters)), tenant }, limit)),
     /** Counts traces by facet. */
     facets: async (filters: ListFilters) => lists.traceFacets({ ...(await namedRows(filters)), tenant }),
     /** The last arrived at the front, also traces without an agent. */
     listArrived: async (filter: Pick<TraceListFilter, 'sinceMs' | 'service'>, limit: number) =>
-      hideReasons(await store.listTraces({ ...filter, tenant, limit }), tenant),
+      complete(await store.listTraces({ ...filter, tenant, limit })),
     /** Throws a `NotFoundError` for a trace that the tenant does not have, and a `SeveralTenantsError` for one that several have. */
     read: async (asked: NamedTrace) => {
       const { key, activity } = await findTrace(store, asked.traceId, narrowTenant(tenant, asked.tenant));
@@ -175,7 +198,7 @@ const MAX_TURNS = 500;
 export type SessionView = Awaited<ReturnType<ReturnType<typeof createSessionReads>['read']>>;
 
 /** Creates the reads of sessions for one tenant, or for all. */
-export function createSessionReads(store: Store, { tenant }: Scope) {
+export function createSessionReads(store: Store, { tenant, findPass }: Scope) {
   const { lists, sessions, spans } = store;
   return {
     /** Newest first, by the start of the first turn. */
@@ -206,7 +229,7 @@ export function createSessionReads(store: Store, { tenant }: Scope) {
         sessions.decisions(session.tenant, [buildSessionTargetId(sessionId)]),
         spans.nowMs(),
       ]);
-      const traces = hideReasons(await lists.tracesOf(turns), tenant);
+      const traces = await completeTraces(await lists.tracesOf(turns), { tenant, findPass });
       const inOrder = traces.toSorted(
         (a, b) => a.startedAtMs - b.startedAtMs || (a.traceId < b.traceId ? -1 : 1),
       );

@@ -12,13 +12,13 @@ import {
 } from '../json/rows.ts';
 import { Reading, Usage, createTextCutter, type TextCutter } from '../json/reading.ts';
 import { readWhole } from '../access/limits.ts';
-import type { StepSpan, TraceView } from '../reads/traces.ts';
+import type { CompleteTrace, StepSpan, TraceView } from '../reads/traces.ts';
 import { createList, describePage, refuseCursor, CURSOR_FIELDS } from '../lists/cursors.ts';
 import { NoQuery, hexId, TenantQuery, FILTER_FIELDS, TRACE_FIELDS } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
-import { TRACE_FACETS, type ListedTrace, type TraceSummary } from '../../store/contracts/lists.ts';
+import { TRACE_FACETS, type TraceSummary } from '../../store/contracts/lists.ts';
 import type { Attributes } from '../../domain/trace/span.ts';
 
 const ScoreBrief = z
@@ -29,6 +29,12 @@ const ScoreBrief = z
     label: z.string(),
     higherIsBetter: z.boolean().nullable(),
     source: z.enum(['live', 'backfill', 'human', 'api']),
+    passes: z
+      .boolean()
+      .nullable()
+      .describe(
+        'By the labels of the scorer, else by its bar, else the better half. Null without a range or a direction.',
+      ),
   })
   .openapi('ScoreBrief');
 
@@ -324,7 +330,7 @@ export function deriveState(
 }
 
 /** Formats a trace of a list as JSON; times in ISO 8601. Facts that are not known are null. */
-export function traceJson({ tenant, traceId, startedAtMs, run, decisions, ...rest }: ListedTrace) {
+export function traceJson({ tenant, traceId, startedAtMs, run, decisions, ...rest }: CompleteTrace) {
   return {
     tenant,
     traceId,
@@ -338,7 +344,7 @@ export function traceJson({ tenant, traceId, startedAtMs, run, decisions, ...res
 }
 
 /** Formats a trace with the facts of its arrival. A trace without an agent waits for nothing. */
-function arrivedJson(trace: TraceSummary) {
+function arrivedJson(trace: Omit<TraceSummary, 'scores'> & CompleteTrace) {
   const { services, spanCount, firstArrivalMs, lastArrivalMs, rootSeen, agentSeen, errorSeen } = trace;
   const isLeft = !agentSeen && trace.run === null && Object.keys(trace.decisions).length === 0;
   return {

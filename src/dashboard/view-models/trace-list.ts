@@ -94,22 +94,16 @@ export interface ScoreChip {
   readonly isBad: boolean | undefined;
 }
 
-/** Directed score below which a chip is bad where no finding says so. */
-const HALF = 0.5;
-
 const MEASURED: ReadonlySet<string> = new Set(MEASURES.map(nameMeasure));
 
 /** Lists the scores of a row as chips, the bad ones first. */
 export function listChips({ scores, finding }: TraceRow): ScoreChip[] {
   return scores
-    .map(({ scoreId, scorer, score, higherIsBetter }) => ({
+    .map(({ scoreId, scorer, score, passes }) => ({
       key: scoreId,
       scorer,
       text: formatScore(score),
-      isBad:
-        higherIsBetter === null || MEASURED.has(scorer)
-          ? undefined
-          : finding?.scorer === scorer || (higherIsBetter ? score < HALF : score > HALF),
+      isBad: passes === null || MEASURED.has(scorer) ? undefined : finding?.scorer === scorer || !passes,
     }))
     .toSorted((a, b) => rank(a) - rank(b) || a.scorer.localeCompare(b.scorer));
 }

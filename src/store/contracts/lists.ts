@@ -138,7 +138,13 @@ export interface Listed<Item> {
 }
 
 /** Score of a list of traces. */
-export type ScoreBrief = Pick<Score, 'scoreId' | 'scorer' | 'score' | 'label' | 'higherIsBetter' | 'source'>;
+export interface ScoreBrief extends Pick<
+  Score,
+  'scoreId' | 'scorer' | 'score' | 'label' | 'higherIsBetter' | 'source'
+> {
+  /** 0 (worst) to 1 (best); null without a range or a direction. */
+  readonly directed: number | null;
+}
 
 /** One trace of a list. */
 export interface ListedTrace extends TraceKey {

@@ -120,7 +120,8 @@ async function readBriefs(
     );
     for (const { tenant, traceId, distance, verdicts, ...brief } of rows) {
       const key = joinTraceKey({ tenant, traceId });
-      found.set(key, [...(found.get(key) ?? []), { brief, distance, verdicts }]);
+      const directed = distance === null ? null : 1 - distance;
+      found.set(key, [...(found.get(key) ?? []), { brief: { ...brief, directed }, distance, verdicts }]);
     }
   }
   return found;

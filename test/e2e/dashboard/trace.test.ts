@@ -152,7 +152,15 @@ describe.runIf(hasChromium())('hostile texts', () => {
             models: [EVIL],
             sessionId: EVIL,
             scores: [
-              { scoreId: 's', scorer: EVIL, score: 1, label: EVIL, higherIsBetter: null, source: 'api' },
+              {
+                scoreId: 's',
+                scorer: EVIL,
+                score: 1,
+                label: EVIL,
+                higherIsBetter: null,
+                source: 'api',
+                passes: null,
+              },
             ],
           }),
         ],

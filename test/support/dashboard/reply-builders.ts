@@ -227,6 +227,7 @@ export function aTraceItem(more: Partial<Item<'/traces'>> = {}): Item<'/traces'>
         label: 'hallucinated',
         higherIsBetter: false,
         source: 'live',
+        passes: false,
       },
     ],
     decisions: { scored: 1 },

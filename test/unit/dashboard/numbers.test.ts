@@ -216,17 +216,20 @@ describe('a rule as YAML', () => {
 });
 
 describe('the list of traces', () => {
-  it('has a chip for each score, the bad ones first: what a finding names, else the worse half', () => {
+  it('has a chip for each score, the bad ones first: what a finding names, and what does not pass', () => {
     const score = aTraceItem().scores[0]!;
     const row = aTraceItem({
-      scores: [{ ...score, scorer: 'tone', score: 0.9, higherIsBetter: true, scoreId: 't' }, score],
+      scores: [
+        { ...score, scorer: 'tone', score: 0.9, higherIsBetter: true, passes: true, scoreId: 't' },
+        score,
+      ],
     });
 
     expect(listChips(row).map(({ scorer, isBad }) => [scorer, isBad])).toEqual([
       ['hallucination', true],
       ['tone', false],
     ]);
-    expect(listChips({ ...row, finding: null }).some(({ isBad }) => isBad)).toBe(false);
+    expect(listChips({ ...row, finding: null })[0]).toMatchObject({ scorer: 'hallucination', isBad: true });
     const measured = { ...score, scorer: 'behaviour-duration', score: 1.8 };
     expect(listChips({ ...row, scores: [measured] })[0]?.isBad).toBeUndefined();
   });

@@ -17,7 +17,7 @@ import { openEmptied, testStore, type TestStore } from '../../../support/store/s
 import { until } from '../../../support/until.ts';
 
 const WAIT_MS = 200;
-const IDLE_MS = 1_000;
+const IDLE_MS = 2_000;
 const SETTINGS = { idleMs: IDLE_MS, maxAgeMs: 60_000, rescores: 24 };
 
 let base: TestStore;
