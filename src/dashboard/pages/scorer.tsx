@@ -23,6 +23,7 @@ import {
   type Distribution,
 } from '../view-models/charts/histogram.ts';
 import { nameGroup, type SeriesGroup, type SeriesReply } from '../view-models/charts/series-chart.ts';
+import { fillPath } from '../view-models/paths/fill-path.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 
 /** Facets by which the page of a scorer splits its scores. */
@@ -190,7 +191,7 @@ function Series({ data, by }: { readonly data: SeriesReply; readonly by: readonl
   const zoom = (from: number, to: number): void =>
     push(
       BASE_PATH +
-        framed(`/scores/${encodeURIComponent(data.groups[0]?.scorer ?? '')}`, {
+        framed(fillPath('/scores/:scorer', { scorer: data.groups[0]?.scorer ?? '' }), {
           by: query.value.get('by') ?? undefined,
           measure: query.value.get('measure') ?? undefined,
           since: new Date(from).toISOString(),

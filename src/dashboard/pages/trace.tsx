@@ -20,7 +20,7 @@ import { formatDuration, formatNumber, formatUsd } from '../view-models/format.t
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { findNeighbours } from '../view-models/paths/remembered-list.ts';
 import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
-import { STATES } from '../view-models/trace-list.ts';
+import { STATES, isMeasure } from '../view-models/trace-list.ts';
 import {
   buildWaterfall,
   type TraceDetail,
@@ -129,15 +129,17 @@ function Detail({ trace }: { readonly trace: TraceDetail }) {
 function ScoreChips({ scores }: { readonly scores: readonly ScoreItem[] }) {
   return (
     <p>
-      {scores.map((score) => (
-        <a
-          key={score.scoreId}
-          class="chip"
-          href={framed(fillPath('/scores/:scorer', { scorer: score.scorer }))}
-        >
-          <Text of={score.scorer} /> <Score {...score} />
-        </a>
-      ))}
+      {scores
+        .toSorted((a, b) => Number(isMeasure(a)) - Number(isMeasure(b)))
+        .map((score) => (
+          <a
+            key={score.scoreId}
+            class="chip"
+            href={framed(fillPath('/scores/:scorer', { scorer: score.scorer }))}
+          >
+            <Text of={score.scorer} /> <Score {...score} />
+          </a>
+        ))}
     </p>
   );
 }

@@ -8,6 +8,7 @@ import { Choice } from './choice.tsx';
 import { Loaded } from './loaded.tsx';
 import { Table, type Column } from './table.tsx';
 import { Text } from './text.tsx';
+import { fillPath } from '../view-models/paths/fill-path.ts';
 
 type AgreementReply = Replies['/labels/agreement'];
 
@@ -114,7 +115,7 @@ function AgreementTables({ scorer, since }: { readonly scorer: string; readonly 
       empty={
         <p>
           No answer of this time has both a score and a label yet.{' '}
-          <a href={`/review?scorer=${encodeURIComponent(scorer)}`}>Label some answers</a>.
+          <a href={fillPath('/review', {}, { scorer })}>Label some answers</a>.
         </p>
       }
     >

@@ -96,6 +96,11 @@ export interface ScoreChip {
 
 const MEASURED: ReadonlySet<string> = new Set(MEASURES.map(nameMeasure));
 
+/** True for a measure of behaviour, which has no pass line. */
+export function isMeasure({ scorer }: { readonly scorer: string }): boolean {
+  return MEASURED.has(scorer);
+}
+
 /** Lists the scores of a row as chips, the bad ones first. */
 export function listChips({ scores, finding }: TraceRow): ScoreChip[] {
   return scores

@@ -32,7 +32,9 @@ export function buildWaterfall({ spans, scores }: Pick<TraceDetail, 'spans' | 's
   const end = spans.reduce((most, span) => Math.max(most, startOf(span) + span.durationMs), start);
   const length = end - start || 1;
   const citations = countCitations(scores);
-  const scoresOf = Map.groupBy(scores, ({ spanId }) => spanId);
+  // The head of the page has the scores of the whole trace.
+  const ofSteps = scores.filter(({ target }) => target !== 'trace');
+  const scoresOf = Map.groupBy(ofSteps, ({ spanId }) => spanId);
   const rows: WaterfallRow[] = [];
   const seen = new Set<string>();
   const add = (roots: readonly SpanItem[]): void => {

@@ -21,10 +21,16 @@ describe('the waterfall of a trace', () => {
     ]);
   });
 
-  it('has scores on the span of their run, and counts the claims that cite a span', () => {
-    expect(rows.map(({ scores, citations }) => [scores.length, citations])).toEqual([
-      [1, 0],
-      [0, 2],
+  it('has scores of an agent on its span, not those of the whole trace, and counts the claims that cite a span', () => {
+    const trace = aTrace();
+    const [score] = trace.scores;
+    const scores = [
+      ...trace.scores,
+      { ...score!, target: 'agent' as const, spanId: TOOL_SPAN, verdicts: [] },
+    ];
+    expect(buildWaterfall({ ...trace, scores }).map((row) => [row.scores.length, row.citations])).toEqual([
+      [0, 0],
+      [1, 2],
       [0, 0],
     ]);
   });
