@@ -35,7 +35,7 @@ export async function countCoverage(
   return { decided: decided.rows, sinceMs: decided.sinceMs, waiting };
 }
 
-/** Counts the decisions on the runs that began in a range, and what waits for one. The rules are those of `countCoverage`. */
+/** Counts the decisions on the runs that began in a range, and what waits for one. `countCoverage` counts the same rules. */
 export async function countFunnel(
   { funnel, ruleVersions }: Store,
   query: Omit<FunnelQuery, 'pairs' | 'live'>,

@@ -412,7 +412,7 @@ async function readCosts(
     store.runSums.judgeCosts(query),
   ]);
   const costs = new Map<string, Cost>();
-  // Runs belong to the bucket of their start, judge calls to that of the call: a run counts once.
+  // A run belongs to the bucket of its start, a judge call to the bucket of its own time: so a run counts once.
   const isOfRuns = request.by === 'agent' || request.by === 'agentVersion';
   const add = (row: CostRow, part: 'agentUsd' | 'judgeUsd') => {
     const name = JSON.stringify([row.key, row.bucketMs]);

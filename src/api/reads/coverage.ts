@@ -129,7 +129,7 @@ const LOST_AFTER = {
 const CAPTURE =
   'OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true in the agent, or the setting of its framework';
 
-/** What mends each reason: a key of the configuration, a setting or a command. A reason without a line needs no mending, or has no setting. */
+/** Remedy of each reason: a key of the configuration, a setting or a command. A reason without a line needs no remedy, or has no setting. */
 export const MENDS: Readonly<Record<string, string>> = {
   where: 'rules[].where',
   sampled_out: 'rules[].sample.rate',
@@ -160,7 +160,7 @@ export const MENDS: Readonly<Record<string, string>> = {
   too_many_targets: 'rules[].target',
 };
 
-/** Names the setting that mends a reason; of a key of rules, that of the rule, when one rule has the reason. */
+/** Names the setting that mends a reason. When one rule has the reason, the name is the key of this rule. */
 function findMend(reason: string, [rule, ...others]: readonly string[]): string | null {
   const mend = MENDS[reason] ?? null;
   return rule === undefined || others.length > 0 ? mend : (mend?.replace('rules[]', `rules.${rule}`) ?? null);

@@ -41,7 +41,7 @@ interface JudgeProbe {
   /** Model that answered; null without an answer. */
   readonly model: string | null;
   readonly type: 'chat';
-  /** How the form of a reply is asked for. */
+  /** Way in which the judge is told the form of its reply. */
   readonly structured: 'schema' | 'prompt';
   /** False for a model that refuses a temperature. */
   readonly temperature: boolean;

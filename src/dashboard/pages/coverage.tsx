@@ -105,7 +105,7 @@ function Step({ step: { name, count, share, note, losses } }: { readonly step: F
   );
 }
 
-/** What mends a loss: the key of the configuration, or a sentence. */
+/** Shows the remedy of a loss: the key of the configuration, or a sentence. */
 function Mend({ of }: { readonly of: string }) {
   return /\s/u.test(of) ? (
     <Text of={of} />

@@ -233,7 +233,7 @@ function useWork({ queue, scorer, reviewer }: WorkTerms) {
   return { work, note, fault, last, act, showSkipped };
 }
 
-/** What is asked, and how far the reviewer is. */
+/** Shows the question, and the progress of the reviewer. */
 function Head({
   queue,
   item,

@@ -220,7 +220,7 @@ export interface FunnelReading {
   };
 }
 
-/** What costs are split by. */
+/** Facets by which costs are split. */
 export const COST_KEYS = ['agent', 'agentVersion', 'model', 'rule', 'scorer'] as const;
 export type CostKey = (typeof COST_KEYS)[number];
 

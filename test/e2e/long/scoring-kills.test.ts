@@ -22,7 +22,7 @@ afterAll(async () => {
   await folder.dispose();
 });
 
-/** The sweep finds a trace whose insert was killed after up to ten minutes. */
+/** The sweep finds a trace that the tail has not read after up to ten minutes. */
 const DECIDED_WITHIN_MS = 720_000;
 
 /** Sends whole traces, one a request, until told to stop; collects the ids of those that were acknowledged. */
@@ -45,16 +45,17 @@ function startSender(otlpHttp: string, acknowledged: Set<string>): { stop(): Pro
   };
 }
 
-async function computeDecisions(addresses: ServeAddresses): Promise<number> {
-  const [row] = await queryRows<{ decisions: string }>(
+/** Counts the decisions with a score on traces. */
+async function countScored(addresses: ServeAddresses, traceIds: ReadonlySet<string>): Promise<number> {
+  const rows = await queryRows<{ TraceId: string }>(
     addresses.clickhouse,
-    `SELECT count() AS decisions FROM decisions FINAL WHERE Status = 'scored'`,
+    `SELECT TraceId FROM decisions FINAL WHERE Status = 'scored'`,
   );
-  return Number(row?.decisions ?? 0);
+  return rows.filter(({ TraceId }) => traceIds.has(TraceId)).length;
 }
 
 it(
-  `keeps every acknowledged span once and scores every trace once, over ${ROUNDS} kills of the process group`,
+  `keeps every acknowledged span once and scores each of these traces once, over ${ROUNDS} kills of the process group`,
   { timeout: 2 * DECIDED_WITHIN_MS },
   async () => {
     const acknowledged = new Set<string>();
@@ -82,9 +83,10 @@ it(
     expect(lost).toEqual([]);
     expect(doubled).toEqual([]);
 
-    const due = byId.size * SCORERS.length;
+    // A kill may come between the spans of an insert and their arrivals. No sender got an answer for it: senders repeat it.
+    const due = acknowledged.size * SCORERS.length;
     await until(
-      async () => (await computeDecisions(addresses)) >= due,
+      async () => (await countScored(addresses, acknowledged)) >= due,
       DECIDED_WITHIN_MS,
       () => folder.output.slice(-2000),
     );
@@ -92,8 +94,8 @@ it(
       addresses.clickhouse,
       'SELECT TraceId, Scorer, count() AS rows FROM scores FINAL GROUP BY TraceId, Scorer',
     );
-    expect(await computeDecisions(addresses)).toBe(due);
-    expect(scores).toHaveLength(due);
+    expect(await countScored(addresses, acknowledged)).toBe(due);
+    expect(scores.filter((row) => acknowledged.has(row.TraceId))).toHaveLength(due);
     expect(scores.filter((row) => Number(row.rows) !== 1)).toEqual([]);
     expect(await folder.stop()).toBe(0);
   },

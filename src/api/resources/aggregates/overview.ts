@@ -89,7 +89,9 @@ const readOverview = describeRoute('get', '/overview', {
   request: {
     query: z.strictObject({
       bucket: z.enum(['1h', '1d']).default('1h').describe('Length of a bucket.'),
-      since: SCORES_FIELDS.since.describe('Start of the range of the figures. Default: that of the buckets.'),
+      since: SCORES_FIELDS.since.describe(
+        'Start of the range of the figures. Default: the start of the first bucket.',
+      ),
       until: SCORES_FIELDS.until.describe('End of the range of the figures. Default: now.'),
       service,
       agent,
