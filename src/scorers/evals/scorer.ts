@@ -79,6 +79,8 @@ export interface ScorerRunOptions {
 export interface NamedScore {
   readonly name: string;
   readonly score: number;
+  /** Mean probability of the winning options, for a judge that gives probabilities. */
+  readonly confidence?: number;
   readonly label?: string;
   readonly reason?: string;
   readonly higherIsBetter?: boolean;
@@ -108,6 +110,8 @@ export interface ScorerRunResult {
   reason?: unknown;
   /** Name of the score's band, for scorers that declare `labels`. */
   label?: string;
+  /** Mean probability of the winning options, for a judge that gives probabilities. */
+  confidence?: number;
   preprocessStepResult?: unknown;
   analyzeStepResult?: unknown;
   /** The prompts that prompt steps sent. */
