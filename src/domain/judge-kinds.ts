@@ -199,6 +199,24 @@ export function isDecisionJudge(judge: string, { providers = {}, options = {} }:
   return own ?? isKnown;
 }
 
+/** Says what is wrong about the judge of a scorer: none where it needs one, or one that writes no text. Undefined where it fits. */
+export function findJudgeFault(
+  name: string,
+  scorer: { readonly needsJudge: boolean; readonly canDecide?: boolean } | undefined,
+  judge: string | undefined,
+  choices: JudgeChoices,
+): string | undefined {
+  if (scorer?.needsJudge !== true) {
+    return undefined;
+  }
+  if (judge === undefined) {
+    return `${name} needs a judge: set judges.default (or SPANSCORE_JUDGE) to provider/model`;
+  }
+  return scorer.canDecide !== true && isDecisionJudge(judge, choices)
+    ? `${name} needs a chat judge: ${judge} is a decision judge, which writes no text`
+    : undefined;
+}
+
 /** Names of the kinds, the commonest first. */
 export const JUDGE_KIND_NAMES: readonly string[] = KINDS.map((kind) => kind.name);
 
