@@ -9,7 +9,9 @@ import {
   createPanelScorer,
   createToxicityScorer,
 } from '../../../src/scorers/prebuilt/index.ts';
+import { findCost, findPrice } from '../../../src/domain/money/model-prices.ts';
 import { createAgentTestRun, createTestMessage } from '../../../src/scorers/shared/utils.ts';
+import { scriptedModel } from '../../support/fakes/scripted-model.ts';
 
 type Choice = Extract<DecisionQuestion, { type: 'choice' }>;
 interface Asked {
@@ -136,6 +138,39 @@ describe('grounding by a decision judge', () => {
     const { scores = [] } = await createGroundingScorer({ model, options }).run(aRun(ANSWER, context));
     expect(scores[0]?.verdicts?.[1]).toEqual({ statement: 'It will rain, you fool.', verdict: 'unchecked' });
   });
+});
+
+test('grounding by a decision judge costs at most a fifth of grounding by a chat judge', async () => {
+  const sentences = Array.from(
+    { length: 8 },
+    (_, at) => `Item ${at} costs ${at * 3} euros and ships in ${at} days.`,
+  );
+  const context = Array.from(
+    { length: 160 },
+    (_, at) => `Item ${at} costs ${at * 3} euros, ships in ${at} days, and is listed in the catalogue.`,
+  );
+  const run = aRun(sentences.join(' '), context);
+  const verdicts = sentences.map((sentence, at) => ({
+    n: at + 1,
+    quotes: [{ source: at + 1, quote: sentence.slice(0, 24), absence: false }],
+    reason: '',
+    verdict: 'supported',
+  }));
+  const chat = scriptedModel([{ json: { verdicts } }]);
+  await createGroundingScorer({ model: chat }).run(run);
+  const decision = decisionModel((_question, name) => GROUNDING[name] ?? { supported: 1 });
+  await createGroundingScorer({ model: decision }).run(run);
+
+  const [{ system, prompt } = { system: '', prompt: '' }] = chat.calls;
+  const chatUsage = {
+    inputTokens: (system + prompt).length / 4,
+    outputTokens: JSON.stringify({ verdicts }).length / 4,
+  };
+  const decisionUsage = { inputTokens: JSON.stringify(decision.asked[0]).length / 4, outputTokens: 0 };
+  const chatUsd = findCost(chatUsage, findPrice('anthropic/claude-haiku-4-5')) ?? 0;
+  const decisionUsd = findCost(decisionUsage, findPrice('openai/gpt-6-luna')) ?? 0;
+  expect(chatUsd).toBeGreaterThan(0);
+  expect(decisionUsd).toBeLessThanOrEqual(0.2 * chatUsd);
 });
 
 describe('the panel by a decision judge', () => {
