@@ -5,7 +5,7 @@ import { type AnyQuestion, askOnce, type JudgeModel, openQuestion } from './judg
 import { type DecisionQuestion, type Decisions, isDecisionModel } from './model-call.ts';
 import type { SchemaVerdict } from './reply/judge-schema.ts';
 
-export type { DecisionQuestion, Decisions, StatePart } from './model-call.ts';
+export type { DecisionQuestion, Decisions } from './model-call.ts';
 
 /** Most questions that a provider takes in one request. */
 const MAX_QUESTIONS = 400;
@@ -114,7 +114,7 @@ function showDecisions({ state, questions }: Decisions): string {
 }
 
 /** Reads the answers of a reply; a fault in words for a malformed one. */
-export function readAnswers(text: string, questions: Decisions['questions']): SchemaVerdict<DecisionAnswers> {
+function readAnswers(text: string, questions: Decisions['questions']): SchemaVerdict<DecisionAnswers> {
   const { answers, rounding } = JSON.parse(text) as { answers: unknown; rounding: unknown };
   const decimals = isRecord(rounding) ? rounding['probabilityDecimals'] : undefined;
   const step = typeof decimals === 'number' ? 0.5 * 10 ** -decimals : undefined;

@@ -27,17 +27,17 @@ function decisionModel(answer: (question: Choice, name: string) => Shares | 'ref
     provider: 'fake',
     modelId: 'luna-1',
     asked,
-    doDecide: async (options: never) => {
-      const call = options as Asked;
+    doDecide: async (sent: never) => {
+      const call = sent as Asked;
       asked.push(call);
       const answers = Object.entries(call.questions).map(([name, question]) => {
         const given = answer(question, name);
         if (given === 'refusal') {
           return [name, { type: 'refusal' }];
         }
-        const options_ = Object.keys(question.criteria);
-        const probabilities = Object.fromEntries(options_.map((option) => [option, given[option] ?? 0]));
-        const choice = options_.reduce((a, b) => ((probabilities[b] ?? 0) > (probabilities[a] ?? 0) ? b : a));
+        const options = Object.keys(question.criteria);
+        const probabilities = Object.fromEntries(options.map((option) => [option, given[option] ?? 0]));
+        const choice = options.reduce((a, b) => ((probabilities[b] ?? 0) > (probabilities[a] ?? 0) ? b : a));
         return [name, { type: 'choice', choice, probabilities }];
       });
       return {
