@@ -38,7 +38,7 @@ const OPTIONS: Readonly<Record<PanelQuality, readonly string[]>> = {
 const REFUSED = 'refused';
 
 /** Longest words of operator or user in a question, in characters: the state has them whole. */
-const DEMAND_CHARS = 160;
+const DEMAND_CHARS = 100;
 
 /** Evidence that a decision judge is shown, as a multiple of what a chat judge is: its input costs a tenth. */
 export const DECIDED_EVIDENCE = 10;
@@ -220,7 +220,7 @@ function listQuestions(
 }
 
 function quoteUnit(text: string): string {
-  return JSON.stringify(cleanText(text));
+  return JSON.stringify(cleanText(text).replaceAll(/[\u2028\u2029]/g, ' '));
 }
 
 /** Reads the verdict on a sentence. What only unread evidence could back stays unchecked. */
