@@ -183,6 +183,21 @@ interface PostTerms {
   readonly nowMs: number;
 }
 
+/** Columns of a score that no judge of spanscore gave. */
+const NOT_JUDGED = {
+  judgeModel: '',
+  promptVersion: '',
+  confidence: null,
+  rung: 0,
+  rungProbability: null,
+  inputTokens: null,
+  outputTokens: null,
+  costUsd: null,
+  judgeCalls: 0,
+  durationMs: 0,
+  redactions: 0,
+} satisfies Partial<Score>;
+
 function buildPostedRow(posted: ScaledScore, { author, nowMs }: PostTerms): Score {
   const { tenant, traceId, spanId, sessionId, scorer, source, scale } = posted;
   const scoredBy = posted.scoredBy ?? author;
@@ -205,13 +220,9 @@ function buildPostedRow(posted: ScaledScore, { author, nowMs }: PostTerms): Scor
     sessionId,
     scorer,
     scorerVersion: '',
+    ...NOT_JUDGED,
     fingerprint,
-    judgeModel: '',
-    promptVersion: '',
     score: posted.score,
-    confidence: null,
-    rung: 0,
-    rungProbability: null,
     firstScore: posted.score,
     label: posted.label,
     ...scale,
@@ -226,12 +237,6 @@ function buildPostedRow(posted: ScaledScore, { author, nowMs }: PostTerms): Scor
     userId: '',
     traceTimestamp: nowMs,
     scoredAt: nowMs,
-    inputTokens: null,
-    outputTokens: null,
-    costUsd: null,
-    judgeCalls: 0,
-    durationMs: 0,
-    redactions: 0,
     stratum: 'none',
     inclusionProbability: 1,
     weight: null,
