@@ -8,11 +8,12 @@ import {
 } from '../domain/judge-kinds.ts';
 import { nearest } from '../domain/nearest.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
+import type { BatchApi } from './batches.ts';
 import { JudgeError } from './judge-error.ts';
 import { JudgeWindow } from './judge-window.ts';
 import { type BreakerState, CircuitBreaker, ProviderGate } from './limits.ts';
 import type { JudgeModelObject } from './model-call.ts';
-import { openModels, type ProviderEntry } from './provider-package.ts';
+import { openBatch, openModels, type ProviderEntry } from './provider-package.ts';
 
 /** Entry of a provider: its kind, its limits, and settings of its package, which get them as they are. */
 interface JudgeProviderConfig extends JudgeKindChoice {
@@ -122,6 +123,8 @@ export interface JudgeRegistry {
    * asks.
    */
   resolve(model: string | JudgeModelObject, step?: string): Promise<ResolvedJudge>;
+  /** Opens the batch interface of a judge's provider. Throws as `resolve` does. */
+  openBatch(model: string): Promise<BatchApi>;
   /** Returns the window of a configured judge. */
   windowOf(model: string): JudgeWindow;
   /** Returns the state of the breaker of a judge's provider; `closed` before the first call. */
@@ -132,6 +135,7 @@ export interface JudgeRegistry {
 
 type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'timeoutMs'>> & {
   model(id: string): Promise<JudgeModelObject>;
+  openBatch(): Promise<BatchApi>;
 };
 
 /** Creates the registry of judge providers by name. The provider `openai` needs no configuration. */
@@ -189,6 +193,7 @@ export function createJudgeRegistry(
         window: findWindow(model),
       };
     },
+    openBatch: async (model) => findProvider(splitModelName(model).provider, model).openBatch(),
     windowOf: findWindow,
     breakerOf: (model) => providers.get(model.split('/', 1)[0] ?? '')?.breaker.state() ?? 'closed',
     opened,
@@ -230,7 +235,7 @@ function readProvider(
       `unknown judge provider "${name}" in "${modelName}": known are ${known}; set judges.providers.${name}.baseURL`,
     );
   }
-  const { concurrency: _c, requestsPerMinute: _r, tokensPerMinute: _t, ...ofPackage } = rest;
+  const { concurrency: _c, requestsPerMinute: _r, tokensPerMinute: _t, batch: _b, ...ofPackage } = rest;
   return { name, kind, baseURL, api, settings: { ...ofPackage, ...settings }, packagesFrom, limits: entry };
 }
 
@@ -291,15 +296,20 @@ function openProvider(
       models.set(id, model);
       return model;
     },
+    openBatch: () =>
+      openBatch({ ...entry, fetch: createGuardedFetch({ maxReplyBytes: MAX_BATCH_REPLY_BYTES }, deps) }),
   };
 }
+
+/** Largest reply of a batch interface, bytes: the results of all requests of a batch. */
+const MAX_BATCH_REPLY_BYTES = 128 * 1024 * 1024;
 
 /**
  * Creates a `fetch` that follows no redirect (the key and the prompt would go to another server). It also ends a reply that is
  * too large after decompression. The deadline of the whole call comes from its abort signal.
  */
 function createGuardedFetch(
-  { maxReplyBytes }: JudgeLimits,
+  { maxReplyBytes }: Pick<JudgeLimits, 'maxReplyBytes'>,
   deps: JudgeRegistryDeps,
 ): typeof globalThis.fetch {
   return async (input, init) => {

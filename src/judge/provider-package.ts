@@ -1,9 +1,16 @@
 import { pathToFileURL } from 'node:url';
 import { readEnvironment } from '../config/environment.ts';
 import { findPackage } from '../config/judge-packages.ts';
-import { isOwnHost, type JudgeKind, missingPackage, OPENAI_COMPATIBLE } from '../domain/judge-kinds.ts';
+import {
+  isOwnHost,
+  type JudgeKind,
+  judgeKindOf,
+  missingPackage,
+  OPENAI_COMPATIBLE,
+} from '../domain/judge-kinds.ts';
 import { isObject } from '../domain/unknown-values.ts';
 import { JudgeError } from './judge-error.ts';
+import type { BatchApi } from './batches.ts';
 import type { JudgeModelObject } from './model-call.ts';
 
 /** Entry of a provider as its package sees it. */
@@ -51,6 +58,20 @@ export function openModels(entry: ProviderEntry): (id: string) => Promise<JudgeM
     }
     return open(id) as JudgeModelObject;
   };
+}
+
+/** Opens the batch interface of a provider. A server with OpenAI's API is asked through its package, which has one. */
+export async function openBatch(entry: ProviderEntry): Promise<BatchApi> {
+  const kind = entry.kind === OPENAI_COMPATIBLE ? (judgeKindOf('openai') ?? entry.kind) : entry.kind;
+  const { experimental_batch: open } = await createProvider({ ...entry, kind });
+  const api: unknown = typeof open === 'function' ? open() : undefined;
+  if (!isObject(api) || typeof api['doListBatches'] !== 'function') {
+    throw new JudgeError(
+      'judge_misconfigured',
+      `judge provider ${entry.name}: the package ${kind.package} has no batch interface`,
+    );
+  }
+  return api as unknown as BatchApi;
 }
 
 async function createProvider(entry: ProviderEntry): Promise<Readonly<Record<string, unknown>>> {

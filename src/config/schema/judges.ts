@@ -39,6 +39,13 @@ const provider = z
       .record(z.string(), z.unknown())
       .describe('Settings for the export of the package.')
       .optional(),
+    batch: z
+      .union([z.boolean(), z.literal('openai')])
+      .describe(
+        'Whether `backfill --batch` may make batches. `true` or `openai` in an entry of another server: it has the batch API of OpenAI. Absent: true for openai, anthropic and google.',
+      )
+      .meta({ examples: [true] })
+      .optional(),
     concurrency: wholeNumber(
       'Limit of requests at the same time. Absent: 16 for a known cloud. Any other provider starts with 2 and finds its number: one more while replies come as fast, half after a time-out, at most 16.',
       { unit: 'requests' },

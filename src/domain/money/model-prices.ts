@@ -58,6 +58,19 @@ function withCache(name: string, price: ModelPrice | undefined): ModelPrice | un
   return { cachedInput: input * ANTHROPIC_CACHE.read, cacheWrite: input * ANTHROPIC_CACHE.write, ...price };
 }
 
+/** Part of the list price that providers ask for requests in batches. */
+const BATCH_PRICE = 0.5;
+
+/** Returns the prices of judges that are asked in batches, over a table. */
+export function priceBatches(judges: readonly string[], table: PriceTable): PriceTable {
+  const batched = judges.flatMap((judge) => {
+    const price = Object.entries(findPrice(judge, table) ?? {});
+    const cut = price.map(([kind, usd]) => [kind, (usd as number) * BATCH_PRICE]);
+    return price.length === 0 ? [] : [[judge, Object.fromEntries(cut) as ModelPrice] as const];
+  });
+  return { ...table, ...Object.fromEntries(batched) };
+}
+
 /** Token counts of a call; input counts include the cached ones. */
 interface PricedUsage {
   readonly inputTokens?: number | undefined;
