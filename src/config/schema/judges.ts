@@ -70,12 +70,16 @@ const price = z
   .strictObject({
     input: perMillionTokens('Price of input tokens.', 0.25),
     output: perMillionTokens('Price of output tokens.', 2),
+    reasoning: perMillionTokens(
+      'Price of output tokens that the model thinks. Absent: the price of output.',
+      2,
+    ).exactOptional(),
     cachedInput: perMillionTokens(
       "Price of input tokens read from the provider's cache. Absent: the price of input, for Anthropic's models 0.1 times that.",
       0.025,
     ).exactOptional(),
     cacheWrite: perMillionTokens(
-      "Price of input tokens written to the provider's cache, in runs of agents. Absent: the price of input, for Anthropic's models 1.25 times that.",
+      "Price of input tokens written to the provider's cache. Absent: the price of input, for Anthropic's models 1.25 times that.",
       0.25,
     ).exactOptional(),
   })
