@@ -345,18 +345,21 @@ const MESSAGE_COLUMNS: readonly Column<Message>[] = [
 ];
 
 function Messages({ messages }: { readonly messages: readonly Message[] }) {
-  return messages.length === 0 ? (
-    <p class="note">
-      No message was sent: no channel takes this alert, or it is muted. The key <code>alerts</code> of the
-      configuration names channels.
-    </p>
-  ) : (
-    <Table
-      caption="Messages sent"
-      columns={MESSAGE_COLUMNS}
-      rows={messages}
-      keyOf={({ channel, at, state }) => JSON.stringify([channel, at, state])}
-    />
+  return (
+    <>
+      <Table
+        caption="Messages sent"
+        columns={MESSAGE_COLUMNS}
+        rows={messages}
+        keyOf={({ channel, at, state }) => JSON.stringify([channel, at, state])}
+      />
+      {messages.length === 0 && (
+        <p class="note">
+          No message was sent: no channel takes this alert, or it is muted. The key <code>alerts</code> of the
+          configuration names channels.
+        </p>
+      )}
+    </>
   );
 }
 
