@@ -10,14 +10,12 @@ import {
   writeTimes,
 } from '../../domain/behaviour/measures.ts';
 import { findAnswerFault } from '../../domain/behaviour/answers.ts';
-import { canonicalJson } from '../../domain/identity.ts';
 import type { TokenUsage } from '../../domain/trace/agent-run.ts';
-import { ANSWER_TOOLS } from '../../domain/trace/messages.ts';
-import { isObject } from '../../domain/unknown-values.ts';
 import { createScorer } from '../evals/create-scorer.ts';
 import type { NamedScore, RunnableScorer } from '../evals/scorer.ts';
-import { mergeToolInvocations, type LooseInvocation } from '../evals/trajectory.ts';
-import { type AgentRunInput, readAnswer } from '../shared/messages.ts';
+import type { LooseInvocation } from '../evals/trajectory.ts';
+import { isFailedCall, listRepeats, nameTool, readActs } from '../shared/acts.ts';
+import type { AgentRunInput } from '../shared/messages.ts';
 import { checkOptions, type NoOptions } from '../shared/options.ts';
 
 const ID = 'behaviour';
@@ -94,7 +92,7 @@ function measure(run: BehaviourRunInput): MeasuredRun {
   const { usage, durationMs, costUsd, past, finishReason } = run;
   const { steps, calls, path, answer } = readActs(run);
   const tokens = usage?.totalTokens ?? sumTokens(usage);
-  const failed = calls.filter(isFailed);
+  const failed = calls.filter(isFailedCall);
   const fault = findAnswerFault(answer, finishReason);
   const transitions = past?.transitions;
   return {
@@ -118,79 +116,11 @@ function sumTokens(usage: BehaviourRunInput['usage']): number | null {
   return inputTokens === null && outputTokens === null ? null : (inputTokens ?? 0) + (outputTokens ?? 0);
 }
 
-/** Steps of the agent, in order. A step is a model call with the tools that it asked for. */
-interface Acts {
-  readonly steps: number;
-  readonly calls: readonly LooseInvocation[];
-  /** Names of the called tools, then `answer` if the run ends with one. */
-  readonly path: readonly string[];
-  /** The answer; null for a run that ends with a tool or without output. */
-  readonly answer: string | null;
-}
-
-function readActs(run: BehaviourRunInput): Acts {
-  const messages = (Array.isArray(run.output) ? run.output : []).filter(({ role }) => role === 'assistant');
-  const parts = messages.map(listParts);
-  const all = messages.flatMap((message) => mergeToolInvocations(message));
-  const transfers = new Set(
-    parts.flat().flatMap((part) => (part['handoff'] === true ? [part['toolInvocation']] : [])),
-  );
-  const calls = all.filter((call) => !transfers.has(call) && !ANSWER_TOOLS.has(nameTool(call)));
-  const answer = findAnswer(
-    run,
-    parts.flat(),
-    all.findLast((call) => ANSWER_TOOLS.has(nameTool(call))),
-  );
-  return {
-    steps: parts.reduce((sum, list) => sum + 1 + list.filter(({ type }) => type === 'step-start').length, 0),
-    calls,
-    path: [...calls.map(nameTool), ...(answer === null || answer.trim() === '' ? [] : ['answer'])],
-    answer,
-  };
-}
-
-function findAnswer(
-  run: BehaviourRunInput,
-  parts: readonly Record<string, unknown>[],
-  returned: LooseInvocation | undefined,
-): string | null {
-  const last = parts.findLast(({ type }) => type === 'text' || type === 'tool-invocation');
-  const answer = readAnswer(run);
-  if (last?.['type'] === 'tool-invocation') {
-    return returned === undefined ? null : answer || (JSON.stringify(returned.args) ?? '');
-  }
-  return answer === '' && last === undefined && isNothing(run.output) ? null : answer;
-}
-
-function isNothing(output: unknown): boolean {
-  return output === undefined || output === null || (Array.isArray(output) && output.length === 0);
-}
-
-function listParts(message: unknown): Record<string, unknown>[] {
-  const content = isObject(message) ? message['content'] : undefined;
-  const parts = isObject(content) ? content['parts'] : undefined;
-  return Array.isArray(parts) ? parts.filter(isObject) : [];
-}
-
-/** Returns true for a call with an error. A call without a result may only lack its record. */
-function isFailed({ state, isError, result }: LooseInvocation): boolean {
-  return state === 'output-error' || isError === true || (isObject(result) && Boolean(result['error']));
-}
-
-function nameTool({ toolName }: LooseInvocation): string {
-  return toolName ?? '?';
-}
-
 function measureRepeats(calls: readonly LooseInvocation[]): Measured {
-  const times = new Map<string, { call: LooseInvocation; count: number }>();
-  for (const call of calls) {
-    const key = `${nameTool(call)} ${canonicalJson(call.args ?? null)}`;
-    times.set(key, { call, count: (times.get(key)?.count ?? 0) + 1 });
-  }
-  const repeated = [...times.values()].filter(({ count }) => count > 1);
+  const repeated = listRepeats(calls);
   return {
     score: repeated.reduce((sum, { count }) => sum + count - 1, 0),
-    reason: nameMost(repeated.map(({ call, count }) => [nameTool(call), count])),
+    reason: nameMost(repeated.map(({ tool, count }) => [tool, count])),
   };
 }
 
