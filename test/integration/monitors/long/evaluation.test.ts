@@ -119,6 +119,18 @@ describe('monitors on the live store', () => {
     expect(only?.aside).toEqual({ refused: 1, repeated: 1, rescored: 1, late: 1, notUniform: 1, notLive: 3 });
   });
 
+  test('leave out the measures of a new agent, whose range comes from no run of it', async () => {
+    const cost = { scorer: 'behaviour-cost', score: 0.01, higherIsBetter: false };
+    await its.world.scored(START + 1000, [
+      { ...cost, scoreMax: 0.1 },
+      { ...cost, scoreMax: 0.02 },
+    ]);
+    its.world.clockMs = closed(START + HOUR_MS);
+    await its.world.evaluator([monitorGroup(FLOOR)]).advance();
+    const [only] = await bucketAt(START);
+    expect(only?.bucket.scores).toEqual({ values: [0.5], counts: [1] });
+  });
+
   test('name a scorer without range or direction, once', async () => {
     const evaluator = its.world.evaluator([monitorGroup(FLOOR)]);
     await evaluator.advance();
