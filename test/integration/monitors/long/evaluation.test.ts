@@ -70,9 +70,9 @@ describe('monitors on the live store', () => {
     expect(firing?.startsAtMs).toBeLessThanOrEqual(begun + 6 * HOUR_MS);
     expect(firing?.worstTraces[0]).toMatchObject({ score: 0.1 });
     expect(firing?.worstTraces.length).toBeLessThanOrEqual(5);
-    const models = firing?.segments.filter(({ dimension }) => dimension === 'model') ?? [];
-    expect(models.map(({ value }) => value).sort()).toEqual(['m0', 'm1']);
-    expect(models.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 9);
+    const models = firing?.cause?.dimensions.find(({ dimension }) => dimension === 'model');
+    expect(models?.segments.map(({ value }) => value).sort()).toEqual(['m0', 'm1']);
+    expect((models?.within ?? 0) + (models?.mix ?? 0)).toBeCloseTo(firing?.cause?.change ?? 0, 9);
     expect(resolved).toMatchObject({
       status: 'resolved',
       incidentId: firing?.incidentId,
