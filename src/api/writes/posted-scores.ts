@@ -183,32 +183,20 @@ interface PostTerms {
   readonly nowMs: number;
 }
 
-/** Columns of a score that no judge of spanscore gave. */
-const NOT_JUDGED = {
-  judgeModel: '',
-  promptVersion: '',
-  confidence: null,
-  rung: 0,
-  rungProbability: null,
-  inputTokens: null,
-  outputTokens: null,
-  costUsd: null,
-  judgeCalls: 0,
-  durationMs: 0,
-  redactions: 0,
-} satisfies Partial<Score>;
+function targetOf({ traceId, spanId, sessionId }: ScaledScore): Pick<Score, 'target' | 'targetId'> {
+  if (traceId === '') {
+    return { target: 'session', targetId: buildSessionTargetId(sessionId) };
+  }
+  return spanId === ''
+    ? { target: 'trace', targetId: traceId }
+    : { target: 'agent', targetId: `${traceId}/${spanId}` };
+}
 
 function buildPostedRow(posted: ScaledScore, { author, nowMs }: PostTerms): Score {
   const { tenant, traceId, spanId, sessionId, scorer, source, scale } = posted;
   const scoredBy = posted.scoredBy ?? author;
   const fingerprint = computeAuthorFingerprint(source, scoredBy);
-  const ofSession = traceId === '';
-  const target = ofSession ? 'session' : spanId === '' ? 'trace' : 'agent';
-  const targetId = ofSession
-    ? buildSessionTargetId(sessionId)
-    : spanId === ''
-      ? traceId
-      : `${traceId}/${spanId}`;
+  const { target, targetId } = targetOf(posted);
   return {
     // Whether a span is an agent or a model call is known when its trace is read. It does not change the id.
     scoreId: computeScoreId({ tenant, target, targetId, scorer, fingerprint }),
@@ -220,9 +208,13 @@ function buildPostedRow(posted: ScaledScore, { author, nowMs }: PostTerms): Scor
     sessionId,
     scorer,
     scorerVersion: '',
-    ...NOT_JUDGED,
     fingerprint,
+    judgeModel: '',
+    promptVersion: '',
     score: posted.score,
+    confidence: null,
+    rung: 0,
+    rungProbability: null,
     firstScore: posted.score,
     label: posted.label,
     ...scale,
@@ -237,6 +229,12 @@ function buildPostedRow(posted: ScaledScore, { author, nowMs }: PostTerms): Scor
     userId: '',
     traceTimestamp: nowMs,
     scoredAt: nowMs,
+    inputTokens: null,
+    outputTokens: null,
+    costUsd: null,
+    judgeCalls: 0,
+    durationMs: 0,
+    redactions: 0,
     stratum: 'none',
     inclusionProbability: 1,
     weight: null,

@@ -171,7 +171,8 @@ async function bindPrebuilt(name: string, entry: Entry | undefined, config: Conf
   try {
     const scorer = await prebuilt.create({ judge: judge ?? '', options: entry?.options ?? {} });
     const timeoutMs = timeout === undefined ? undefined : durationMs(timeout);
-    return { name, scorer, timeoutMs, readsPast: prebuilt.readsPast };
+    const { readsPast, asksOnce } = prebuilt;
+    return { name, scorer, timeoutMs, readsPast, asksOnce };
   } catch (cause) {
     throw new ConfigError(`scorers.${name}: ${readErrorMessage(cause)}`, {}, cause);
   }
