@@ -506,7 +506,7 @@ function isWebPage({ responseHeaders, responseBody }: ApiFault): boolean {
 }
 
 /**
- * Turns a 2xx reply without a chat completion into an error: that of the body; a web page means a proxy or a login page in between;
+ * Turns a 2xx reply that its package cannot read into an error: that of the body; a web page means a proxy or a login page in between;
  * anything else is a broken reply.
  */
 function fromOkReply(fault: ApiFault, body: string, nowMs: number): JudgeError {
@@ -526,7 +526,7 @@ function fromOkReply(fault: ApiFault, body: string, nowMs: number): JudgeError {
   return error === undefined
     ? new JudgeError(
         'judge_malformed',
-        `the judge's reply is no chat completion: ${quoteText(fault.message)}`,
+        `the judge's reply has not the form of its API: ${quoteText(fault.message)}`,
         { ...options, rawOutput: fault.responseBody, repeatable: true },
       )
     : fromErrorInReply(error, showAddress(fault), { cause: fault, repeatable: true });

@@ -13,7 +13,7 @@ import {
 } from '../view-models/findings.ts';
 import { isMeasure } from '../view-models/trace-list.ts';
 import { readTexts } from '../view-models/messages.ts';
-import { formatDuration, formatNumber, formatUsd } from '../view-models/format.ts';
+import { formatDuration, formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
 import type { SpanItem, TraceDetail } from '../view-models/waterfall.ts';
 import { Loaded } from './loaded.tsx';
 import { Score } from './score.tsx';
@@ -181,6 +181,8 @@ function describeMaker(score: FindingGroup['score']): string {
   }
   return [
     `Made by the judge ${score.judgeModel}`,
+    ...(score.rung === 0 ? [] : [`${score.rung === 1 ? 'the first' : 'the second'} of a cascade`]),
+    ...(score.confidence === null ? [] : [`confidence ${formatPercent(score.confidence)}`]),
     `prompt ${score.promptVersion}`,
     `${formatNumber(score.judgeCalls)} ${score.judgeCalls === 1 ? 'call' : 'calls'}`,
     `cost ${formatUsd(score.costUsd)}`,
@@ -206,7 +208,7 @@ function ClaimLine({ claim, isSelected, onSelect }: ClaimLineProps) {
         onClick={() => onSelect(claim)}
       >
         <span class={`verdict ${tone}`}>
-          {sign} <Text of={claim.verdict} />
+          {sign} <Text of={claim.verdict} /> {claim.probability}
         </span>{' '}
         <Text of={claim.statement} />
         {claim.reason !== '' && (

@@ -1,3 +1,4 @@
+import { formatPercent } from './format.ts';
 import type { ScoreItem, SpanItem } from './waterfall.ts';
 
 export type Tone = 'good' | 'bad' | 'open';
@@ -9,6 +10,8 @@ export interface Claim {
   readonly scoreId: string;
   readonly statement: string;
   readonly verdict: string;
+  /** Probability of the verdict, as `83 %`; '' for a judge that gives none. */
+  readonly probability: string;
   readonly reason: string;
   /** Literal quote of the evidence; '' without one. */
   readonly quote: string;
@@ -66,16 +69,19 @@ export function buildFindings(scores: readonly ScoreItem[]): FindingGroup[] {
   return scores
     .map((score) => ({
       score,
-      claims: score.verdicts.map(({ statement, verdict, reason, quote, source, spanId }, index) => ({
-        id: `${score.scoreId}-${index}`,
-        scoreId: score.scoreId,
-        statement,
-        verdict,
-        reason: reason ?? '',
-        quote: quote ?? '',
-        source: SOURCES[source ?? ''] ?? '',
-        spanId: spanId ?? '',
-      })),
+      claims: score.verdicts.map(
+        ({ statement, verdict, probability, reason, quote, source, spanId }, index) => ({
+          id: `${score.scoreId}-${index}`,
+          scoreId: score.scoreId,
+          statement,
+          verdict,
+          probability: probability === undefined ? '' : formatPercent(probability),
+          reason: reason ?? '',
+          quote: quote ?? '',
+          source: SOURCES[source ?? ''] ?? '',
+          spanId: spanId ?? '',
+        }),
+      ),
     }))
     .toSorted((a, b) => Number(b.claims.length > 0) - Number(a.claims.length > 0));
 }

@@ -312,6 +312,19 @@ describe('a refusal', () => {
   });
 });
 
+test('questions that are too long for the judge go to it in halves', async () => {
+  const tooLong = {
+    error: { message: 'maximum context length is 2000 tokens', code: 'context_length_exceeded' },
+  };
+  reply = (asked, response) =>
+    (asked.names.length > 4 ? send(tooLong, 400) : answerEach(decisionsWire))(asked, response);
+  const long = { ...OPTIONS, instructions: 'Is it so? '.repeat(100) };
+  const questions = Object.fromEntries(Array.from({ length: 8 }, (_, at) => [`q${at}`, long]));
+  const { value } = await ask({ use: 'openai', apiKey: 'k' }, { ...ASKED, questions });
+  expect(Object.keys(value)).toHaveLength(8);
+  expect(seen.map(({ names }) => names.length)).toEqual([8, 4, 4]);
+});
+
 test('an option that stands twice in a reply is malformed', async () => {
   const twice = [
     { value: 'yes', probability: 0.5 },

@@ -38,6 +38,16 @@ describe('findings', () => {
   });
 
   it.each([
+    [0.834, '83 %'],
+    [undefined, ''],
+  ])('write the probability %s of a verdict as %j', (probability, written) => {
+    const verdicts = [
+      { statement: 's', verdict: 'supported', ...(probability === undefined ? {} : { probability }) },
+    ];
+    expect(buildFindings([aScoreItem({ verdicts })])[0]?.claims[0]?.probability).toBe(written);
+  });
+
+  it.each([
     ['supported', '✓'],
     ['CONTRADICTED', '✗'],
     ['not fulfilled', '✗'],
