@@ -4,14 +4,14 @@ import { findPackage } from '../config/judge-packages.ts';
 import {
   isOwnHost,
   type JudgeKind,
-  judgeKindOf,
   missingPackage,
+  OPENAI,
   OPENAI_COMPATIBLE,
 } from '../domain/judge-kinds.ts';
 import { isObject } from '../domain/unknown-values.ts';
 import { JudgeError } from './judge-error.ts';
 import type { BatchApi } from './batches.ts';
-import type { JudgeModelObject } from './model-call.ts';
+import type { DecisionModelObject, JudgeModelObject } from './model-call.ts';
 
 /** Entry of a provider as its package sees it. */
 export interface ProviderEntry {
@@ -40,7 +40,7 @@ const KEY_HEADERS = [
 /** Key in place of one from the environment, for an address that must not get it. It is sent nowhere. */
 const NO_KEY = 'none';
 
-/** Opens the models of a provider. The package is loaded with the first one, so that a program which asks no judge loads none. */
+/** Opens the chat models of a provider. The package is loaded with the first one, so that a program which asks no judge loads none. */
 export function openModels(entry: ProviderEntry): (id: string) => Promise<JudgeModelObject> {
   let provider: Promise<Readonly<Record<string, unknown>>> | undefined;
   return async (id) => {
@@ -62,7 +62,7 @@ export function openModels(entry: ProviderEntry): (id: string) => Promise<JudgeM
 
 /** Opens the batch interface of a provider. A server with OpenAI's API is asked through its package, which has one. */
 export async function openBatch(entry: ProviderEntry): Promise<BatchApi> {
-  const kind = entry.kind === OPENAI_COMPATIBLE ? (judgeKindOf('openai') ?? entry.kind) : entry.kind;
+  const kind = entry.kind === OPENAI_COMPATIBLE ? OPENAI : entry.kind;
   const { experimental_batch: open } = await createProvider({ ...entry, kind });
   const api: unknown = typeof open === 'function' ? open() : undefined;
   if (!isObject(api) || typeof api['doListBatches'] !== 'function') {
@@ -72,6 +72,25 @@ export async function openBatch(entry: ProviderEntry): Promise<BatchApi> {
     );
   }
   return api as unknown as BatchApi;
+}
+
+/** Opens the decision models of a provider. A server with OpenAI's API is asked through its package, which has them. */
+export function openDecisionModels(entry: ProviderEntry): (id: string) => Promise<DecisionModelObject> {
+  const { name } = entry;
+  const kind = entry.kind === OPENAI_COMPATIBLE ? OPENAI : entry.kind;
+  let provider: Promise<Readonly<Record<string, unknown>>> | undefined;
+  return async (id) => {
+    provider ??= createProvider({ ...entry, kind });
+    const { decisionModel, evaluationModel } = await provider;
+    const open = decisionModel ?? evaluationModel;
+    if (typeof open !== 'function') {
+      throw new JudgeError(
+        'judge_misconfigured',
+        `judge provider ${name}: the package ${kind.package} has no decision models`,
+      );
+    }
+    return open(id) as DecisionModelObject;
+  };
 }
 
 async function createProvider(entry: ProviderEntry): Promise<Readonly<Record<string, unknown>>> {
