@@ -45,6 +45,7 @@ describe('a backfill in batches', () => {
     ['hallucination', 'openai/gpt-5-mini', {}, 'hallucination asks several questions about a run'],
     ['grounding', 'work/x', {}, 'the judge work/x has no batch interface'],
     ['grounding', 'work/x', { use: 'openai', batch: false }, 'the judge work/x has no batch interface'],
+    ['grounding', 'openai/gpt-6-luna', {}, 'decision questions do not go into batches'],
     ['grounding', 'groq/x', {}, 'the judge groq/x has no batch interface'],
   ])('refuses %s with %s', async (scorer, judge, provider, fault) => {
     await expect(planBatch(scorer, judge, provider)).rejects.toMatchObject({
