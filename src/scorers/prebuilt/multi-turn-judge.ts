@@ -6,7 +6,6 @@ import { extractAgentResponseMessages, getAssistantMessageFromRunOutput } from '
 import {
   byNumber,
   buildFinding,
-  fence,
   FLAG,
   objectSchema,
   withReason,
@@ -17,7 +16,7 @@ import {
   reasonInstructions,
   judgeAfterData,
 } from '../shared/judged.ts';
-import { assembleEvidence, limitEvidence, showEvidence } from '../shared/evidence.ts';
+import { fenceEvidence } from '../shared/evidence.ts';
 import { listRunEvidence, type Sight } from '../shared/run-evidence.ts';
 import { checkGiven, checkOptions } from '../shared/options.ts';
 import { CRITERION_OPTION, MULTI_TURN_JUDGE_OPTIONS } from './definitions.ts';
@@ -87,10 +86,12 @@ export function createMultiTurnJudgeScorer(config: {
         const given = listRunEvidence({ ...run, context: [] }, options);
         const sources = given.filter(({ kind, text }) => kind !== 'turns' || !turns.includes(text.trim()));
         const beside = { criterion, turns: byNumber(turns) };
-        const material = { evidence: sources.map(({ text }) => text), beside };
-        const maxChars = await limitEvidence(model, material, EVIDENCE_CHARS);
-        const evidence = assembleEvidence(sources, [criterion, ...turns], maxChars);
-        return fence({ ...showEvidence(evidence, evidence.shown), ...beside });
+        return fenceEvidence(model, {
+          sources,
+          texts: [criterion, ...turns],
+          beside,
+          maxChars: EVIDENCE_CHARS,
+        });
       },
     })
     .generateScore(({ results }) => (results.analyzeStepResult.satisfied ? scale : 0));

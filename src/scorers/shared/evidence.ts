@@ -1,5 +1,6 @@
 import { leaveOutBinary } from '../../judge/binary-content.ts';
 import type { JudgeModel } from '../../judge/judge.ts';
+import { fence } from './judged.ts';
 import { quotable, type Quotable } from './quotes.ts';
 import type { SeenKind } from '../../domain/score.ts';
 
@@ -270,6 +271,26 @@ export function showEvidence(
     group[source] = before === undefined ? text : `${before}\n…\n${text}`;
   }
   return shown;
+}
+
+/** Writes a run as the data of a question: of its sources what matters for these texts and fits, and what stands beside them. */
+export async function fenceEvidence(
+  model: JudgeModel | undefined,
+  {
+    sources,
+    texts,
+    beside,
+    maxChars,
+  }: {
+    readonly sources: readonly Source[];
+    readonly texts: readonly string[];
+    readonly beside: Record<string, unknown>;
+    readonly maxChars: number;
+  },
+): Promise<string> {
+  const material = { evidence: sources.map(({ text }) => text), beside };
+  const evidence = assembleEvidence(sources, texts, await limitEvidence(model, material, maxChars));
+  return fence({ ...showEvidence(evidence, evidence.shown), ...beside });
 }
 
 /** Chooses the left out passages that matter for the open sentences, and says whether these are all of them. */
