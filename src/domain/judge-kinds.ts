@@ -172,6 +172,51 @@ const KINDS: readonly JudgeKind[] = [
   },
 ];
 
+/** Kind with the built-in package that speaks the Decisions API, at any address. */
+export const OPENAI: JudgeKind = KINDS[0] as JudgeKind;
+
+/** Kinds whose models decide: they answer typed questions with probabilities, and write no text. */
+const DECIDING_KINDS: readonly string[] = ['typesafe-ai'];
+
+/** Decision models of OpenAI. */
+const DECIDING_MODELS = /^gpt-6-luna(?:-\d{4}-\d{2}-\d{2})?$/;
+
+/** Settings of judges that tell a decision judge. */
+export interface JudgeChoices {
+  readonly providers?: Readonly<Record<string, JudgeKindChoice>> | undefined;
+  readonly options?: Readonly<Record<string, { readonly decision?: boolean | undefined }>> | undefined;
+}
+
+/** True for a judge `provider/model` that answers typed questions with probabilities, and no chat. */
+export function isDecisionJudge(judge: string, { providers = {}, options = {} }: JudgeChoices): boolean {
+  const slash = judge.indexOf('/');
+  const provider = judge.slice(0, Math.max(0, slash));
+  const kind = judgeKindOf(provider, Object.hasOwn(providers, provider) ? providers[provider] : undefined);
+  const own = Object.hasOwn(options, judge) ? options[judge]?.decision : undefined;
+  const isKnown =
+    DECIDING_KINDS.includes(kind?.name ?? '') ||
+    (kind === OPENAI && DECIDING_MODELS.test(judge.slice(slash + 1)));
+  return own ?? isKnown;
+}
+
+/** Says what is wrong about the judge of a scorer: none where it needs one, or one that writes no text. Undefined where it fits. */
+export function findJudgeFault(
+  name: string,
+  scorer: { readonly needsJudge: boolean; readonly canDecide?: boolean } | undefined,
+  judge: string | undefined,
+  choices: JudgeChoices,
+): string | undefined {
+  if (scorer?.needsJudge !== true) {
+    return undefined;
+  }
+  if (judge === undefined) {
+    return `${name} needs a judge: set judges.default (or SPANSCORE_JUDGE) to provider/model`;
+  }
+  return scorer.canDecide !== true && isDecisionJudge(judge, choices)
+    ? `${name} needs a chat judge: ${judge} is a decision judge, which writes no text`
+    : undefined;
+}
+
 /** Names of the kinds, the commonest first. */
 export const JUDGE_KIND_NAMES: readonly string[] = KINDS.map((kind) => kind.name);
 

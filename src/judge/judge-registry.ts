@@ -1,6 +1,7 @@
 import { isOwnNetwork } from '../config/addresses/private-addresses.ts';
 import { outboundFetch } from '../delivery/http/proxies.ts';
 import {
+  isDecisionJudge,
   type JudgeKindChoice,
   JUDGE_KIND_NAMES,
   judgeKindOf,
@@ -11,8 +12,8 @@ import type { PriceTable } from '../domain/money/model-prices.ts';
 import { JudgeError } from './judge-error.ts';
 import { JudgeWindow } from './judge-window.ts';
 import { type BreakerState, CircuitBreaker, ProviderGate } from './limits.ts';
-import type { JudgeModelObject } from './model-call.ts';
-import { openModels, type ProviderEntry } from './provider-package.ts';
+import { type AnyModelObject, isDecisionModel } from './model-call.ts';
+import { openDecisionModels, openModels, type ProviderEntry } from './provider-package.ts';
 
 /** Entry of a provider: its kind, its limits, and settings of its package, which get them as they are. */
 interface JudgeProviderConfig extends JudgeKindChoice {
@@ -39,6 +40,8 @@ interface JudgeOptions {
   readonly temperature?: number | undefined;
   /** Effort of thinking, in the words of the AI SDK. */
   readonly reasoning?: string | undefined;
+  /** True for a model that answers typed questions with probabilities. Absent: by its kind and name. */
+  readonly decision?: boolean | undefined;
 }
 
 /** Limits of judge calls with their defaults; tests and the serving side may set other values. */
@@ -98,7 +101,7 @@ export interface JudgesConfig {
 
 /** A judge with its model, price and limits. */
 export interface ResolvedJudge {
-  readonly model: JudgeModelObject;
+  readonly model: AnyModelObject;
   /** `provider/model` as configured. */
   readonly name: string;
   readonly provider: string;
@@ -121,7 +124,9 @@ export interface JudgeRegistry {
    * Throws `judge_misconfigured`, or `judge_unauthorised` when there is no key. `step` is the name of the scorer step that
    * asks.
    */
-  resolve(model: string | JudgeModelObject, step?: string): Promise<ResolvedJudge>;
+  resolve(model: string | AnyModelObject, step?: string): Promise<ResolvedJudge>;
+  /** True for a judge that answers typed questions, and writes no text. */
+  isDecision(model: string | AnyModelObject): boolean;
   /** Returns the window of a configured judge. */
   windowOf(model: string): JudgeWindow;
   /** Returns the state of the breaker of a judge's provider; `closed` before the first call. */
@@ -131,7 +136,7 @@ export interface JudgeRegistry {
 }
 
 type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'timeoutMs'>> & {
-  model(id: string): Promise<JudgeModelObject>;
+  model(id: string, isDecision: boolean): Promise<AnyModelObject>;
 };
 
 /** Creates the registry of judge providers by name. The provider `openai` needs no configuration. */
@@ -155,9 +160,11 @@ export function createJudgeRegistry(
     return provider;
   }
 
+  const isDecision = (model: string): boolean => isDecisionJudge(model, config);
+
   function findWindow(model: string): JudgeWindow {
     const { baseURL = '' } = config.providers?.[model.split('/', 1)[0] ?? ''] ?? {};
-    const isOwn = isLocal(baseURL);
+    const isOwn = isLocal(baseURL) && !isDecision(model);
     const { contextTokens } = options[model] ?? {};
     const window = windows.get(model) ?? new JudgeWindow(model, { contextTokens, isOwn });
     windows.set(model, window);
@@ -179,7 +186,7 @@ export function createJudgeRegistry(
       const provider = findProvider(name, model);
       const own = (Object.hasOwn(options, model) ? options[model] : undefined) ?? {};
       return {
-        model: await provider.model(modelId),
+        model: await provider.model(modelId, isDecision(model)),
         name: model,
         provider: name,
         options: own,
@@ -189,6 +196,7 @@ export function createJudgeRegistry(
         window: findWindow(model),
       };
     },
+    isDecision: (model) => (typeof model === 'string' ? isDecision(model) : isDecisionModel(model)),
     windowOf: findWindow,
     breakerOf: (model) => providers.get(model.split('/', 1)[0] ?? '')?.breaker.state() ?? 'closed',
     opened,
@@ -266,8 +274,9 @@ function openProvider(
 ): Provider {
   const { limits: settings, ...entry } = readProvider(name, modelName, config);
   const { baseURL = '' } = entry;
-  const open = openModels({ ...entry, fetch: createGuardedFetch(limits, deps) });
-  const models = new Map<string, Promise<JudgeModelObject>>();
+  const guarded = { ...entry, fetch: createGuardedFetch(limits, deps) };
+  const [openChat, openDecision] = [openModels(guarded), openDecisionModels(guarded)];
+  const models = new Map<string, Promise<AnyModelObject>>();
   const timeoutMs = isLocal(baseURL) ? (config.limits?.timeoutMs ?? LOCAL_TIMEOUT_MS) : limits.timeoutMs;
   return {
     timeoutMs,
@@ -285,10 +294,11 @@ function openProvider(
       deps,
     ),
     breaker: new CircuitBreaker({ failures: limits.breakerFailures, openMs: limits.breakerOpenMs }, deps),
-    model(id) {
+    model(id, isDecision) {
       // A model builds the schemas of its replies, which takes as long as a call.
-      const model = models.get(id) ?? open(id);
-      models.set(id, model);
+      const key = `${isDecision ? 'decision' : 'chat'} ${id}`;
+      const model = models.get(key) ?? (isDecision ? openDecision(id) : openChat(id));
+      models.set(key, model);
       return model;
     },
   };
@@ -336,6 +346,7 @@ const CLOUDS: readonly string[] = [
   'x.ai',
   'cohere.com',
   'cohere.ai',
+  'typesafe.ai',
   'deepinfra.com',
   'cerebras.ai',
   'nvidia.com',

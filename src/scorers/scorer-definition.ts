@@ -12,6 +12,8 @@ export interface ScorerDefinition {
   /** Name in rules. */
   readonly name: string;
   readonly needsJudge: boolean;
+  /** True for a scorer that a decision judge can answer, too. */
+  readonly canDecide?: boolean;
   /** Names of its score rows, for a scorer that writes several. */
   readonly rows?: readonly string[];
   /** Facts of these rows, by name; a row that is absent has none before it is scored. */

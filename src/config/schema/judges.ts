@@ -99,6 +99,12 @@ const judgeOptions = z
       .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
       .describe('Effort of thinking of the model. Absent: the setting of the provider.')
       .optional(),
+    decision: z
+      .boolean()
+      .describe(
+        'true: a decision model, which answers typed questions with probabilities. Absent: true for openai/gpt-6-luna and models of typesafe-ai.',
+      )
+      .optional(),
   })
   .describe('Settings of the calls to one judge.');
 
