@@ -6,6 +6,7 @@ import { extractAgentResponseMessages, getAssistantMessageFromRunOutput } from '
 import {
   byNumber,
   buildFinding,
+  fence,
   FLAG,
   objectSchema,
   withReason,
@@ -16,7 +17,7 @@ import {
   reasonInstructions,
   judgeAfterData,
 } from '../shared/judged.ts';
-import { fenceEvidence } from '../shared/evidence.ts';
+import { selectMaterial } from '../shared/evidence.ts';
 import { listRunEvidence, type Sight } from '../shared/run-evidence.ts';
 import { checkGiven, checkOptions } from '../shared/options.ts';
 import { CRITERION_OPTION, MULTI_TURN_JUDGE_OPTIONS } from './definitions.ts';
@@ -86,12 +87,8 @@ export function createMultiTurnJudgeScorer(config: {
         const given = listRunEvidence({ ...run, context: [] }, options);
         const sources = given.filter(({ kind, text }) => kind !== 'turns' || !turns.includes(text.trim()));
         const beside = { criterion, turns: byNumber(turns) };
-        return fenceEvidence(model, {
-          sources,
-          texts: [criterion, ...turns],
-          beside,
-          maxChars: EVIDENCE_CHARS,
-        });
+        const texts = [criterion, ...turns];
+        return fence(await selectMaterial(model, { sources, texts, beside, maxChars: EVIDENCE_CHARS }));
       },
     })
     .generateScore(({ results }) => (results.analyzeStepResult.satisfied ? scale : 0));

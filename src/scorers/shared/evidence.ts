@@ -1,6 +1,5 @@
 import { leaveOutBinary } from '../../judge/binary-content.ts';
 import type { JudgeModel } from '../../judge/judge.ts';
-import { fence } from './judged.ts';
 import { quotable, type Quotable } from './quotes.ts';
 import type { SeenKind } from '../../domain/score.ts';
 
@@ -273,8 +272,8 @@ export function showEvidence(
   return shown;
 }
 
-/** Writes a run as the data of a question: of its sources what matters for these texts and fits, and what stands beside them. */
-export async function fenceEvidence(
+/** Selects the data of a question: of the sources what matters for these texts and fits, and what stands beside them. */
+export async function selectMaterial(
   model: JudgeModel | undefined,
   {
     sources,
@@ -287,10 +286,10 @@ export async function fenceEvidence(
     readonly beside: Record<string, unknown>;
     readonly maxChars: number;
   },
-): Promise<string> {
+): Promise<Record<string, unknown>> {
   const material = { evidence: sources.map(({ text }) => text), beside };
   const evidence = assembleEvidence(sources, texts, await limitEvidence(model, material, maxChars));
-  return fence({ ...showEvidence(evidence, evidence.shown), ...beside });
+  return { ...showEvidence(evidence, evidence.shown), ...beside };
 }
 
 /** Chooses the left out passages that matter for the open sentences, and says whether these are all of them. */

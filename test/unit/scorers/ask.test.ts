@@ -112,4 +112,39 @@ describe('an own judge', () => {
       expect.objectContaining({ key: 'scorer', message: expect.stringContaining('no mean') }),
     ]);
   });
+
+  it.each([
+    [{ type: 'boolean', good: false }, { type: 'boolean', probability: 0.83 }, 0.83, 'true', 0.83],
+    [LEVELS, { type: 'score', probabilities: { 0: 0.2, 1: 0.5, 2: 0.3 } }, 0.55, 'partly', 0.5],
+    [
+      INTENT,
+      { type: 'choice', choice: 'weather', probabilities: { weather: 0.7, other: 0.3 } },
+      0.7,
+      'weather',
+      0.7,
+    ],
+  ] as const)(
+    'scores the probabilities of a decision judge about %j',
+    async (answer, given, score, label, confidence) => {
+      const asked: object[] = [];
+      const model = {
+        provider: 'fake',
+        modelId: 'luna-1',
+        doDecide: async (sent: unknown) => {
+          asked.push(sent as object);
+          return { answers: { answer: given }, usage: { inputTokens: 10, outputTokens: 0 } };
+        },
+      };
+      const scorer = createAskScorer({ model: model as never, ask: 'Does it rain?', options: { answer } });
+      const result = await scorer.run(buildRun());
+      expect(result).toMatchObject({ score, label, confidence });
+      const [verdict] = result.verdicts ?? [];
+      expect(verdict).toMatchObject({ statement: 'Does it rain?', verdict: label, probability: confidence });
+      expect(verdict?.probabilities?.[label]).toBe(confidence);
+      expect(asked).toHaveLength(1);
+      expect(asked[0]).toMatchObject({
+        questions: { answer: { type: answer.type, instructions: 'Does it rain?' } },
+      });
+    },
+  );
 });
