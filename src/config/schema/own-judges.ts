@@ -84,6 +84,9 @@ export const AskedOnce = z.strictObject({
   judge: judgeModel('Judge that is asked. Absent: judges.default.').optional(),
 });
 
+/** Question that is asked once. */
+export type Asked = z.infer<typeof AskedOnce>;
+
 type OwnJudge = z.infer<z.ZodObject<typeof ownJudgeKeys>> & Readonly<Record<string, unknown>>;
 
 /** Keys that say what the scorer is, or that the kind of answer says. */
