@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
+import { isAskedAnswer } from '../../domain/asked-answer.ts';
 import { findJudgeFault } from '../../domain/judge-kinds.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
@@ -156,10 +157,17 @@ interface SeriesFault {
  * scores do not matter, because monitors read live scores only.
  */
 export function findSeriesFaults(series: Series, sources: ScoreSources): SeriesFault[] {
-  const message = findUnknownScorer(series, sources);
+  const message = findUnknownScorer(series, sources) ?? findChoice(series, sources);
   return message === undefined
     ? findFacetFaults(series, sources)
     : [{ key: 'scorer', message, dependsOn: ['scorers'] }];
+}
+
+function findChoice({ scorer = '' }: Series, { scorers }: ScoreSources): string | undefined {
+  const { answer } = (Object.hasOwn(scorers, scorer) ? scorers[scorer]?.options : undefined) ?? {};
+  return isAskedAnswer(answer) && answer.type === 'choice'
+    ? `${scorer} answers with options that have no order, so there is no mean to watch; see its labels in GET /series`
+    : undefined;
 }
 
 function findUnknownScorer({ scorer }: Series, { known, scorers }: ScoreSources): string | undefined {
