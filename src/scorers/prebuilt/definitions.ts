@@ -510,6 +510,7 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
   defineScorer({
     name: 'ask',
     needsJudge: true,
+    asksOnce: true,
     canDecide: true,
     measures: 'a question of yours about the run, in words',
     options: { ask: ASK_OPTION, ...ASK_OPTIONS },
