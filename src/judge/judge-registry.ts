@@ -126,10 +126,10 @@ export interface JudgeRegistry {
    * asks.
    */
   resolve(model: string | AnyModelObject, step?: string): Promise<ResolvedJudge>;
-  /** Opens the batch interface of a judge's provider. Throws as `resolve` does. */
-  openBatch(model: string): Promise<BatchApi>;
   /** True for a judge that answers typed questions, and writes no text. */
   isDecision(model: string | AnyModelObject): boolean;
+  /** Opens the batch interface of a judge's provider. Throws as `resolve` does. */
+  openBatch(model: string): Promise<BatchApi>;
   /** Returns the window of a configured judge. */
   windowOf(model: string): JudgeWindow;
   /** Returns the state of the breaker of a judge's provider; `closed` before the first call. */
@@ -200,8 +200,8 @@ export function createJudgeRegistry(
         window: findWindow(model),
       };
     },
-    openBatch: async (model) => findProvider(splitModelName(model).provider, model).openBatch(),
     isDecision: (model) => (typeof model === 'string' ? isDecision(model) : isDecisionModel(model)),
+    openBatch: async (model) => findProvider(splitModelName(model).provider, model).openBatch(),
     windowOf: findWindow,
     breakerOf: (model) => providers.get(model.split('/', 1)[0] ?? '')?.breaker.state() ?? 'closed',
     opened,

@@ -421,8 +421,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
   defineScorer({
     name: 'grounding',
     needsJudge: true,
-    asksOnce: true,
     canDecide: true,
+    asksOnce: true,
     rowFacts: GROUNDING_ROWS,
     measures: 'whether each sentence of the answer rests on evidence, by quotes that code looks up',
     options: GROUNDING_OPTIONS,
@@ -431,8 +431,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
   defineScorer({
     name: 'panel',
     needsJudge: true,
-    asksOnce: true,
     canDecide: true,
+    asksOnce: true,
     rowFacts: PANEL_ROWS,
     measures: 'several qualities of the answer, sentence by sentence, in one question to the judge',
     options: PANEL_OPTIONS,
