@@ -1,3 +1,4 @@
+import type { OpenAIProvider } from '@ai-sdk/openai';
 import {
   readErrorInReply,
   readFirstChoice,
@@ -27,6 +28,9 @@ export interface DecisionModelObject {
   doDecide?(options: never): PromiseLike<unknown>;
   doEvaluate?(options: never): PromiseLike<unknown>;
 }
+
+/** Batch interface of a package of the AI SDK, which writes and reads the wire format. */
+export type BatchApi = Required<ReturnType<OpenAIProvider['experimental_batch']>>;
 
 export type AnyModelObject = JudgeModelObject | DecisionModelObject;
 
