@@ -14,6 +14,8 @@ export interface JudgeKind {
   readonly keyVariable?: string;
   /** Settings of an entry that are keys. */
   readonly keys: readonly string[];
+  /** True for a package with a batch interface. */
+  readonly hasBatch?: true;
   /** True for a package that spanscore depends on. */
   readonly isBuiltIn?: true;
 }
@@ -42,6 +44,7 @@ const KINDS: readonly JudgeKind[] = [
     hosts: ['api.openai.com'],
     keyVariable: 'OPENAI_API_KEY',
     keys: API_KEY,
+    hasBatch: true,
     isBuiltIn: true,
   },
   OPENAI_COMPATIBLE,
@@ -54,6 +57,7 @@ const KINDS: readonly JudgeKind[] = [
     hosts: ['api.anthropic.com'],
     keyVariable: 'ANTHROPIC_API_KEY',
     keys: ['apiKey', 'authToken'],
+    hasBatch: true,
   },
   {
     name: 'google',
@@ -64,6 +68,7 @@ const KINDS: readonly JudgeKind[] = [
     hosts: ['googleapis.com'],
     keyVariable: 'GOOGLE_GENERATIVE_AI_API_KEY',
     keys: API_KEY,
+    hasBatch: true,
   },
   {
     name: 'google-vertex',
@@ -226,6 +231,8 @@ export interface JudgeKindChoice {
   readonly package?: string | undefined;
   readonly export?: string | undefined;
   readonly baseURL?: string | undefined;
+  /** Whether batches are made; `openai`: through OpenAI's batch API. Absent: when the package of the kind has a batch interface. */
+  readonly batch?: boolean | 'openai' | undefined;
 }
 
 /**
@@ -243,6 +250,12 @@ export function judgeKindOf(name: string, entry: JudgeKindChoice = {}): JudgeKin
   const kind = KINDS.find((each) => each.name === name);
   const isElsewhere = kind?.name === 'openai' && baseURL !== undefined && !isOwnHost(kind, baseURL);
   return kind === undefined || isElsewhere ? OPENAI_COMPATIBLE : kind;
+}
+
+/** True for a provider whose questions can go into batches. */
+export function takesBatches(name: string, entry: JudgeKindChoice = {}): boolean {
+  const { batch } = entry;
+  return batch === undefined ? judgeKindOf(name, entry)?.hasBatch === true : batch !== false;
 }
 
 /** True for an address of the provider itself. */

@@ -9,11 +9,12 @@ import {
 } from '../domain/judge-kinds.ts';
 import { nearest } from '../domain/nearest.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
+import type { BatchApi } from './batches.ts';
 import { JudgeError } from './judge-error.ts';
 import { JudgeWindow } from './judge-window.ts';
 import { type BreakerState, CircuitBreaker, ProviderGate } from './limits.ts';
 import { type AnyModelObject, isDecisionModel } from './model-call.ts';
-import { openDecisionModels, openModels, type ProviderEntry } from './provider-package.ts';
+import { openBatch, openDecisionModels, openModels, type ProviderEntry } from './provider-package.ts';
 
 /** Entry of a provider: its kind, its limits, and settings of its package, which get them as they are. */
 interface JudgeProviderConfig extends JudgeKindChoice {
@@ -127,6 +128,8 @@ export interface JudgeRegistry {
   resolve(model: string | AnyModelObject, step?: string): Promise<ResolvedJudge>;
   /** True for a judge that answers typed questions, and writes no text. */
   isDecision(model: string | AnyModelObject): boolean;
+  /** Opens the batch interface of a judge's provider. Throws as `resolve` does. */
+  openBatch(model: string): Promise<BatchApi>;
   /** Returns the window of a configured judge. */
   windowOf(model: string): JudgeWindow;
   /** Returns the state of the breaker of a judge's provider; `closed` before the first call. */
@@ -137,6 +140,7 @@ export interface JudgeRegistry {
 
 type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'timeoutMs'>> & {
   model(id: string, isDecision: boolean): Promise<AnyModelObject>;
+  openBatch(): Promise<BatchApi>;
 };
 
 /** Creates the registry of judge providers by name. The provider `openai` needs no configuration. */
@@ -197,6 +201,7 @@ export function createJudgeRegistry(
       };
     },
     isDecision: (model) => (typeof model === 'string' ? isDecision(model) : isDecisionModel(model)),
+    openBatch: async (model) => findProvider(splitModelName(model).provider, model).openBatch(),
     windowOf: findWindow,
     breakerOf: (model) => providers.get(model.split('/', 1)[0] ?? '')?.breaker.state() ?? 'closed',
     opened,
@@ -238,7 +243,7 @@ function readProvider(
       `unknown judge provider "${name}" in "${modelName}": known are ${known}; set judges.providers.${name}.baseURL`,
     );
   }
-  const { concurrency: _c, requestsPerMinute: _r, tokensPerMinute: _t, ...ofPackage } = rest;
+  const { concurrency: _c, requestsPerMinute: _r, tokensPerMinute: _t, batch: _b, ...ofPackage } = rest;
   return { name, kind, baseURL, api, settings: { ...ofPackage, ...settings }, packagesFrom, limits: entry };
 }
 
@@ -301,15 +306,20 @@ function openProvider(
       models.set(key, model);
       return model;
     },
+    openBatch: () =>
+      openBatch({ ...entry, fetch: createGuardedFetch({ maxReplyBytes: MAX_BATCH_REPLY_BYTES }, deps) }),
   };
 }
+
+/** Largest reply of a batch interface, bytes: the results of all requests of a batch. */
+const MAX_BATCH_REPLY_BYTES = 128 * 1024 * 1024;
 
 /**
  * Creates a `fetch` that follows no redirect (the key and the prompt would go to another server). It also ends a reply that is
  * too large after decompression. The deadline of the whole call comes from its abort signal.
  */
 function createGuardedFetch(
-  { maxReplyBytes }: JudgeLimits,
+  { maxReplyBytes }: Pick<JudgeLimits, 'maxReplyBytes'>,
   deps: JudgeRegistryDeps,
 ): typeof globalThis.fetch {
   return async (input, init) => {

@@ -10,6 +10,7 @@ import {
 } from '../domain/judge-kinds.ts';
 import { isObject } from '../domain/unknown-values.ts';
 import { JudgeError } from './judge-error.ts';
+import type { BatchApi } from './batches.ts';
 import type { DecisionModelObject, JudgeModelObject } from './model-call.ts';
 
 /** Entry of a provider as its package sees it. */
@@ -76,6 +77,20 @@ export function openDecisionModels(entry: ProviderEntry): (id: string) => Promis
     }
     return open(id) as DecisionModelObject;
   };
+}
+
+/** Opens the batch interface of a provider. A server with OpenAI's API is asked through its package, which has one. */
+export async function openBatch(entry: ProviderEntry): Promise<BatchApi> {
+  const kind = entry.kind === OPENAI_COMPATIBLE ? OPENAI : entry.kind;
+  const { experimental_batch: open } = await createProvider({ ...entry, kind });
+  const api: unknown = typeof open === 'function' ? open() : undefined;
+  if (!isObject(api) || typeof api['doListBatches'] !== 'function') {
+    throw new JudgeError(
+      'judge_misconfigured',
+      `judge provider ${entry.name}: the package ${kind.package} has no batch interface`,
+    );
+  }
+  return api as unknown as BatchApi;
 }
 
 async function createProvider(entry: ProviderEntry): Promise<Readonly<Record<string, unknown>>> {

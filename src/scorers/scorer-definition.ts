@@ -20,6 +20,8 @@ export interface ScorerDefinition {
   readonly rowFacts?: Readonly<Record<string, RowFacts>>;
   /** True for a scorer that measures what a run took, also a run that failed before its answer, beside the past of its agent. */
   readonly readsPast?: boolean;
+  /** True for a scorer that asks its judge one question about a run, so that its questions can go into batches. */
+  readonly asksOnce?: boolean;
   /** Completes "Measures …" in the documentation. */
   readonly measures: string;
   /** Options that a configuration can give, each with its meaning and default for the documentation. */

@@ -203,7 +203,8 @@ async function bindPrebuilt(name: string, entry: Entry | undefined, config: Conf
             { share: cascade.share, floor: cascade.floor },
           );
     const timeoutMs = timeout === undefined ? undefined : durationMs(timeout);
-    return { name, scorer, timeoutMs, readsPast: prebuilt.readsPast };
+    const { readsPast, asksOnce } = prebuilt;
+    return { name, scorer, timeoutMs, readsPast, asksOnce };
   } catch (cause) {
     throw new ConfigError(`scorers.${name}: ${readErrorMessage(cause)}`, {}, cause);
   }
