@@ -6,6 +6,9 @@ export const ASK_CHARS = 4_000;
 /** Most examples beside a question, and most answers to choose from. */
 export const [ASK_EXAMPLES, MOST_CHOICES] = [20, 100];
 
+/** Version of a scorer that chooses among options: its label is the result, and its scores have no mean. */
+export const CHOICE_VERSION = 'choice';
+
 /** Kind of answer that an own judge gives. */
 export type AskedAnswer =
   | { readonly type: 'boolean'; readonly good?: boolean | undefined }

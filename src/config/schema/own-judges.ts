@@ -87,6 +87,54 @@ export const AskedOnce = z.strictObject({
 /** Question that is asked once. */
 export type Asked = z.infer<typeof AskedOnce>;
 
+const share = (description: string) =>
+  z
+    .number()
+    .positive({ error: 'must be above 0' })
+    .max(1, { error: 'must be at most 1' })
+    .describe(description)
+    .meta({ unit: 'share' });
+
+/** Schema of two judges, of which the second is asked for some runs. */
+export const Cascade = z
+  .strictObject({
+    judges: z
+      .tuple([
+        judgeModel('Judge that all sampled runs ask: a decision judge.'),
+        judgeModel('Judge that some runs ask, too.'),
+      ])
+      .describe(
+        'Two judges: a decision judge for all runs, and one for those about which it is least certain.',
+      ),
+    share: share('Mean share of the runs that ask the second judge.').default(0.2),
+    floor: share('Least probability with which a run asks the second judge.').default(0.05),
+  })
+  .refine((cascade) => cascade.floor <= cascade.share, {
+    path: ['floor'],
+    error: 'must not be above share, the mean of what it bounds',
+  })
+  .describe(
+    'Two judges for ask (boolean, score) or grounding. Means stay unbiased, and monitors watch the first judge.',
+  );
+
+/** Reports a cascade of a scorer that cannot have one. */
+export function checkCascade(entry: OwnJudge, context: z.RefinementCtx): void {
+  if (entry['cascade'] === undefined) {
+    return;
+  }
+  const report = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
+  const isAsked = entry.ask !== undefined || entry['use'] === 'ask';
+  const answer = entry.answer ?? (Object(entry['options']) as OwnJudge).answer;
+  if (!isAsked && entry['use'] !== 'grounding') {
+    report(['cascade'], 'is for ask and grounding only; remove it');
+  } else if (answer?.type === 'choice') {
+    report(['cascade'], 'needs an answer with a mean: boolean or score');
+  }
+  if (entry['judge'] !== undefined) {
+    report(['judge'], 'does not go with cascade, which names its judges; remove one of them');
+  }
+}
+
 type OwnJudge = z.infer<z.ZodObject<typeof ownJudgeKeys>> & Readonly<Record<string, unknown>>;
 
 /** Keys that say what the scorer is, or that the kind of answer says. */

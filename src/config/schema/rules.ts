@@ -3,7 +3,7 @@ import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { z } from 'zod';
 import { budgetCaps } from './scoring.ts';
 import { durationMs } from '../units.ts';
-import { checkOwnJudge, ownJudgeKeys } from './own-judges.ts';
+import { Cascade, checkCascade, checkOwnJudge, ownJudgeKeys } from './own-judges.ts';
 import { duration, judgeModel, memorySize, oneOrMore, wholeNumber } from './fields.ts';
 import { priceLine } from '../../domain/money/model-prices.ts';
 
@@ -62,6 +62,7 @@ const scorerEntry = z
     judge: judgeModel(
       'Judge of this scorer. For a module, it also replaces the provider/model in its file. Absent: judges.default.',
     ).optional(),
+    cascade: Cascade.optional(),
     options: z
       .record(z.string(), z.unknown())
       .optional()
@@ -99,6 +100,7 @@ const scorerEntry = z
     limits: limits.optional(),
   })
   .superRefine(checkOwnJudge)
+  .superRefine(checkCascade)
   .refine(({ use, module, ask }) => ask !== undefined || (use === undefined) !== (module === undefined), {
     error: 'give use (a prebuilt scorer), module (a file of yours) or ask (a question for a judge)',
   })

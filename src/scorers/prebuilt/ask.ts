@@ -11,7 +11,7 @@ import type { DecisionQuestion } from '../../judge/decisions.ts';
 import type { JudgeModel } from '../../judge/judge.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import type { JsonJudgeSchema } from '../../judge/reply/judge-schema.ts';
-import { listChoices, type AskedAnswer, type AskedExample, type Choice } from '../../domain/asked-answer.ts';
+import { CHOICE_VERSION, listChoices, type AskedAnswer, type AskedExample, type Choice } from '../../domain/asked-answer.ts';
 import { SEEN_KINDS, type Verdict } from '../../domain/score.ts';
 import { searchable, selectMaterial, type Source } from '../shared/evidence.ts';
 import {
@@ -94,7 +94,7 @@ export function createAskScorer(config: {
     description: 'Answer of a judge to a question about the run',
     judge: judgeAfterData(ID, model, askInstructions(ask, answer, examples.length > 0)),
     ...describeScale(answer, choices),
-    version: '1',
+    version: answer.type === 'choice' ? CHOICE_VERSION : '1',
     promptVersion: ASK_PROMPT_VERSION,
     options: { ...options, ask, answer },
     details: ({ run, results }) => {

@@ -184,14 +184,24 @@ async function bindPrebuilt(name: string, entry: Entry | undefined, config: Conf
     const names = [...PREBUILT_SCORERS.map((scorer) => scorer.name), ...Object.keys(config.scorers)];
     throw new ConfigError(`there is no scorer ${name}; the scorers are ${names.join(', ')}`);
   }
-  const judge = entry?.judge ?? config.judges.default;
+  const cascade = entry?.cascade;
+  const judge = cascade?.judges[0] ?? entry?.judge ?? config.judges.default;
   const unfit = findJudgeFault(name, prebuilt, judge, config.judges);
   if (unfit !== undefined) {
     throw new ConfigError(unfit);
   }
   const timeout = entry?.limits?.timeout;
   try {
-    const scorer = await prebuilt.create({ judge: judge ?? '', options: entry?.options ?? {} });
+    const options = entry?.options ?? {};
+    const only = await prebuilt.create({ judge: judge ?? '', options });
+    const scorer =
+      cascade === undefined
+        ? only
+        : (await import('../../scorers/evals/cascade.ts')).createCascade(
+            name,
+            [only, await prebuilt.create({ judge: cascade.judges[1], options })],
+            { share: cascade.share, floor: cascade.floor },
+          );
     const timeoutMs = timeout === undefined ? undefined : durationMs(timeout);
     const { readsPast, asksOnce } = prebuilt;
     return { name, scorer, timeoutMs, readsPast, asksOnce };
