@@ -6,6 +6,7 @@ import { listLeaves, withValueAt, type KeyPath } from './config/key-path.ts';
 import { REDACTED, redactFields, redactText } from './telemetry/redact-fields.ts';
 
 export {
+  askedSchema,
   byteSize,
   checkValue,
   conditionsSchema,
@@ -21,6 +22,7 @@ export {
   readConfiguredMonitors,
   reportedIssues,
   ruleSchema,
+  type Asked,
   type ConfigIssue,
   type Endpoint,
   type KnownScorer,

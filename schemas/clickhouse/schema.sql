@@ -686,7 +686,9 @@ CREATE TABLE IF NOT EXISTS score_arrivals
     `DelayMs` Int64 CODEC(ZSTD(1)),
     `AgentVersion` LowCardinality(String),
     `Target` LowCardinality(String),
-    `TraceTimestamp` DateTime64(9, 'UTC') CODEC(Delta(8), ZSTD(1))
+    `TraceTimestamp` DateTime64(9, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    -- Score by the first judge of a cascade.
+    `FirstScore` Nullable(Float64)
 )
 ENGINE = MergeTree
 PARTITION BY toDate(WrittenAt)
@@ -699,7 +701,7 @@ SELECT
     WrittenAt, ScoreId, Tenant, TraceId, Target, Scorer, Fingerprint, Agent, AgentVersion, Environment, ServiceName,
     ServiceVersion, Model, Score, HigherIsBetter, ScoreMin, ScoreMax, Stratum, Source, Revision,
     toUnixTimestamp64Milli(toDateTime64(ScoredAt, 3, 'UTC')) - toUnixTimestamp64Milli(EvidenceUntil) AS DelayMs,
-    TraceTimestamp
+    TraceTimestamp, FirstScore
 FROM scores
 WHERE IsDeleted = 0;
 

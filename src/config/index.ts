@@ -28,6 +28,7 @@ export {
 } from './load-config.ts';
 export type { Config, ConfigInput, ConfigSchema } from './schema.ts';
 export type { MonitorGroup, MonitorRule, MonitorTest } from './schema/monitors.ts';
+export { AskedOnce as askedSchema, type Asked } from './schema/own-judges.ts';
 export { Conditions as conditionsSchema, RuleEntry as ruleSchema, type Rule } from './schema/rules.ts';
 export {
   byteSize,

@@ -1,6 +1,6 @@
 import type { Config } from '../configuration.ts';
 import { ConfigError, InvalidInputError, RequestError, NotFoundError } from '../domain/errors.ts';
-import { takesBatches } from '../domain/judge-kinds.ts';
+import { isDecisionJudge, takesBatches } from '../domain/judge-kinds.ts';
 import { findPrice, unpricedBudget } from '../domain/money/model-prices.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import type { JobKind } from './job-kind.ts';
@@ -189,18 +189,30 @@ function rejectUnpriced(
 }
 
 /** Refuses scorers and judges whose questions cannot go into batches. */
-function rejectUnbatched(rules: readonly PreparedRule[], { judges: { providers } }: Config): void {
-  for (const { name, judgeModel, isJudged, asksOnce } of rules.flatMap(({ scorers }) => scorers)) {
-    const provider = judgeModel.split('/', 1)[0] ?? '';
-    const entry = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
-    if (isJudged && asksOnce !== true) {
+function rejectUnbatched(rules: readonly PreparedRule[], { judges }: Config): void {
+  const several = rules
+    .flatMap(({ scorers }) => scorers)
+    .find(({ isJudged, asksOnce }) => isJudged && asksOnce !== true);
+  if (several !== undefined) {
+    throw new ConfigError(
+      `${several.name} may ask several questions about a run: batches take grounding, panel and own judges (ask); name such scorers, or leave out batches`,
+    );
+  }
+  for (const judge of listJudges(rules)) {
+    const provider = judge.split('/', 1)[0] ?? '';
+    if (isDecisionJudge(judge, judges)) {
       throw new ConfigError(
-        `${name} asks several questions about a run: batches take the scorers that ask one (grounding, panel and own judges); name such scorers, or leave out batches`,
+        `${judge} is a decision judge, and decision questions do not go into batches: the judge is asked live, at a fifth of the price of a chat judge; leave out batches`,
       );
     }
-    if (isJudged && !takesBatches(provider, entry)) {
+    if (
+      !takesBatches(
+        provider,
+        Object.hasOwn(judges.providers, provider) ? judges.providers[provider] : undefined,
+      )
+    ) {
       throw new ConfigError(
-        `the judge ${judgeModel} has no batch interface: batches go to openai, anthropic and google, and to entries of judges.providers with batch: true; leave out batches`,
+        `the judge ${judge} has no batch interface: batches go to openai, anthropic and google, and to entries of judges.providers with batch: true; leave out batches`,
       );
     }
   }

@@ -1,16 +1,12 @@
-import type { OpenAIProvider } from '@ai-sdk/openai';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../domain/durations.ts';
 import { hashValue } from '../domain/identity.ts';
 import { priceBatches } from '../domain/money/model-prices.ts';
 import { sleep } from '../domain/waits.ts';
-import type { Log } from '../telemetry/log.ts';
 import { toJudgeError } from './faults.ts';
 import { JudgeError } from './judge-error.ts';
 import type { JudgeRegistry } from './judge-registry.ts';
 import { currentJudgeScope } from './judge-scope.ts';
-
-/** Batch interface of a package of the AI SDK, which writes and reads the wire format. */
-export type BatchApi = Required<ReturnType<OpenAIProvider['experimental_batch']>>;
+import type { BatchApi } from './model-call.ts';
 
 /** Result of one request of a batch; an answer has the form of a live one. */
 type BatchItem =
@@ -60,7 +56,7 @@ export interface BatchDeps {
   /** Stores `stored` with the progress of the job. */
   readonly save: () => Promise<void>;
   readonly signal: AbortSignal;
-  readonly log: Pick<Log, 'warn'>;
+  readonly log: { warn(message: string, details: Readonly<Record<string, unknown>>): void };
   readonly times?: Partial<BatchTimes> | undefined;
 }
 

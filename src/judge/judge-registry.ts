@@ -9,11 +9,10 @@ import {
 } from '../domain/judge-kinds.ts';
 import { nearest } from '../domain/nearest.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
-import type { BatchApi } from './batches.ts';
 import { JudgeError } from './judge-error.ts';
 import { JudgeWindow } from './judge-window.ts';
 import { type BreakerState, CircuitBreaker, ProviderGate } from './limits.ts';
-import { type AnyModelObject, isDecisionModel } from './model-call.ts';
+import { type AnyModelObject, type BatchApi, isDecisionModel } from './model-call.ts';
 import { openBatch, openDecisionModels, openModels, type ProviderEntry } from './provider-package.ts';
 
 /** Entry of a provider: its kind, its limits, and settings of its package, which get them as they are. */

@@ -1,3 +1,4 @@
+import type { OpenAIProvider } from '@ai-sdk/openai';
 import {
   readErrorInReply,
   readFirstChoice,
@@ -27,6 +28,9 @@ export interface DecisionModelObject {
   doDecide?(options: never): PromiseLike<unknown>;
   doEvaluate?(options: never): PromiseLike<unknown>;
 }
+
+/** Batch interface of a package of the AI SDK, which writes and reads the wire format. */
+export type BatchApi = Required<ReturnType<OpenAIProvider['experimental_batch']>>;
 
 export type AnyModelObject = JudgeModelObject | DecisionModelObject;
 
@@ -75,8 +79,10 @@ export interface ModelCall {
   readonly maxOutputTokens: number | undefined;
   /** Effort of thinking, in the words of the AI SDK; undefined: that of the provider. */
   readonly reasoning?: string | undefined;
-  /** Sent as a parameter of the request when present. */
-  readonly responseSchema: { readonly jsonSchema: object; readonly strict: boolean } | undefined;
+  /** Sent as a parameter of the request when present; JSON mode, where its schema is left out. */
+  readonly responseSchema:
+    | { readonly jsonSchema: object; readonly strict: boolean; readonly isLeftOut?: boolean }
+    | undefined;
   /** Questions for a decision model, in place of the messages, which show them as text. */
   readonly decisions?: Decisions | undefined;
   readonly signal: AbortSignal;
@@ -181,7 +187,10 @@ function responseFormat(schema: ModelCall['responseSchema']): object {
     return {};
   }
   return {
-    responseFormat: { type: 'json', schema: schema.jsonSchema, name: 'answer' },
+    responseFormat: {
+      type: 'json',
+      ...(schema.isLeftOut === true ? {} : { schema: schema.jsonSchema, name: 'answer' }),
+    },
     ...(schema.strict ? {} : { providerOptions: NOT_STRICT }),
   };
 }

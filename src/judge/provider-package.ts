@@ -10,8 +10,7 @@ import {
 } from '../domain/judge-kinds.ts';
 import { isObject } from '../domain/unknown-values.ts';
 import { JudgeError } from './judge-error.ts';
-import type { BatchApi } from './batches.ts';
-import type { DecisionModelObject, JudgeModelObject } from './model-call.ts';
+import type { BatchApi, DecisionModelObject, JudgeModelObject } from './model-call.ts';
 
 /** Entry of a provider as its package sees it. */
 export interface ProviderEntry {

@@ -150,7 +150,7 @@ function addExecution(
 }
 
 /** A setting that a model may refuse. */
-type Setting = 'temperature' | 'responseSchema' | 'maxOutputTokens';
+type Setting = 'temperature' | 'responseSchema' | 'jsonMode' | 'maxOutputTokens';
 
 /** Knowledge of a model from its calls: settings that it refuses, and that it thinks before it answers. */
 type Trait = Setting | 'thinks';
@@ -166,9 +166,16 @@ function hasTrait(model: string, trait: Trait): boolean {
 }
 
 /** Returns what a judge takes, as far as its calls have shown: the schema of a reply as a parameter, and a temperature. */
-export function acceptedSettings(judge: string): { structured: 'schema' | 'prompt'; temperature: boolean } {
+export function acceptedSettings(judge: string): {
+  structured: 'schema' | 'json' | 'prompt';
+  temperature: boolean;
+} {
   return {
-    structured: hasTrait(judge, 'responseSchema') ? 'prompt' : 'schema',
+    structured: hasTrait(judge, 'jsonMode')
+      ? 'prompt'
+      : hasTrait(judge, 'responseSchema')
+        ? 'json'
+        : 'schema',
     temperature: !hasTrait(judge, 'temperature'),
   };
 }
@@ -197,7 +204,7 @@ export async function callRepeatedly(
     const taken = <T>(setting: Setting, value: T) => (hasTrait(name, setting) ? undefined : value);
     const sent = {
       messages: request.messages,
-      responseSchema: taken('responseSchema', request.responseSchema),
+      responseSchema: chooseForm(name, request.responseSchema),
       temperature: taken('temperature', request.temperature),
       maxOutputTokens: taken('maxOutputTokens', limitOutput(request, deps)),
       reasoning: deps.judge.options.reasoning,
@@ -222,6 +229,18 @@ export async function callRepeatedly(
   }
 }
 
+/** Returns how the form of a reply is sent: its schema, else JSON mode, else nothing but words. JSON mode gives objects alone. */
+function chooseForm(
+  name: string,
+  form: JudgeCallRequest['responseSchema'],
+): JudgeCallRequest['responseSchema'] {
+  if (form === undefined || !hasTrait(name, 'responseSchema')) {
+    return form;
+  }
+  const { type } = form.jsonSchema as { readonly type?: unknown };
+  return type === 'object' && !hasTrait(name, 'jsonMode') ? { ...form, isLeftOut: true } : undefined;
+}
+
 /** Finds a sent setting that the model refuses: the call may be repeated without it. Providers name the setting in the message. */
 function findRefusedSetting(error: JudgeError, sent: JudgeCallRequest): Setting | undefined {
   const status = Number(error.details['status']);
@@ -236,7 +255,10 @@ function findRefusedSetting(error: JudgeError, sent: JudgeCallRequest): Setting 
   if (sent.maxOutputTokens !== undefined && isRefused && /max_?(?:\w+_)?tokens/i.test(said)) {
     return 'maxOutputTokens';
   }
-  return sent.responseSchema !== undefined && isSchemaRefusal(said, status) ? 'responseSchema' : undefined;
+  if (sent.responseSchema === undefined || !isSchemaRefusal(said, status)) {
+    return undefined;
+  }
+  return sent.responseSchema.isLeftOut === true ? 'jsonMode' : 'responseSchema';
 }
 
 function limitOutput(request: JudgeCallRequest, { judge }: JudgeCallDeps): number | undefined {

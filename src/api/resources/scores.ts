@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { askedSchema } from '../../configuration.ts';
 import { readWhole } from '../access/limits.ts';
 import { createList, describePage, refuseCursor, CURSOR_FIELDS } from '../lists/cursors.ts';
 import {
@@ -177,11 +178,22 @@ const scoreNow = describeRoute('post', '/score', {
   request: {
     query: NoQuery,
     body: describeBody(
-      z.strictObject({
-        traceId: hexId(32),
-        scorers: z.array(Name).min(1).max(MAX_SCORERS),
-        write: z.boolean().default(false).describe('true: stores the results.'),
-      }),
+      z
+        .strictObject({
+          traceId: hexId(32),
+          scorers: z.array(Name).min(1).max(MAX_SCORERS).optional(),
+          ask: askedSchema
+            .optional()
+            .describe('Question to a judge about the run. Its score has the scorer `ask`.'),
+          write: z.boolean().default(false).describe('true: stores the results.'),
+        })
+        .refine(({ scorers, ask }) => scorers !== undefined || ask !== undefined, {
+          error: 'name scorers, or ask a question',
+        })
+        .refine(({ ask, write }) => ask === undefined || !write, {
+          path: ['write'],
+          error: 'a question without a name is not stored: make it an entry of scorers',
+        }),
     ),
   },
   replies: {

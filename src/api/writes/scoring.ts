@@ -2,7 +2,7 @@ import type { WatchedTraces } from '../../purge/purged-traces.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
-import type { Config } from '../../configuration.ts';
+import type { Asked, Config } from '../../configuration.ts';
 import { createConfiguredScoring } from '../../scoring/setup/configured-scoring.ts';
 import { createTurnReader } from '../../scoring/setup/read-traces.ts';
 import { loadScorerKit, type ScorerKit, listRulesNow } from '../../scoring/setup/scorer-kit.ts';
@@ -79,7 +79,9 @@ export function createScoringOnDemand({
 /** Scoring that somebody asks for. */
 export interface ScoreRequest {
   readonly traceId: string;
-  readonly scorers: readonly string[];
+  readonly scorers?: readonly string[] | undefined;
+  /** Question to a judge, beside the scorers. */
+  readonly ask?: Asked | undefined;
   /** True: the results are stored. */
   readonly write: boolean;
 }
@@ -98,10 +100,10 @@ export async function scoreNow(
     readonly signal: AbortSignal;
   },
   { tenant }: Caller,
-  { traceId, scorers, write }: ScoreRequest,
+  { traceId, scorers, ask, write }: ScoreRequest,
 ) {
   const known = listConfiguredScorers(config);
-  const unknown = scorers.find((name) => !known.has(name));
+  const unknown = scorers?.find((name) => !known.has(name));
   if (unknown !== undefined) {
     throw new InvalidInputError(`scorers: ${describeUnknownScorer(unknown, known)}`);
   }
@@ -113,7 +115,7 @@ export async function scoreNow(
   }
   try {
     const { kit, scoring } = await onDemand.load();
-    const rules = await listRulesNow(kit, scorers, false);
+    const rules = await listRulesNow(kit, scorers, false, ask);
     const outcomes = await scoreTraces({ ...scoring, signal }, keys, apiMode(rules, { write }));
     const broken = outcomes.find(({ error }) => error !== null);
     if (broken?.error) {
@@ -125,7 +127,7 @@ export async function scoreNow(
     };
   } catch (error) {
     throw error instanceof ConfigError
-      ? new InvalidInputError(`scorers: ${error.message}`, {}, error)
+      ? new InvalidInputError(`${ask === undefined ? 'scorers' : 'ask'}: ${error.message}`, {}, error)
       : error;
   }
 }

@@ -48,7 +48,7 @@ interface JudgeProbe {
   readonly model: string | null;
   readonly type: 'chat' | 'decision';
   /** Way in which the judge is told the form of its reply. */
-  readonly structured: 'schema' | 'prompt';
+  readonly structured: 'schema' | 'json' | 'prompt';
   /** False for a model that refuses a temperature. */
   readonly temperature: boolean;
   readonly error: string | null;

@@ -2,7 +2,8 @@ import type { AuditSubject } from '../../api/writes/audit.ts';
 import { decisionJson, scoreJson } from '../../api/json/rows.ts';
 import { readingTerms } from '../../store/connection/connect-store.ts';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
-import { RequestError, type AppError } from '../../domain/errors.ts';
+import { readErrorMessage, RequestError, type AppError } from '../../domain/errors.ts';
+import { askedSchema, checkValue, type Asked } from '../../configuration.ts';
 import type { PreparedRule } from '../../scoring/select/rule.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import type { TraceOutcome } from '../../scoring/trace-task.ts';
@@ -22,6 +23,9 @@ import { showScore } from './scores.ts';
 interface ScoreOptions {
   readonly session?: string;
   readonly scorer?: string[];
+  readonly ask?: string;
+  readonly answer?: Asked['answer'];
+  readonly judge?: string;
   readonly write?: boolean;
   readonly failUnder?: Bars;
 }
@@ -43,6 +47,13 @@ export const registerScore: RegisterCommand = (program, bind) => {
       'end with exit code 3 when the mean of a scorer is below this bar, from 0 (worst) to 1 (best) (repeatable)',
       collectBars,
     )
+    .option('--ask <question>', 'ask a judge this question about each run, as the scorer ask')
+    .option(
+      '--answer <kind>',
+      'kind of answer to --ask: boolean (default), score:worst,…,best or choice:a,b,…',
+      readAnswerKind,
+    )
+    .option('--judge <provider/model>', 'judge of --ask; default: judges.default')
     .option('--write', 'store the scores; without this option nothing is stored')
     .addHelpText(
       'before',
@@ -50,11 +61,45 @@ export const registerScore: RegisterCommand = (program, bind) => {
         ['a stored trace, by the rules', 'spanscore score 0af7651916cd43dd8448eb211c80319c'],
         ['files, by one scorer, no store needed', "spanscore score 'runs/*.jsonl' --scorer keyword-coverage"],
         ['a bar for CI', 'spanscore score spans.jsonl --scorer tone --fail-under tone=0.6'],
+        ['a question to a judge', 'spanscore score spans.jsonl --ask "Does the answer promise a refund?"'],
         ['a session as one conversation', 'spanscore score --session chat-42 --scorer tone'],
       ),
     )
     .action(bind(score));
 };
+
+/** Reads a kind of answer: `score:useless,partly,solves it`. The names of a scale may have meanings after a colon. */
+function readAnswerKind(text: string): unknown {
+  const [type = '', list = ''] = text.split(/:(.*)/su);
+  const names = list.split(',').map((name) => name.trim());
+  if (type === 'score') {
+    return { type, levels: names };
+  }
+  return type === 'choice'
+    ? { type, options: Object.fromEntries(names.map((name) => [name, ''])) }
+    : { type };
+}
+
+/** Reads the question of the options; undefined without one. Throws a `RequestError` for an unusable one. */
+function readAsked({ ask, answer, judge, write }: ScoreOptions): Asked | undefined {
+  if (ask === undefined) {
+    const alone = answer === undefined ? judge && '--judge' : '--answer';
+    if (alone !== undefined) {
+      throw new RequestError(`${alone} belongs to a question: add --ask`);
+    }
+    return undefined;
+  }
+  if (write === true) {
+    throw new RequestError(
+      '--ask is not stored: make the question an entry of scorers, and name it with --scorer',
+    );
+  }
+  try {
+    return checkValue(askedSchema, { ask, answer, judge });
+  } catch (error) {
+    throw new RequestError(readErrorMessage(error));
+  }
+}
 
 /** Batches of outcomes as they come, and the scoring that makes them. */
 interface Work {
@@ -72,12 +117,13 @@ async function score(
   if ((inputs.length === 0) === (session === undefined)) {
     throw new RequestError('name either trace ids or files, or a session with --session');
   }
+  const asked = readAsked(options);
   const { config } = await context.loadConfig();
   requireScorers(options.scorer ?? [], config);
   const bars = createBarCheck(options.failUnder ?? new Map(), config);
   const { listRulesNow, loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
   const kit = await loadScorerKit(config, context);
-  const rules = await listRulesNow(kit, options.scorer, session !== undefined);
+  const rules = await listRulesNow(kit, options.scorer, session !== undefined, asked);
   const { createConfiguredScoring } = await import('../../scoring/setup/configured-scoring.ts');
   const shared = { config, kit, log: context.log, signal: context.signal };
   const write = options.write === true;

@@ -34,9 +34,12 @@ export function judgeIssues(config: Config): ConfigIssue[] {
       ['judges', 'options', judge],
       judge,
     ]),
-    ...Object.entries(config.scorers).map(([name, entry]): [KeyPath, string | undefined] => [
-      ['scorers', name, 'judge'],
-      entry.judge,
+    ...Object.entries(config.scorers).flatMap(([name, entry]): [KeyPath, string | undefined][] => [
+      [['scorers', name, 'judge'], entry.judge],
+      ...(entry.cascade?.judges ?? []).map((judge, index): [KeyPath, string] => [
+        ['scorers', name, 'cascade', 'judges', index],
+        judge,
+      ]),
     ]),
   ];
   for (const [path, model] of models) {
@@ -83,25 +86,27 @@ function misspelledSettings(name: string, provider: object): ConfigIssue[] {
 }
 
 /**
- * Returns the judge of a scorer in a rule, as far as the configuration shows it; undefined for a scorer without a judge.
+ * Returns the judges of a scorer in a rule, as far as the configuration shows them; none for a scorer without a judge.
  */
-function judgeOfScorer(
+function listScorerJudges(
   name: string,
   { scorers, judges }: Pick<Config, 'scorers' | 'judges'>,
   known: Known,
-): string | undefined {
+): string[] {
   const entry = Object.hasOwn(scorers, name) ? scorers[name] : undefined;
-  if (entry?.module !== undefined) {
-    return entry.judge;
-  }
   const prebuilt = known?.find((scorer) => scorer.name === (entry?.use ?? name));
-  return prebuilt?.needsJudge === true ? (entry?.judge ?? judges.default) : undefined;
+  const isPrebuilt = entry?.module === undefined && prebuilt?.needsJudge === true;
+  const judge = entry?.judge ?? (isPrebuilt ? judges.default : undefined);
+  return (
+    entry?.cascade?.judges ??
+    (judge === undefined || (entry?.module === undefined && !isPrebuilt) ? [] : [judge])
+  );
 }
 
 /** Returns each judge that a rule uses, once. */
 export function judgesInUse(config: Config, known: Known): string[] {
   const names = config.rules.flatMap((rule) =>
-    rule.scorers.flatMap((scorer) => judgeOfScorer(scorer, config, known) ?? []),
+    rule.scorers.flatMap((scorer) => listScorerJudges(scorer, config, known)),
   );
   return [...new Set(names)];
 }
@@ -114,7 +119,7 @@ export function budgetIssues(config: Config, known: Known): ConfigIssue[] {
     if (path === undefined) {
       return [];
     }
-    const judges = new Set(rule.scorers.flatMap((name) => judgeOfScorer(name, config, known) ?? []));
+    const judges = new Set(rule.scorers.flatMap((name) => listScorerJudges(name, config, known)));
     return [...judges]
       .filter((judge) => findPrice(judge, config.judges.prices) === undefined)
       .map((judge) => ({
@@ -179,7 +184,9 @@ function uselessOptions({ judges, scorers }: Config): string[] {
   if (entries.some(({ module, judge }) => module !== undefined && judge === undefined)) {
     return [];
   }
-  const named = [judges.default, ...entries.map(({ judge }) => judge)].filter((name) => name !== undefined);
+  const named = [judges.default, ...entries.flatMap(({ judge, cascade }) => cascade?.judges ?? judge)].filter(
+    (name) => name !== undefined,
+  );
   return Object.keys(judges.options)
     .filter((name) => !named.includes(name))
     .map((name) => {

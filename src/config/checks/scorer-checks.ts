@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
-import { findJudgeFault } from '../../domain/judge-kinds.ts';
+import { isAskedAnswer } from '../../domain/asked-answer.ts';
+import { findJudgeFault, isDecisionJudge } from '../../domain/judge-kinds.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
 import type { KnownScorer, Rule } from '../schema/rules.ts';
@@ -49,7 +50,7 @@ function scorerIssues(name: string, path: KeyPath, config: Config, known: Known)
   }
   // A judge of an entry's own is checked at the entry.
   const unfit =
-    entry?.judge === undefined
+    entry?.judge === undefined && entry?.cascade === undefined
       ? findJudgeFault(name, prebuilt, config.judges.default, config.judges)
       : undefined;
   if (unfit !== undefined) {
@@ -74,26 +75,32 @@ function scorerIssues(name: string, path: KeyPath, config: Config, known: Known)
  * file.
  */
 export function entryIssues({ scorers, judges }: Config, known: Known): ConfigIssue[] {
-  return Object.entries(scorers).flatMap(([name, { use, module, judge, options }]): ConfigIssue[] => {
-    const prebuilt = known?.find((scorer) => scorer.name === use);
-    const unfit =
-      judge === undefined
-        ? undefined
-        : findJudgeFault(name, findAsking(module, use ?? name, known), judge, judges);
-    if (unfit !== undefined) {
-      return [{ path: ['scorers', name, 'judge'], message: unfit }];
-    }
-    if (use !== undefined && known !== undefined && prebuilt === undefined) {
-      return [{ path: ['scorers', name, 'use'], message: noPrebuilt(use, known) }];
-    }
-    const fault = prebuilt?.findOptionFault?.(options ?? {});
-    if (fault !== undefined) {
-      return [{ path: ['scorers', name, ...(options === undefined ? [] : ['options'])], message: fault }];
-    }
-    return module === undefined || existsSync(module)
-      ? []
-      : [{ path: ['scorers', name, 'module'], message: noModuleText(module, known) }];
-  });
+  return Object.entries(scorers).flatMap(
+    ([name, { use, module, judge, cascade, options }]): ConfigIssue[] => {
+      const prebuilt = known?.find((scorer) => scorer.name === use);
+      const unfit =
+        judge === undefined
+          ? undefined
+          : findJudgeFault(name, findAsking(module, use ?? name, known), judge, judges);
+      if (unfit !== undefined) {
+        return [{ path: ['scorers', name, 'judge'], message: unfit }];
+      }
+      if (cascade !== undefined && !isDecisionJudge(cascade.judges[0], judges)) {
+        const message = `the first judge must be a decision judge, whose probabilities say when to ask the second; ${cascade.judges[0]} is a chat judge`;
+        return [{ path: ['scorers', name, 'cascade', 'judges', 0], message }];
+      }
+      if (use !== undefined && known !== undefined && prebuilt === undefined) {
+        return [{ path: ['scorers', name, 'use'], message: noPrebuilt(use, known) }];
+      }
+      const fault = prebuilt?.findOptionFault?.(options ?? {});
+      if (fault !== undefined) {
+        return [{ path: ['scorers', name, ...(options === undefined ? [] : ['options'])], message: fault }];
+      }
+      return module === undefined || existsSync(module)
+        ? []
+        : [{ path: ['scorers', name, 'module'], message: noModuleText(module, known) }];
+    },
+  );
 }
 
 /** Finds what asks the judge of an entry: a module asks in words. */
@@ -156,10 +163,17 @@ interface SeriesFault {
  * scores do not matter, because monitors read live scores only.
  */
 export function findSeriesFaults(series: Series, sources: ScoreSources): SeriesFault[] {
-  const message = findUnknownScorer(series, sources);
+  const message = findUnknownScorer(series, sources) ?? findChoice(series, sources);
   return message === undefined
     ? findFacetFaults(series, sources)
     : [{ key: 'scorer', message, dependsOn: ['scorers'] }];
+}
+
+function findChoice({ scorer = '' }: Series, { scorers }: ScoreSources): string | undefined {
+  const { answer } = (Object.hasOwn(scorers, scorer) ? scorers[scorer]?.options : undefined) ?? {};
+  return isAskedAnswer(answer) && answer.type === 'choice'
+    ? `${scorer} answers with options that have no order, so there is no mean to watch; see its labels in GET /series`
+    : undefined;
 }
 
 function findUnknownScorer({ scorer }: Series, { known, scorers }: ScoreSources): string | undefined {

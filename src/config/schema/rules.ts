@@ -3,6 +3,7 @@ import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { z } from 'zod';
 import { budgetCaps } from './scoring.ts';
 import { durationMs } from '../units.ts';
+import { Cascade, checkCascade, checkOwnJudge, ownJudgeKeys } from './own-judges.ts';
 import { duration, judgeModel, memorySize, oneOrMore, wholeNumber } from './fields.ts';
 import { priceLine } from '../../domain/money/model-prices.ts';
 
@@ -38,6 +39,9 @@ const environmentName = z
   })
   .meta({ examples: ['OPENAI_API_KEY'] });
 
+/** Prebuilt scorer that asks a question of the user's. */
+const OWN_JUDGE = 'ask';
+
 const scorerEntry = z
   .strictObject({
     use: z
@@ -54,9 +58,11 @@ const scorerEntry = z
         'File whose default export is a scorer: an object with run(). In a configuration file, the path is relative to that file. The scorer runs in its own process.',
       )
       .meta({ examples: ['./scorers/tone-of-voice.ts'] }),
+    ...ownJudgeKeys,
     judge: judgeModel(
       'Judge of this scorer. For a module, it also replaces the provider/model in its file. Absent: judges.default.',
     ).optional(),
+    cascade: Cascade.optional(),
     options: z
       .record(z.string(), z.unknown())
       .optional()
@@ -65,7 +71,7 @@ const scorerEntry = z
       .array(z.enum(SEEN_KINDS))
       .optional()
       .describe(
-        'What the judge of the prebuilt scorer sees of a run. It always sees question and answer. Absent: all.',
+        'What the judge sees of a run. Absent: all. A prebuilt scorer always shows it question and answer.',
       ),
     higherIsBetter: z
       .boolean()
@@ -93,8 +99,10 @@ const scorerEntry = z
       ),
     limits: limits.optional(),
   })
-  .refine((entry) => (entry.use === undefined) !== (entry.module === undefined), {
-    error: 'give either use (a prebuilt scorer) or module (a file of yours)',
+  .superRefine(checkOwnJudge)
+  .superRefine(checkCascade)
+  .refine(({ use, module, ask }) => ask !== undefined || (use === undefined) !== (module === undefined), {
+    error: 'give use (a prebuilt scorer), module (a file of yours) or ask (a question for a judge)',
   })
   .refine((entry) => entry.module !== undefined || entry.env === undefined, {
     path: ['env'],
@@ -112,12 +120,16 @@ const scorerEntry = z
     path: ['sees'],
     error: 'only a prebuilt scorer has sees; remove it',
   })
-  .transform(({ sees, options, ...entry }) => ({
-    ...entry,
-    ...(options === undefined && sees === undefined
-      ? {}
-      : { options: { ...options, ...(sees === undefined ? {} : { sees }) } }),
-  }))
+  .transform(({ sees, options, ask, answer, examples, ...entry }) => {
+    const given = Object.entries({ ...options, ask, answer, examples, sees }).filter(
+      ([, value]) => value !== undefined,
+    );
+    return {
+      ...entry,
+      ...(ask === undefined ? {} : { use: OWN_JUDGE }),
+      ...(options === undefined && given.length === 0 ? {} : { options: Object.fromEntries(given) }),
+    };
+  })
   .describe('A scorer with your own name.');
 
 /** Schema of the user's own scorers, by name. */

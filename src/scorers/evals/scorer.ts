@@ -126,6 +126,12 @@ export interface ScorerRunResult {
   reasonError?: ReasonError;
   /** The judge's findings, statement by statement. */
   verdicts?: readonly Verdict[];
+  /** Part of two judges in the scores: which was asked last, how probable the second was, and what the first one gave by name. */
+  cascade?: {
+    readonly rung: 1 | 2;
+    readonly probability: number;
+    readonly firstScores: ReadonlyMap<string, number>;
+  };
   /** Further named scores of the same run. */
   scores?: readonly NamedScore[];
   [extra: string]: unknown;

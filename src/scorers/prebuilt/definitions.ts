@@ -1,3 +1,4 @@
+import { ASK_CHARS, ASK_EXAMPLES, findExampleFault, isAskedAnswer } from '../../domain/asked-answer.ts';
 import { MEASURES, nameMeasure } from '../../domain/behaviour/measures.ts';
 import { isObject } from '../../domain/unknown-values.ts';
 import { defineScorer, type ScorerDefinition } from '../scorer-definition.ts';
@@ -269,6 +270,36 @@ export const CRITERIA_OPTION = {
 /** Options beside the criteria. */
 export const RUBRIC_OPTIONS = { scale: scaleOption, reason: ownReasonOption };
 
+/** The question of `ask`. */
+export const ASK_OPTION = {
+  fits: (value: unknown) => isFilledText.fits(value) && String(value).length <= ASK_CHARS,
+  is: `a text of 1 to ${ASK_CHARS} characters`,
+  means: 'the question about the run, in words',
+};
+/** Options beside the question. */
+export const ASK_OPTIONS = {
+  answer: {
+    fits: isAskedAnswer,
+    is: '{ type: boolean, good }, { type: score, levels } or { type: choice, options }, with two answers or more',
+    means:
+      '`{ type: boolean, good: false }`, `{ type: score, levels: [worst: …, best: …] }` or `{ type: choice, options: { name: meaning } }` (boolean, true is good)',
+  },
+  examples: {
+    fits: (value: unknown) =>
+      Array.isArray(value) &&
+      value.length <= ASK_EXAMPLES &&
+      value.every(
+        (example) =>
+          isObject(example) &&
+          isFilledText.fits(example['text']) &&
+          ['boolean', 'string'].includes(typeof example['answer']),
+      ),
+    is: `a list of at most ${ASK_EXAMPLES} of { text, answer }`,
+    means: 'texts with their right answers, `{ text, answer }`, at most 20',
+  },
+  ...SIGHT_OPTIONS,
+};
+
 /** The criterion of `multi-turn-judge`. */
 export const CRITERION_OPTION = { ...isFilledText, means: 'what the turns must meet, in words' };
 /** Options beside the criterion. */
@@ -475,6 +506,21 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
     needs: { criteria: 'the points of the rubric' },
     create: async ({ model, options: { criteria, ...options } }) =>
       (await import('./rubric.ts')).createRubricScorer({ model, criteria: criteria as never, options }),
+  }),
+  defineScorer({
+    name: 'ask',
+    needsJudge: true,
+    asksOnce: true,
+    canDecide: true,
+    measures: 'a question of yours about the run, in words',
+    options: { ask: ASK_OPTION, ...ASK_OPTIONS },
+    needs: { ask: 'the question' },
+    findFault: (options) => {
+      const fault = findExampleFault(options);
+      return fault && `options.examples[${fault.index}].answer ${fault.message}`;
+    },
+    create: async ({ model, options: { ask, ...options } }) =>
+      (await import('./ask.ts')).createAskScorer({ model, ask: ask as never, options }),
   }),
   defineScorer({
     name: 'multi-turn-judge',

@@ -26,6 +26,7 @@ export {
   DEFAULT_OPTIONS,
   type AnswerRelevancyOptions,
 } from './answer-relevancy.ts';
+export { createAskScorer, type AskOptions } from './ask.ts';
 export { createBiasScorer, type BiasOptions } from './bias.ts';
 export { createContextPrecisionScorer, type ContextPrecisionOptions } from './context-precision.ts';
 export { createContextRecallScorer, type ContextRecallOptions } from './context-recall.ts';
@@ -40,4 +41,5 @@ export { createSummarizationScorer, type SummarizationOptions } from './summariz
 export { createToolCallAccuracyScorerLLM, type AvailableTool } from './tool-call-accuracy-llm.ts';
 export { createToxicityScorer, type ToxicityOptions } from './toxicity.ts';
 export { createTrajectoryAccuracyScorerLLM } from './trajectory-accuracy-llm.ts';
+export type { AskedAnswer, AskedExample } from '../../domain/asked-answer.ts';
 export type { Rubric, RubricCriterion } from '../shared/options.ts';

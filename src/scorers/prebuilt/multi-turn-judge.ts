@@ -17,7 +17,7 @@ import {
   reasonInstructions,
   judgeAfterData,
 } from '../shared/judged.ts';
-import { assembleEvidence, limitEvidence, showEvidence } from '../shared/evidence.ts';
+import { selectMaterial } from '../shared/evidence.ts';
 import { listRunEvidence, type Sight } from '../shared/run-evidence.ts';
 import { checkGiven, checkOptions } from '../shared/options.ts';
 import { CRITERION_OPTION, MULTI_TURN_JUDGE_OPTIONS } from './definitions.ts';
@@ -87,10 +87,8 @@ export function createMultiTurnJudgeScorer(config: {
         const given = listRunEvidence({ ...run, context: [] }, options);
         const sources = given.filter(({ kind, text }) => kind !== 'turns' || !turns.includes(text.trim()));
         const beside = { criterion, turns: byNumber(turns) };
-        const material = { evidence: sources.map(({ text }) => text), beside };
-        const maxChars = await limitEvidence(model, material, EVIDENCE_CHARS);
-        const evidence = assembleEvidence(sources, [criterion, ...turns], maxChars);
-        return fence({ ...showEvidence(evidence, evidence.shown), ...beside });
+        const texts = [criterion, ...turns];
+        return fence(await selectMaterial(model, { sources, texts, beside, maxChars: EVIDENCE_CHARS }));
       },
     })
     .generateScore(({ results }) => (results.analyzeStepResult.satisfied ? scale : 0));

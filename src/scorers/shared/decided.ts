@@ -72,18 +72,26 @@ interface DecidedSpec {
 
 /**
  * Lets a scorer be asked of a decision judge, too: one question for each sentence and quality, all of a run in one request, and
- * probabilities in place of counts. Which judge it has shows when it runs.
+ * probabilities in place of counts.
  */
 export function withDecisions<TResults extends object>(
   chat: RunnableScorer<AnswerRunInput, TResults>,
   spec: DecidedSpec,
 ): RunnableScorer<AnswerRunInput, TResults> {
-  const decided = createDecidedScorer(chat, spec);
-  const run: typeof chat.run = async (input, options) => {
+  return chooseByJudge(spec.model, chat, createDecidedScorer(chat, spec));
+}
+
+/** Joins the two forms of a scorer: which judge it has shows when it runs. */
+export function chooseByJudge<TScorer extends RunnableScorer<never>>(
+  model: JudgeModel,
+  chat: TScorer,
+  decided: Pick<TScorer, 'run'>,
+): TScorer {
+  const run: TScorer['run'] = async (input, options) => {
     const { isDecisionJudge } = await import('../../judge/judge.ts');
-    return isDecisionJudge(spec.model) ? decided.run(input, options) : chat.run(input, options);
+    return isDecisionJudge(model) ? decided.run(input, options) : chat.run(input, options);
   };
-  return Object.defineProperties({} as typeof chat, {
+  return Object.defineProperties({} as TScorer, {
     ...Object.getOwnPropertyDescriptors(chat),
     run: { value: run, enumerable: true },
   });
@@ -280,7 +288,7 @@ export function weighVerdicts(
       };
 }
 
-function roundToSix(value: number): number {
+export function roundToSix(value: number): number {
   return Math.round(value * 1e6) / 1e6;
 }
 

@@ -272,6 +272,26 @@ export function showEvidence(
   return shown;
 }
 
+/** Selects the data of a question: of the sources what matters for these texts and fits, and what stands beside them. */
+export async function selectMaterial(
+  model: JudgeModel | undefined,
+  {
+    sources,
+    texts,
+    beside,
+    maxChars,
+  }: {
+    readonly sources: readonly Source[];
+    readonly texts: readonly string[];
+    readonly beside: Record<string, unknown>;
+    readonly maxChars: number;
+  },
+): Promise<Record<string, unknown>> {
+  const material = { evidence: sources.map(({ text }) => text), beside };
+  const evidence = assembleEvidence(sources, texts, await limitEvidence(model, material, maxChars));
+  return { ...showEvidence(evidence, evidence.shown), ...beside };
+}
+
 /** Chooses the left out passages that matter for the open sentences, and says whether these are all of them. */
 export function secondReading(
   { held }: Evidence,

@@ -108,7 +108,7 @@ export interface ReplyFields {
   /** Reads a number from 0 to 1, both included. */
   share(name: string): number;
   flag(name: string): boolean;
-  /** Reads one of these words, trimmed and lower-cased; `also` are words that are not asked for. */
+  /** Reads one of these words, whatever its case; `also` are words that are not asked for. */
   word<T extends string>(name: string, allowed: readonly T[], also?: readonly T[]): T;
   texts(name: string): string[];
   object(name: string): ReplyFields;
@@ -193,7 +193,7 @@ function readWord<T extends string>(
   { allowed, also }: { readonly allowed: readonly T[]; readonly also: readonly T[] },
 ): T {
   const said = typeof found === 'string' ? found.trim().toLowerCase() : undefined;
-  const word = [...allowed, ...also].find((candidate) => candidate === said);
+  const word = [...allowed, ...also].find((candidate) => candidate.toLowerCase() === said);
   if (word === undefined) {
     throw new ReplyFault(`"${path}" is ${JSON.stringify(found) ?? 'missing'}; use ${allowed.join(', ')}`);
   }

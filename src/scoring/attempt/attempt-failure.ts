@@ -11,6 +11,12 @@ export interface ScoreValue {
   readonly score: number;
   /** Mean probability of the winning options; null for a judge that gives none. */
   readonly confidence: number | null;
+  /** Judge of a cascade that was asked last; 0 without a cascade. */
+  readonly rung: 0 | 1 | 2;
+  /** Probability with which the second judge of a cascade was asked. */
+  readonly rungProbability: number | null;
+  /** Score by the first judge. */
+  readonly firstScore: number;
   readonly label: string;
   readonly reason: string;
   readonly verdicts: readonly Verdict[];

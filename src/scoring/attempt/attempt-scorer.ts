@@ -140,7 +140,7 @@ export function readResult(bound: BoundScorer, result: ScorerRunResult): Attempt
     return failScorer(bound, 'run() gave no score');
   }
   const own = result.score === undefined ? [] : [readOwnValue(bound, result, result.score)];
-  const values = [...own, ...named.map((entry) => readNamedValue(bound, entry))];
+  const values = [...own, ...named.map((entry) => readNamedValue(bound, result, entry))];
   const bad = values.find((value) => typeof value.score !== 'number' || !Number.isFinite(value.score));
   if (bad !== undefined) {
     const which = bad.name === '' ? 'the score' : `the score ${bad.name}`;
@@ -172,6 +172,7 @@ function readOwnValue(bound: BoundScorer, result: ScorerRunResult, score: number
     name: '',
     score,
     confidence: result.confidence ?? null,
+    ...readRung(result, '', score),
     label: result.label ?? findScoreLabel(score, scorer.labels ?? []) ?? '',
     reason: readText(result.reason),
     verdicts: readVerdicts(result.verdicts),
@@ -180,11 +181,24 @@ function readOwnValue(bound: BoundScorer, result: ScorerRunResult, score: number
   };
 }
 
-function readNamedValue(bound: BoundScorer, entry: NamedScore): ScoreValue {
+function readRung(
+  { cascade }: ScorerRunResult,
+  name: string,
+  score: number,
+): Pick<ScoreValue, 'rung' | 'rungProbability' | 'firstScore'> {
+  return {
+    rung: cascade?.rung ?? 0,
+    rungProbability: cascade?.probability ?? null,
+    firstScore: cascade?.firstScores.get(name) ?? score,
+  };
+}
+
+function readNamedValue(bound: BoundScorer, result: ScorerRunResult, entry: NamedScore): ScoreValue {
   return {
     name: entry.name,
     score: entry.score,
     confidence: entry.confidence ?? null,
+    ...readRung(result, entry.name, entry.score),
     label: entry.label ?? '',
     reason: entry.reason ?? '',
     verdicts: readVerdicts(entry.verdicts),

@@ -181,9 +181,9 @@ function listValueColumns(value: ScoreValue) {
   return {
     score: value.score,
     confidence: value.confidence,
-    rung: 0,
-    rungProbability: null,
-    firstScore: value.score,
+    rung: value.rung,
+    rungProbability: value.rungProbability,
+    firstScore: value.firstScore,
     label: value.label,
     higherIsBetter: value.higherIsBetter,
     scoreMin,

@@ -4,6 +4,7 @@ import {
   byteSize,
   durationMs,
   type Config,
+  type Asked,
   type Rule as ConfiguredRule,
   checkValue,
   conditionsSchema,
@@ -43,8 +44,16 @@ export interface ScorerKit {
   readonly judges: JudgeRegistry;
   /** Processes of modules. A caller that continues after its work must stop them; otherwise they end with this process. */
   readonly ownScorers: OwnScorerProcesses;
-  /** Prepares a rule for one purpose: these scorers on every target. Throws a `ConfigError` for an unknown name. */
-  prepareOwnRule(name: string, scorers: readonly string[], target?: TargetKind): Promise<PreparedRule>;
+  /**
+   * Prepares a rule for one purpose: these scorers on every target, and a question to a judge, as the scorer `ask`. Throws a `ConfigError`
+   * for an unknown name.
+   */
+  prepareOwnRule(
+    name: string,
+    scorers: readonly string[],
+    target?: TargetKind,
+    asked?: Asked,
+  ): Promise<PreparedRule>;
 }
 
 /** Own scorers of a kit. Kits that follow each other share the processes of an equal scorer, which end with the last of them. */
@@ -130,8 +139,14 @@ export async function loadScorerKit(
       rules,
       judges: createConfiguredJudges(config, former?.judges),
       ownScorers,
-      prepareOwnRule: async (name, scorers, target = 'trace') =>
-        prepare({ name, scorers: [...new Set(scorers)], target, sample: { rate: 1, always: [] } }),
+      prepareOwnRule: async (name, scorers, target = 'trace', asked = undefined) => {
+        const rule = { name, scorers: [...new Set(scorers)], target, sample: { rate: 1, always: [] } };
+        const bounds = await Promise.all([
+          ...rule.scorers.map(bind),
+          ...(asked === undefined ? [] : [bindPrebuilt(OWN_JUDGE, buildEntry(asked), config)]),
+        ]);
+        return prepareRule(buildConfiguredRule(rule, bounds));
+      },
     };
   } catch (error) {
     await ownScorers.stop();
@@ -140,6 +155,13 @@ export async function loadScorerKit(
 }
 
 type Entry = Config['scorers'][string];
+
+/** Prebuilt scorer that asks a question, and its name where nobody gave it another. */
+const OWN_JUDGE = 'ask';
+
+function buildEntry({ judge, ...options }: Asked): Entry {
+  return { use: OWN_JUDGE, judge, options };
+}
 
 async function bindScorer(
   name: string,
@@ -162,14 +184,24 @@ async function bindPrebuilt(name: string, entry: Entry | undefined, config: Conf
     const names = [...PREBUILT_SCORERS.map((scorer) => scorer.name), ...Object.keys(config.scorers)];
     throw new ConfigError(`there is no scorer ${name}; the scorers are ${names.join(', ')}`);
   }
-  const judge = entry?.judge ?? config.judges.default;
+  const cascade = entry?.cascade;
+  const judge = cascade?.judges[0] ?? entry?.judge ?? config.judges.default;
   const unfit = findJudgeFault(name, prebuilt, judge, config.judges);
   if (unfit !== undefined) {
     throw new ConfigError(unfit);
   }
   const timeout = entry?.limits?.timeout;
   try {
-    const scorer = await prebuilt.create({ judge: judge ?? '', options: entry?.options ?? {} });
+    const options = entry?.options ?? {};
+    const only = await prebuilt.create({ judge: judge ?? '', options });
+    const scorer =
+      cascade === undefined
+        ? only
+        : (await import('../../scorers/evals/cascade.ts')).createCascade(
+            name,
+            [only, await prebuilt.create({ judge: cascade.judges[1], options })],
+            { share: cascade.share, floor: cascade.floor },
+          );
     const timeoutMs = timeout === undefined ? undefined : durationMs(timeout);
     const { readsPast, asksOnce } = prebuilt;
     return { name, scorer, timeoutMs, readsPast, asksOnce };
@@ -287,16 +319,18 @@ export function rejectUnpricedBudgets(
 }
 
 /**
- * Returns the rules for a scoring that somebody asks for: one with the named scorers, or those of the configuration. Throws an
+ * Returns the rules for a scoring that somebody asks for: one with the named scorers and the question, or those of the configuration. Throws an
  * `RequestError` when there is none, and a `ConfigError` for a scorer that cannot be used.
  */
 export async function listRulesNow(
   kit: ScorerKit,
   scorers: readonly string[] | undefined,
   isOfSession: boolean,
+  asked?: Asked,
 ): Promise<readonly PreparedRule[]> {
-  if (scorers !== undefined) {
-    return [await kit.prepareOwnRule(COMMAND_RULE, scorers, isOfSession ? 'session' : 'trace')];
+  if (scorers !== undefined || asked !== undefined) {
+    const target = isOfSession ? 'session' : 'trace';
+    return [await kit.prepareOwnRule(COMMAND_RULE, scorers ?? [], target, asked)];
   }
   const rules = kit.rules.filter(({ target }) => (target === 'session') === isOfSession);
   if (rules.length === 0) {

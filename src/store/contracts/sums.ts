@@ -80,6 +80,8 @@ export interface ScoreSummary extends ScoreSums {
   readonly p90: number | null;
   /** Null without a direction, or without both a range and `passAt`. */
   readonly passRate: number | null;
+  /** Scores by label, where the label is the result; null for scores with a mean. */
+  readonly labels: Readonly<Record<string, number>> | null;
 }
 
 /** Scores of one scorer in one bucket and group. */

@@ -18,13 +18,13 @@ const LEAST_REWEIGHED_MS = MINUTE_MS;
 export const REPEAT_WINDOW_MS = HOUR_MS;
 
 /**
- * Directed score of `score_arrivals` and `scores`: from 0 (worst) to 1 (best); NULL when the scorer has no range or no
+ * Directed score of `score_arrivals` and `scores`, of a cascade by the first judge, which all runs have: from 0 (worst) to 1 (best); NULL when the scorer has no range or no
  * direction.
  */
 export const DIRECTED = `multiIf(
   NOT isFinite(Score) OR HigherIsBetter IS NULL OR NOT ifNull(ScoreMax > ScoreMin, false), NULL,
-  HigherIsBetter, least(1, greatest(0, (Score - ScoreMin) / (ScoreMax - ScoreMin))),
-  1 - least(1, greatest(0, (Score - ScoreMin) / (ScoreMax - ScoreMin))))`;
+  HigherIsBetter, least(1, greatest(0, (ifNull(FirstScore, Score) - ScoreMin) / (ScoreMax - ScoreMin))),
+  1 - least(1, greatest(0, (ifNull(FirstScore, Score) - ScoreMin) / (ScoreMax - ScoreMin))))`;
 
 /** Directed score of `score_arrivals` and `scores` in thousandths. */
 export const STEP = `toUInt16(floor(ifNull(${DIRECTED}, 0) * ${SCORE_STEPS} + 0.5))`;

@@ -16,6 +16,8 @@ import { bind, type Database } from '../database.ts';
 import {
   askBuckets,
   BIN_VALUES,
+  IS_LABELLED,
+  LABELLED,
   FACET_COLUMNS,
   buildHourRows as hourRows,
   KEY_COLUMNS,
@@ -98,8 +100,9 @@ function chooseRows(query: AggregateFilter & { bucketMs?: number | undefined }) 
     (hour) => hour.hourMs >= fromMs && hour.hourMs < toMs && (tenant ?? hour.tenant) === hour.tenant,
   );
   return hours.length === 0
-    ? { rows: `${tableOf(query)} FINAL WHERE ${condition}`, params }
+    ? { rows: `${tableOf(query)} FINAL WHERE ${condition}`, chosen, params }
     : {
+        chosen,
         rows: `(${joinLacking(tableOf(query), { condition, chosen })}) WHERE 1`,
         params: { ...params, ...askBuckets(hours.map(({ tenant: of, hourMs }) => [of, hourMs])) },
       };
@@ -167,8 +170,8 @@ const LINE = `if(Direction > 0, ScoreMin, ScoreMax) + Direction * (ScoreMax - Sc
  */
 function barSql(passAt: number | undefined): { hasBar: string; bar: string } {
   return passAt === undefined
-    ? { hasBar: 'Direction != 0 AND ScoreMax > ScoreMin', bar: `(${LINE}) * Direction` }
-    : { hasBar: 'Direction != 0', bar: `{passAt:Float64} * Direction - ${ROUNDING}` };
+    ? { hasBar: 'Direction IN (-1, 1) AND ScoreMax > ScoreMin', bar: `(${LINE}) * Direction` }
+    : { hasBar: 'Direction IN (-1, 1)', bar: `{passAt:Float64} * Direction - ${ROUNDING}` };
 }
 
 /** Histogram columns of a row as values and weights. Functions of arrays are 2 to 4 times as fast as a row for each bin. */
@@ -255,15 +258,50 @@ async function summarise(database: Database, query: SummaryQuery): Promise<Summa
      FROM (${select(`, ${PLACES}, ${bar} AS Bar`)}) ${groupBy}`,
     { ...params, passAt, lineRows: [...passLines.keys()], lines: [...passLines.values()] },
   );
+  const labels = rows.some(isLabelled) ? await countLabels(database, query) : new Map<string, never>();
   return joinGroups(rows).map(([first, ...others]) => {
     const { w, quantiles, barWeight, passWeight } = first;
     const [p10, p50, p90] = quantiles;
     return {
       ...buildSums([first, ...others]),
-      ...(w > 0 ? { p10, p50, p90 } : { p10: null, p50: null, p90: null }),
+      ...(w > 0 && !isLabelled(first) ? { p10, p50, p90 } : { p10: null, p50: null, p90: null }),
       passRate: barWeight > 0 ? passWeight / barWeight : null,
+      labels: isLabelled(first) ? (labels.get(nameGroup(first)) ?? {}) : null,
     };
   });
+}
+
+function isLabelled({ scale: [, , direction] }: Pick<StoredSums, 'scale'>): boolean {
+  return direction === LABELLED;
+}
+
+function nameGroup({ bucketMs, group }: Pick<StoredSums, 'bucketMs' | 'group'>): string {
+  return JSON.stringify([bucketMs, group]);
+}
+
+/** Counts the labels of scores without a mean, by bucket and group. They are few, so they are counted from the scores. */
+async function countLabels(
+  database: Database,
+  query: SummaryQuery,
+): Promise<Map<string, Record<string, number>>> {
+  const { chosen, params } = chooseRows(query);
+  const { bucketMs, groups } = query;
+  const time = 'toUnixTimestamp64Milli(TraceTimestamp)';
+  const rows = await database.rows<StoredSums & { readonly label: string }>(
+    `SELECT ${bucketMs === undefined ? 'toInt64(0)' : `intDiv(${time}, {bucket:Int64}) * {bucket:Int64}`} AS bucketMs,
+       ${groupOf(query)} AS group, toString(Label) AS label, count() AS n
+     FROM scores FINAL
+     WHERE TraceTimestamp >= fromUnixTimestamp64Milli({from:Int64}) AND TraceTimestamp < fromUnixTimestamp64Milli({to:Int64})
+       AND ${chosen} AND ${IS_LABELLED} ${groups === undefined ? '' : `AND ${groupOf(query)} IN {groups:Array(Array(String))}`}
+     GROUP BY bucketMs, group, label ORDER BY n DESC, label`,
+    { ...params, bucket: bucketMs, groups },
+  );
+  const counts = new Map<string, Record<string, number>>();
+  for (const row of rows) {
+    const name = nameGroup(row);
+    counts.set(name, { ...counts.get(name), [row.label]: row.n });
+  }
+  return counts;
 }
 
 /** Joins the rows of a bucket and group: that of weighted scores comes first. */
@@ -286,7 +324,7 @@ function buildSums(rows: [StoredSums, ...StoredSums[]]): SumsRow {
     unweighted: unweighted.reduce((sum, { n }) => sum + n, 0),
     weight: w,
     effectiveN: w2 > 0 ? (w * w) / w2 : 0,
-    mean: w > 0 ? total / w : null,
+    mean: w > 0 && scale[2] !== LABELLED ? total / w : null,
     ...toScale(scale),
   };
 }
@@ -296,7 +334,7 @@ function toScale([scoreMin, scoreMax, direction]: StoredScale): ScoreScale {
   return {
     scoreMin: hasRange ? scoreMin : null,
     scoreMax: hasRange ? scoreMax : null,
-    higherIsBetter: direction === 0 ? null : direction > 0,
+    higherIsBetter: direction === 0 || direction === LABELLED ? null : direction > 0,
   };
 }
 
@@ -332,7 +370,7 @@ async function readHistogram(database: Database, filter: AggregateFilter): Promi
   return {
     n: row.n + (other?.n ?? 0),
     weight: row.w,
-    mean: row.w > 0 ? row.total / row.w : null,
+    mean: row.w > 0 && row.scale[2] !== LABELLED ? row.total / row.w : null,
     values: row.places,
     counts: row.counts,
     weights: row.weights,

@@ -1,3 +1,4 @@
+import { CHOICE_VERSION } from '../../domain/asked-answer.ts';
 import type { AggregateFacet } from '../../domain/aggregate-facets.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import { BIN_GROWTH, RANGE_STEPS } from '../../domain/limits.ts';
@@ -35,6 +36,18 @@ export function hourOf(time: string): string {
 
 /** Bin of the value 1 of a scorer without a range. Its bins of smaller values are above 0. */
 const ONE_BIN = 40_000;
+
+/**
+ * SQL for what a row of `scores` adds to a mean: of a cascade, the score of the first judge, which all runs have, and the difference of the
+ * second one, weighted by the probability that it was asked.
+ */
+const MEANT = `ifNull(if(Rung = 2, FirstScore + (Score - FirstScore) / RungProbability, FirstScore), Score)`;
+
+/** Direction of scores whose label is the result: they have no mean. */
+export const LABELLED = 2;
+
+/** SQL for the condition that the label of a row of `scores` is its result. */
+export const IS_LABELLED = `ScorerVersion = '${CHOICE_VERSION}' AND HigherIsBetter IS NULL`;
 
 /** SQL for the bin of a row of `scores`, from the columns `Low` and `High` of its range (equal: no range). */
 export const BIN = `toInt32(if(High > Low,
@@ -228,13 +241,13 @@ export function buildHourRows(condition: string): string {
   FROM (
     SELECT Tenant, Scorer, Hour AS Bucket, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')},
       Low AS ScoreMin, High AS ScoreMax, Direction, IsWeighted,
-      count() AS UnitS, sum(Share) AS UnitW, sum(Share * Score) AS UnitT, sum(Share * Score * Score) AS UnitT2,
+      count() AS UnitS, sum(Share) AS UnitW, sum(Share * Meant) AS UnitT, sum(Share * Meant * Meant) AS UnitT2,
       sumMap([Bin], [toUInt64(1)], [Share]) AS UnitH
     FROM (
-      SELECT Tenant, Scorer, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')}, Score,
+      SELECT Tenant, Scorer, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')}, ${MEANT} AS Meant,
         ${hourOf('TraceTimestamp')} AS Hour, if(TraceId = '', TargetId, TraceId) AS Unit,
         if(${IS_RANGED}, assumeNotNull(ScoreMin), 0) AS Low, if(${IS_RANGED}, assumeNotNull(ScoreMax), 0) AS High,
-        toInt8(multiIf(HigherIsBetter IS NULL, 0, HigherIsBetter, 1, -1)) AS Direction,
+        toInt8(multiIf(${IS_LABELLED}, ${LABELLED}, HigherIsBetter IS NULL, 0, HigherIsBetter, 1, -1)) AS Direction,
         toUInt8(Weight IS NOT NULL) AS IsWeighted, ifNull(Weight, 1) AS Share, ${BIN} AS Bin
       FROM scores FINAL
       WHERE ${OF_HOURS} AND ${OF_DAYS} AND ${isAsked('Hour')}

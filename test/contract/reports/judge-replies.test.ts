@@ -326,13 +326,17 @@ describe('a reported case', () => {
     }
   });
 
-  it('is scored without the schema that a server cannot use', async () => {
+  it.each([
+    ['the schema', 'json_schema', 2],
+    ['the schema and JSON mode', undefined, 3],
+  ])('is scored without %s that a server cannot use', async (_what, type, calls) => {
     const told = readJudge('16-schema-refused') as { good: Reply; refusals: Reply[]; other: Reply };
     for (const refusal of told.refusals) {
-      const found = await scoreCase('16-schema-refused', ({ body }) =>
-        send(body.response_format === undefined ? told.good : refusal),
-      );
-      expect(outcome(found)).toEqual({ ...SCORED, calls: 2 });
+      const found = await scoreCase('16-schema-refused', ({ body: { response_format: form } }) => {
+        const isGood = form === undefined || (type !== undefined && (form as { type: string }).type !== type);
+        return send(isGood ? told.good : refusal);
+      });
+      expect(outcome(found)).toEqual({ ...SCORED, calls });
     }
     const other = await scoreCase('16-schema-refused', inTurn([told.other]));
     expect(other).toMatchObject({ calls: 1, reason: expect.stringContaining('is being loaded') as string });

@@ -288,6 +288,22 @@ describe('POST /score', () => {
   });
 
   it.each([
+    [{ ask: { ask: 'Is it kind?' } }, /^ask: ask needs a judge/],
+    [
+      { ask: { ask: 'Is it kind?', answer: { type: 'score', levels: ['kind'] } } },
+      /levels: needs at least two/,
+    ],
+    [{ ask: { ask: 'Is it kind?' }, write: true }, /write: a question without a name is not stored/],
+    [{}, /name scorers, or ask a question/],
+  ])('refuses %j', async (asked, detail) => {
+    const traceId = newTraceId();
+    await ingest(world.store, agentRunSpans(traceId), 'a');
+    const { status, body } = await scoreNow({ traceId, ...asked });
+    expect(status).toBe(400);
+    expect(JSON.stringify(body)).toMatch(new RegExp(detail.source.replace('^', ''), 'u'));
+  });
+
+  it.each([
     [true, /their results will be stored: GET \/api\/v1\/traces\/[0-9a-f]{32} shows them/u, 1],
     [false, /the scorers were stopped, .*: ask again with "write": true/u, 0],
   ])('says after its time limit what becomes of the results (write: %s)', async (write, advice, stored) => {

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { emptyFolder } from '../../support/processes/cli.ts';
-import { replyDecisions, startJudgeServer } from '../../support/fakes/judge-server.ts';
+import { replyDecisions, replyJson, startJudgeServer } from '../../support/fakes/judge-server.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -212,5 +212,52 @@ describe('score with a decision judge', () => {
       code: 78,
       stderr: expect.stringContaining('hallucination needs a chat judge'),
     });
+  });
+});
+
+describe('spanscore score --ask', () => {
+  const configure = (cwd: string, baseURL: string) => {
+    const providers = { local: { baseURL } };
+    writeFileSync(
+      join(cwd, 'spanscore.config.json'),
+      JSON.stringify({ judges: { default: 'local/small', providers } }),
+    );
+  };
+
+  it.each([
+    [['--answer', 'score:useless,partly,solves it'], 'partly', { score: 0.5, label: 'partly', scoreMax: 1 }],
+    [['--answer', 'choice:refund,weather'], 'weather', { score: 1, label: 'weather', higherIsBetter: null }],
+    [
+      ['--judge', 'local/large'],
+      false,
+      { score: 0, label: 'false', judgeModel: expect.stringContaining('large') },
+    ],
+  ])('prints the answer to a question with %j', async (options, answer, expected) => {
+    const judge = await startJudgeServer(() => replyJson({ quote: '', reason: 'so it is', answer }));
+    const cwd = emptyFolder();
+    configure(cwd, judge.baseUrl);
+    const args = ['score', WEATHER, '--ask', 'How is it?', ...options, '--json'];
+    const { code, stdout } = await runCommand(args, { cwd });
+    await judge.close();
+    expect(code).toBe(0);
+    const rows = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    expect(rows[0]).toMatchObject({ scorer: 'ask', status: 'scored', judgeCalls: 1, ...expected });
+    expect(rows[0]).toMatchObject({ verdicts: [{ statement: 'How is it?', reason: 'so it is' }] });
+  });
+
+  it.each([
+    [['--answer', 'boolean'], '--answer belongs to a question: add --ask'],
+    [['--ask', 'Is it?', '--answer', 'score:good'], 'answer.levels: needs at least two'],
+    [['--ask', 'Is it?', '--answer', 'words'], 'must be boolean or score or choice'],
+    [['--ask', 'Is it?', '--write'], '--ask is not stored'],
+  ])('refuses %j', async (options, message) => {
+    const cwd = emptyFolder();
+    configure(cwd, 'http://127.0.0.1:1/v1');
+    const { code, stderr } = await runCommand(['score', WEATHER, ...options], { cwd });
+    expect(stderr).toContain(message);
+    expect(code).toBe(2);
   });
 });

@@ -1,3 +1,4 @@
+import { acceptedSettings } from '../../../src/judge/retry.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { JudgeError, type JudgeErrorCode } from '../../../src/judge/judge-error.ts';
@@ -326,6 +327,22 @@ describe('a judge that mends itself', () => {
     expect(server.requests.map(({ body }) => body.temperature)).toEqual([0, undefined, undefined]);
   });
 
+  test('that refuses a schema is asked in JSON mode, then and later', async () => {
+    server.script(({ body }) =>
+      (body.response_format as { readonly type?: string }).type === 'json_schema'
+        ? judgeFaults.badRequest('response_format of type json_schema is not supported')
+        : replyText('{"verdict":"yes"}'),
+    );
+    const model = freshModel();
+
+    await askForObject(model, question);
+    await askForObject(model, question);
+
+    const types = server.requests.map(({ body }) => (body.response_format as { type?: string }).type);
+    expect(types).toEqual(['json_schema', 'json_object', 'json_object']);
+    expect(acceptedSettings(model).structured).toBe('json');
+  });
+
   test('that refuses response_format is asked in words only, then and later', async () => {
     server.script(({ body }) =>
       body.response_format === undefined
@@ -340,10 +357,11 @@ describe('a judge that mends itself', () => {
     expect(value).toEqual({ verdict: 'yes' });
     expect(server.requests.map(({ body }) => body.response_format !== undefined)).toEqual([
       true,
+      true,
       false,
       false,
     ]);
-    expect(server.requests[1]?.system).toContain('"yes"|"no"');
+    expect(server.requests[2]?.system).toContain('"yes"|"no"');
   });
 });
 

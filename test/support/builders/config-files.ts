@@ -11,6 +11,7 @@ export const KNOWN_SCORERS: readonly KnownScorer[] = [
   { name: 'hallucination', needsJudge: true },
   { name: 'faithfulness', needsJudge: true },
   { name: 'grounding', needsJudge: true },
+  { name: 'ask', needsJudge: true },
 ];
 
 /** Creates a new folder with these files. Returns its path. */

@@ -297,6 +297,19 @@ export const JUDGED_CASES: readonly JudgedCase[] = [
       }),
   },
   {
+    name: 'ask',
+    replies: [{ quote: 'It will rain.', reason: 'it says so', answer: true }],
+    steps: ['analyze'],
+    score: 1,
+    flattering: { replies: [{ quote: '', reason: 'fine', answer: false }], score: 0 },
+    create: (model) =>
+      prebuilt.createAskScorer({
+        model,
+        ask: 'Does the answer promise rain?',
+        options: { answer: { type: 'boolean', good: false } },
+      }),
+  },
+  {
     name: 'multi-turn-judge',
     replies: [{ satisfied: false, reasoning: 'because' }],
     steps: ['analyze'],

@@ -24,6 +24,13 @@ async function plan(rules?: readonly string[]) {
 async function planBatch(scorer: string, judge: string, provider: object = {}) {
   const config = parseConfig({
     judges: { default: judge, providers: { work: { baseURL: 'http://127.0.0.1:1/v1', ...provider } } },
+    scorers: {
+      polite: { ask: 'Is the answer polite?' },
+      kind: {
+        ask: 'Is the answer kind?',
+        cascade: { judges: ['openai/gpt-6-luna', 'openai/gpt-5-mini'] },
+      },
+    },
     rules: [{ name: 'runs', scorers: ['tone'] }],
   });
   const kit = await loadScorerKit(config);
@@ -35,6 +42,7 @@ describe('a backfill in batches', () => {
   it.each([
     ['grounding', 'openai/gpt-5-mini', {}],
     ['panel', 'anthropic/claude-haiku-4-5', {}],
+    ['polite', 'openai/gpt-5-mini', {}],
     ['grounding', 'work/x', { batch: true }],
     ['grounding', 'work/x', { batch: 'openai' }],
   ])('takes %s with %s', async (scorer, judge, provider) => {
@@ -42,9 +50,11 @@ describe('a backfill in batches', () => {
   });
 
   it.each([
-    ['hallucination', 'openai/gpt-5-mini', {}, 'hallucination asks several questions about a run'],
+    ['hallucination', 'openai/gpt-5-mini', {}, 'hallucination may ask several questions about a run'],
     ['grounding', 'work/x', {}, 'the judge work/x has no batch interface'],
     ['grounding', 'work/x', { use: 'openai', batch: false }, 'the judge work/x has no batch interface'],
+    ['kind', 'openai/gpt-5-mini', {}, 'decision questions do not go into batches'],
+    ['grounding', 'openai/gpt-6-luna', {}, 'decision questions do not go into batches'],
     ['grounding', 'groq/x', {}, 'the judge groq/x has no batch interface'],
   ])('refuses %s with %s', async (scorer, judge, provider, fault) => {
     await expect(planBatch(scorer, judge, provider)).rejects.toMatchObject({

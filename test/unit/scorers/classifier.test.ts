@@ -7,6 +7,8 @@ import {
   type ClassifierQuestions,
   type TrajectoryStep,
 } from '../../../src/scorers/evals/index.ts';
+import { createJudgeRegistry } from '../../../src/judge/judge-registry.ts';
+import { withJudgeScope } from '../../../src/judge/judge-scope.ts';
 import { decode } from '../../fixtures/parity/codec.mjs';
 
 interface RecordedCase {
@@ -134,6 +136,29 @@ describe('a classifier scorer', () => {
 
     expect(await scorer.run({ output: 'x' })).toMatchObject({ score: 0.25 });
     expect(asked.map(({ state }) => state)).toEqual([[{ type: 'json', value: { a: 1 } }]]);
+  });
+
+  it('asks a configured judge by its name', async () => {
+    const bodies: unknown[] = [];
+    const fetch = (async (_address: unknown, init?: { readonly body?: unknown }) => {
+      bodies.push(JSON.parse(String(init?.body)));
+      return Response.json({ model: 'jev-1', answers: { ok: { type: 'noul', noul: 0.75 } }, usage: null });
+    }) as typeof globalThis.fetch;
+    const judges = createJudgeRegistry(
+      { providers: { 'typesafe-ai': { apiKey: 'k' } } },
+      { fetch, now: Date.now, random: Math.random },
+    );
+    const classifier = new Classifier({
+      id: 'c',
+      model: 'typesafe-ai/jev-latest',
+      questions: { ok: { type: 'boolean', instructions: 'Is it so?' } },
+    });
+    const scorer = createClassifierScorer({ id: 's', classifier, question: 'ok', state: () => 'it is' });
+
+    expect(await withJudgeScope({ judges }, () => scorer.run({ output: 'x' }))).toMatchObject({
+      score: 0.75,
+    });
+    expect(bodies).toMatchObject([{ model: 'jev-latest', state: 'it is' }]);
   });
 
   it('names its question, its scores and its state in its fingerprint', () => {

@@ -201,7 +201,7 @@ function readTask({ prompt }: ScriptedModelCall): string {
   return readFencedPrompt(prompt)?.task ?? '';
 }
 
-const bareCases = JUDGED_CASES.filter(({ name }) => name !== 'grounding');
+const bareCases = JUDGED_CASES.filter(({ name }) => name !== 'grounding' && name !== 'ask');
 
 describe('questions to the judge', () => {
   it.each(bareCases)('of $name ask for a reason only when the reason is used', async (judged) => {

@@ -56,6 +56,17 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
     args: "{ model: 'openai/gpt-5-mini', criteria: '- tells the temperature\\n- names a source' }",
     because: 'one of two points is not met',
   }),
+  pageOf('ask', {
+    kind: 'judged',
+    input: 'what `sees` names',
+    formula:
+      '1 for true, else 0 (of a level: its place from 0 to 1; of an option: its probability, without range and direction)',
+    beside: ['ask'],
+    questions: 1,
+    factory: 'createAskScorer',
+    args: "{ model: 'openai/gpt-5-mini', ask: 'Does the answer promise rain?', options: { answer: { type: 'boolean', good: false } } }",
+    because: 'the answer promises rain',
+  }),
   pageOf('multi-turn-judge', {
     kind: 'judged',
     input: 'all answers, [evidence](#evidence), criterion',

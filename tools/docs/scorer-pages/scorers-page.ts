@@ -233,6 +233,8 @@ export async function scorersPage(): Promise<string> {
   ${code(programsOnly)} and checks (but \`no-tool-errors\`) exist in programs only.
 - Scores go from 0 to 1, and more is better, except for ${code(falling)}.
 - A run with nothing to judge is \`notScorable\`; where a judge fails, the run fails.
+- \`rubric\` is for points that must all be met, \`ask\` for one question: true or false, a level, or an option
+  ([without code](own-scorers.md#a-judge-without-code)).
 - [How well judges judge](evidence/judges.md) has measured quality and tokens.
 
 The examples score this run:
@@ -247,7 +249,7 @@ ${EXAMPLE_RUN}
 
 All that the agent could know, chosen by \`sees\`. A finding names its source's kind.
 
-- \`question\`, \`answer\`: always shown. Conversation: question and earlier turns.
+- \`question\`, \`answer\`: always shown, but by \`ask\`. Conversation: question and earlier turns.
 - \`system\`: the system prompt; only the operator sets rules.
 - \`user\`: the user's earlier words; they back what users say of themselves, and paste.
 - \`turns\`: earlier answers and tool results.

@@ -50,6 +50,10 @@ const ScoreSummary = z
       .nullable()
       .describe('Weighted share of the scores that are at least as good as `passAt`.'),
     pass: orNull(Rate).describe('The same with its interval.'),
+    labels: z
+      .record(z.string(), z.number())
+      .nullable()
+      .describe('Scores by label, of a scorer that chooses among options: it has no mean. Else null.'),
     weight: z.number().describe('Sum of the weights: traffic that the scores stand for.'),
     unweighted: z
       .number()
@@ -214,7 +218,7 @@ function groupJson({ scorer, values }: SummaryRow, by: readonly AggregateFacet[]
 }
 
 function summaryJson(row: SummaryRow) {
-  const { n, unweighted, weight, effectiveN, mean, p10, p50, p90, passRate } = row;
+  const { n, unweighted, weight, effectiveN, mean, p10, p50, p90, passRate, labels } = row;
   const pass = passRate === null ? null : buildRate({ value: passRate, n, effectiveN });
-  return { n, unweighted, weight, effectiveN, mean, p10, p50, p90, passRate, pass };
+  return { n, unweighted, weight, effectiveN, mean, p10, p50, p90, passRate, pass, labels };
 }
