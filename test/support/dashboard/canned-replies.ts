@@ -70,7 +70,7 @@ const ALERT: Item<'/alerts'> = {
   labels: {},
   annotations: {},
   worstTraces: [{ traceId: TRACE, scoreId: 's-1', score: 0 }],
-  segments: [],
+  cause: null,
   serviceVersion: '',
   agentVersion: '',
   muted: false,
