@@ -130,7 +130,7 @@ export class ReloadWorld {
     };
     const odd = () =>
       traces.flatMap((id) => (sets.includes(pairs.get(id) ?? '') ? [] : [[id, pairs.get(id)]]));
-    await until(isDone, 90_000, odd);
+    await until(isDone, DRAINED_WITHIN_MS, odd);
     return pairs;
   }
 
@@ -151,6 +151,9 @@ export class ReloadWorld {
 function nameOf(traceId: string): string {
   return traceId.replaceAll(/\d/gu, (digit) => 'ghijklmnop'[Number(digit)] ?? '');
 }
+
+/** Longest time in which the traces that were sent are decided. */
+const DRAINED_WITHIN_MS = 900_000;
 
 /** Calls of one run of the judged scorer. */
 const CALLS = 3;
@@ -176,20 +179,21 @@ interface ReloadRun {
   readonly seed: number;
   /** Number of further scorers on the store. */
   readonly others?: number;
-  /** Longest pause between two traces. */
-  readonly pauseMs?: number;
+  /** Most traces for each reload: a busy machine reloads slowly, and would get a backlog. */
+  readonly tracesAReload?: number;
 }
 
 /** Sends traces while the rules change back and forth at random moments. Returns what was wrong with each trace. */
 export async function runReloads(
   world: ReloadWorld,
-  { traces, reloads, seed, others = 0, pauseMs = 40 }: ReloadRun,
+  { traces, reloads, seed, others = 0, tracesAReload = Infinity }: ReloadRun,
 ): Promise<string[]> {
   let state = seed;
   const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
   const sent: { readonly id: string; readonly allowed: readonly string[] }[] = [];
   let now = 0;
   let isChanging = false;
+  let done = 0;
   const end = new AbortController();
   const all = REVISIONS.map(({ pairs }) => pairs);
   await world.start({ rules: REVISIONS[0]?.rules }, others);
@@ -199,7 +203,8 @@ export async function runReloads(
       const id = await world.send();
       const isSure = !began.isChanging && !isChanging && began.now === now;
       sent.push({ id, allowed: isSure ? [all[now] ?? ''] : all });
-      await sleep(random() * pauseMs);
+      await sleep(random() * 40);
+      await until(() => sent.length < tracesAReload * (done + 1) || end.signal.aborted, DRAINED_WITHIN_MS);
     }
   })();
   for (let count = 0; count < reloads; count += 1) {
@@ -210,6 +215,7 @@ export async function runReloads(
     await world.reload();
     now = next;
     isChanging = false;
+    done += 1;
   }
   end.abort();
   await sending;
