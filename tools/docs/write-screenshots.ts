@@ -1,63 +1,61 @@
-/** Writes the pictures of the dashboard in `docs/screenshots`, with the replies of the tests. Needs Chromium. */
+/** Writes the pictures of the dashboard in `docs/screenshots`, over the made traces of `demo --keep`. Needs Chromium. */
 import { fileURLToPath } from 'node:url';
-import { startTestApi } from '../../test/support/api/start-test-api.ts';
-import { buildDashboard } from '../../test/support/dashboard/build-dashboard.ts';
-import { answerWith } from '../../test/support/dashboard/canned-api.ts';
-import { FULL } from '../../test/support/dashboard/canned-replies.ts';
 import { startChromium } from '../../test/support/dashboard/chromium.ts';
-import { aSeries, TRACE } from '../../test/support/dashboard/reply-builders.ts';
+import { startSeededServe } from '../../test/support/dashboard/seeded-serve.ts';
 
 const folder = fileURLToPath(new URL('../../docs/screenshots/', import.meta.url));
 
-const DAYS = 15;
-const FIRST_DAY_MS = Date.UTC(2026, 10, 8);
-const dayAt = (day: number) => new Date(FIRST_DAY_MS + day * 86_400_000).toISOString();
-
-/** Pass rates of two agents by day, of which one falls. */
-function dailySeries() {
-  const { items, groups, ...rest } = aSeries();
-  const [point, group] = [items[0]!, groups[0]!];
-  const agents = ['weather-agent', 'trip-planner'];
-  return {
-    ...rest,
-    since: dayAt(0),
-    until: dayAt(DAYS),
-    bucket: '1d',
-    groups: agents.map((agent) => ({ ...group, agent })),
-    items: Array.from({ length: DAYS }, (_, day) =>
-      agents.map((agent, index) => ({
-        ...point,
-        agent,
-        bucket: dayAt(day),
-        passRate: index === 0 && day > 9 ? 0.72 - (day % 3) / 20 : 0.94 + (day % 4) / 100,
-      })),
-    ).flat(),
-    markers: [
-      { service: 'weather', agent: 'weather-agent', version: '', agentVersion: '1.5.0', at: dayAt(10) },
-    ],
-    incidents: rest.incidents.map((incident) => ({ ...incident, startsAt: dayAt(11) })),
-  };
+interface Found {
+  readonly items: readonly { readonly incidentId: string; readonly traceId: string }[];
 }
 
-/** Each picture: its page, and the name of what has to be there. */
-const PICTURES = [
-  { name: 'home', path: '/', shown: 'Worst answers of', height: 820 },
-  { name: 'traces', path: '/traces', shown: '2 traces', height: 420 },
-  { name: 'findings', path: `/traces/${TRACE}`, shown: 'contradicted', height: 700 },
-  { name: 'incident', path: '/alerts/i-1', shown: 'Versions side by side', height: 900 },
-  { name: 'coverage', path: '/coverage', shown: 'Eligible', height: 520 },
-] as const;
-
-const api = await startTestApi({ dashboard: await buildDashboard() });
+const seeded = await startSeededServe();
 const browser = await startChromium();
-for (const { name, path, shown, height } of PICTURES) {
-  const page = await browser.newPage({ viewport: { width: 1440, height }, colorScheme: 'light' });
+
+/** Asks the API for the first item of a list. */
+async function first(list: string): Promise<Found['items'][number]> {
+  const reply = await fetch(`${seeded.url}api/v1/${list}`);
+  const [item] = ((await reply.json()) as Found).items;
+  if (item === undefined) {
+    throw new Error(`${list} has no items`);
+  }
+  return item;
+}
+
+const { incidentId } = await first('alerts?limit=1');
+const { traceId } = await first('traces?order=worst&limit=1');
+
+/** Each picture: its page, and the name of what has to be there. */
+const PICTURES: readonly {
+  readonly name: string;
+  readonly path: string;
+  readonly shown: string;
+  readonly height: number;
+  readonly width?: number;
+  readonly theme?: 'dark';
+}[] = [
+  { name: 'home', path: '?since=7d', shown: 'Worst answers of', height: 900 },
+  { name: 'home-dark', path: '?since=7d', shown: 'Worst answers of', height: 900, theme: 'dark' },
+  { name: 'home-narrow', path: '?since=7d', shown: 'Worst answers of', height: 900, width: 390 },
+  { name: 'traces', path: 'traces?since=7d', shown: '50 traces', height: 620 },
+  { name: 'findings', path: `traces/${traceId}`, shown: 'contradicted', height: 700 },
+  { name: 'findings-dark', path: `traces/${traceId}`, shown: 'contradicted', height: 700, theme: 'dark' },
+  { name: 'findings-narrow', path: `traces/${traceId}`, shown: 'contradicted', height: 900, width: 390 },
+  { name: 'incident', path: `alerts/${incidentId}`, shown: 'Versions side by side', height: 900 },
+  { name: 'agent', path: 'agents/support-agent?since=7d', shown: 'Qualities by version', height: 760 },
+  { name: 'coverage', path: 'coverage?since=7d', shown: 'Coverage by agent', height: 760 },
+  { name: 'review', path: 'review?since=7d', shown: 'Evidence', height: 560 },
+];
+
+for (const { name, path, shown, height, width = 1440, theme = 'light' } of PICTURES) {
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme: theme });
   page.setDefaultTimeout(120_000);
-  await answerWith(page, { ...FULL, '/series': dailySeries() });
-  await page.goto(`http://127.0.0.1:${api.address.port}${path}`);
+  await seeded.prepare(page);
+  await page.goto(seeded.url + path);
   await page.getByText(shown).first().waitFor();
+  await page.waitForLoadState('networkidle');
   await page.screenshot({ path: `${folder}${name}.png` });
   await page.close();
 }
 await browser.close();
-await api.stop();
+await seeded.stop();

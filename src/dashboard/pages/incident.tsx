@@ -21,6 +21,7 @@ import { describeChange, describeSeriesFacets, findRunbook, type Mute } from '..
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { chooseVersions, sortQualities } from '../view-models/versions.ts';
 import { visibleText } from '../view-models/visible-text.ts';
+import { versionOf } from '../view-models/worst-change.ts';
 
 /** One incident: what changed, since when, by what, who was told, and what people wrote. */
 export function Incident() {
@@ -236,11 +237,17 @@ function Series({ incident }: { readonly incident: Reply }) {
 /** What changed with the incident, and the versions of its agent side by side. */
 function Change({ incident }: { readonly incident: Reply }) {
   const { series, cause, versions } = incident;
+  const version = versionOf(incident);
   return (
     <div>
       <section class="card" aria-labelledby="changed">
         <h2 id="changed">What changed</h2>
         <Segments cause={cause} />
+        {version !== '' && cause?.sentence.includes(version) === false && (
+          <p>
+            Version <Text of={version} /> began with the change.
+          </p>
+        )}
       </section>
       <div class="card">
         {versions ? (

@@ -119,7 +119,9 @@ async function computeHours(
       SELECT ${KEYS}, if(grouping(Rule) = 1, 0, count()) AS D, if(grouping(Rule) = 1, 0, sum(ifNull(weight, 0))) AS W,
         if(grouping(Rule) = 1, 0, countIf(isNull(weight))) AS U,
         if(grouping(Rule) = 1, uniqExactIf(TraceId, TraceId != '' AND ${IS_LIVE}), 0) AS T
-      FROM (${selectDecidedRuns(targets, `SELECT Tenant, TraceId FROM decisions WHERE ${within}`)})
+      FROM (
+        SELECT *, ${hourOf('fromUnixTimestamp64Milli(evidenceMs)')} AS Bucket, ${hourOf('fromUnixTimestamp64Milli(startMs)')} AS RunBucket
+        FROM (${selectDecidedRuns(targets, `SELECT Tenant, TraceId FROM decisions WHERE ${within}`)}))
       GROUP BY GROUPING SETS ((${KEYS}), (${OF_TRACES}, Status, Reason), (${OF_TRACES}))`,
     },
     { buckets: hours.map(({ tenant, hourMs }) => [tenant, hourMs]), params: pairParams(pairs) },
@@ -129,8 +131,8 @@ async function computeHours(
 const OF_TRACES = 'Tenant, Bucket, RunBucket, Agent, Environment';
 
 /**
- * Returns SQL for decided pairs with their runs: keys of the sums, `TraceId`, `weight`, and `startMs`, the start of the run. A trace that no row
- * of a run tells of began with its first span.
+ * Returns SQL for decided pairs with their runs: columns of the sums, `TraceId`, `weight`, `evidenceMs`, and `startMs`, the start of the run. A
+ * trace that no row of a run tells of began with its first span.
  * @param targets SQL of the decisions, for `buildDecidedPairs`
  * @param keys SQL of the tenants and traces of these decisions
  * @param written condition on runs that were written lately: those of traces are then found by their start, for `runs` has them all over
@@ -148,8 +150,7 @@ export function selectDecidedRuns(targets: string, keys: string, written?: strin
       UNION ALL
       SELECT Tenant, TraceId, TargetId AS SessionTarget, ${fact} FROM runs WHERE TraceId IN ('') AND Target = 'session' AND ${written}`;
   return `
-  SELECT decided.Tenant AS Tenant, ${hourOf('fromUnixTimestamp64Milli(decided.evidenceMs)')} AS Bucket,
-    ${hourOf('fromUnixTimestamp64Milli(startMs)')} AS RunBucket, decided.rule AS Rule, decided.scorer AS Scorer,
+  SELECT decided.Tenant AS Tenant, decided.evidenceMs AS evidenceMs, decided.rule AS Rule, decided.scorer AS Scorer,
     run.facts.1 AS ServiceName, run.facts.2 AS Agent, run.facts.3 AS Environment, decided.status AS Status,
     substringIndex(decided.reason, ':', 1) AS Reason, decided.TraceId AS TraceId, decided.weight AS weight,
     if(run.isFound, run.facts.4, ${NO_RUN_MS}) AS startMs

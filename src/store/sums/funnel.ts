@@ -56,10 +56,14 @@ function roundRange({ fromMs, toMs }: RunSumsQuery, summedUntilMs: number) {
 /** Reads the sums of past hours. A run begins before its decisions are made, by clocks that differ. */
 function readHours(database: Database, query: FunnelQuery, params: QueryParams): Promise<FunnelRow[]> {
   return database.rows<FunnelRow>(
-    foldCounts(`
-      SELECT Agent, RunBucket, Rule, Scorer, Status, Reason, Decisions, Traces FROM decision_hours FINAL
-      WHERE Bucket >= fromUnixTimestamp64Milli({from:Int64}) - toIntervalMillisecond(${CLOCKS_MS})
-        AND Bucket < fromUnixTimestamp64Milli({summedUntil:Int64}) AND ${within('RunBucket')} AND ${ofNames(query)} AND ${IS_LIVE}`),
+    foldCounts(
+      `SELECT Agent, toUnixTimestamp64Milli(RunBucket) AS startMs, Rule, Scorer, Status, Reason, Decisions,
+         if(Status = '', Traces, 0) AS AllTraces, Traces - AllTraces AS SomeTraces
+       FROM decision_hours FINAL
+       WHERE Bucket >= fromUnixTimestamp64Milli({from:Int64}) - toIntervalMillisecond(${CLOCKS_MS})
+         AND Bucket < fromUnixTimestamp64Milli({summedUntil:Int64}) AND ${within('RunBucket')} AND ${ofNames(query)} AND ${IS_LIVE}`,
+      { count: 'sum(Decisions)', runs: 'if(grouping(Status) = 1, sum(AllTraces), sum(SomeTraces))' },
+    ),
     params,
   );
 }
@@ -93,13 +97,11 @@ async function countPresent(
       `${WRITTEN} AND ${piece}`,
     );
     const rows = await database.rows<FunnelRow>(
-      foldCounts(`
-        SELECT Agent, RunBucket, Rule, Scorer, Status, Reason,
-          if(grouping(Rule) = 1, 0, count()) AS Decisions,
-          if(grouping(Rule) = 1, uniqExactIf((Tenant, TraceId), TraceId != ''), 0) AS Traces
-        FROM (${decided})
-        WHERE startMs >= {from:Int64} AND startMs < {to:Int64} AND ${ofNames(query)} AND ${IS_LIVE}
-        GROUP BY GROUPING SETS ((Agent, RunBucket, Rule, Scorer, Status, Reason), (Agent, RunBucket, Status, Reason), (Agent, RunBucket))`),
+      foldCounts(
+        `SELECT * FROM (${decided})
+         WHERE startMs >= {from:Int64} AND startMs < {to:Int64} AND ${ofNames(query)} AND ${IS_LIVE}`,
+        { count: 'count()', runs: "uniqExactIf((Tenant, TraceId), TraceId != '')" },
+      ),
       { ...params, pieceFrom: from, pieceTo: to ?? '' },
     );
     found.push(...rows);
@@ -107,16 +109,17 @@ async function countPresent(
   return found;
 }
 
-/** Returns the statement that folds rows of the sums: by scorer, by reason, by agent and over time, and of all together. */
-function foldCounts(rows: string): string {
+/** Returns the statement that folds decisions: by scorer, by reason, by agent and over time, and of all together. */
+function foldCounts(
+  rows: string,
+  { count, runs }: { readonly count: string; readonly runs: string },
+): string {
   return `
     SELECT if(grouping(Scorer) = 1, NULL, toString(Scorer)) AS scorer, if(grouping(Status) = 1, NULL, toString(Status)) AS status,
       if(grouping(Reason) = 1, '', toString(Reason)) AS reason, if(grouping(Agent) = 1, NULL, toString(Agent)) AS agent,
-      if(grouping(Step) = 1, NULL, Step) AS startMs, sum(Decisions) AS count,
-      if(grouping(Status) = 1, sum(AllTraces), sum(Traces - AllTraces)) AS runs, arraySort(groupUniqArrayIf(toString(Rule), Rule != '')) AS rules
-    FROM (
-      SELECT *, if(Status = '', Traces, 0) AS AllTraces, intDiv(toUnixTimestamp64Milli(RunBucket), {step:Int64}) * {step:Int64} AS Step
-      FROM (${rows}))
+      if(grouping(Step) = 1, NULL, Step) AS startMs, ${count} AS count, ${runs} AS runs,
+      arraySort(groupUniqArrayIf(toString(Rule), Rule != '')) AS rules
+    FROM (SELECT *, intDiv(startMs, {step:Int64}) * {step:Int64} AS Step FROM (${rows}))
     GROUP BY GROUPING SETS ((Scorer, Status), (Status, Reason), (Agent, Status), (Step, Status), ())
     HAVING (scorer IS NULL OR scorer != '') AND (status IS NULL OR status != '')`;
 }

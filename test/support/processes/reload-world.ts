@@ -15,10 +15,18 @@ import { queryRows } from '../store/clickhouse-query.ts';
 import { until } from '../until.ts';
 import { sendTraces } from './serve-process.ts';
 
-/** A `serve` in this process, whose configuration file can change. */
+function controlOf({ control }: Serve): ConfigControl {
+  if (control === undefined) {
+    throw new Error('serve has no control');
+  }
+  return control;
+}
+
+/** A `serve` whose configuration file can change, and others that score on its store by the same file. */
 export class ReloadWorld {
   readonly folder = mkdtempSync(join(tmpdir(), 'spanscore-reload-'));
   readonly file = join(this.folder, 'spanscore.config.json');
+  readonly #others: Serve[] = [];
   #serve: Serve | undefined;
   #judge: JudgeServer | undefined;
 
@@ -37,14 +45,19 @@ export class ReloadWorld {
   }
 
   get control(): ConfigControl {
-    const { control } = this.serve;
-    if (control === undefined) {
-      throw new Error('serve has no control');
-    }
-    return control;
+    return controlOf(this.serve);
   }
 
-  async start(config: ConfigInput): Promise<void> {
+  /** Puts the written configuration in force in each `serve`. Throws for one that refuses it. */
+  async reload(): Promise<void> {
+    const answers = await Promise.all([this.serve, ...this.#others].map((each) => controlOf(each).reload()));
+    if (answers.some(({ outcome }) => outcome !== 'applied')) {
+      throw new Error(`a reload was not applied: ${JSON.stringify(answers)}`);
+    }
+  }
+
+  /** @param others number of further scorers */
+  async start(config: ConfigInput, others = 0): Promise<void> {
     this.#judge = await startJudgeServer(async (request) => {
       await sleep(100);
       return verdictJudge(request);
@@ -55,6 +68,16 @@ export class ReloadWorld {
       return (await loadConfig(options)).config;
     };
     this.#serve = await startServe(await load(), { log: silentLog, source: { file: this.file, load } });
+    const { url, username, password, database } = this.serve.addresses.clickhouse;
+    for (let index = 0; index < others; index += 1) {
+      const loadOther = async (text?: string) => {
+        const own = await load(text);
+        return { ...own, store: { ...own.store, url, username, password, database } };
+      };
+      const source = { file: this.file, load: loadOther };
+      const roles = ['scorer'] as const;
+      this.#others.push(await startServe(await loadOther(), { log: silentLog, roles, source }));
+    }
   }
 
   /** Writes the configuration, with the parts that no test changes. */
@@ -79,7 +102,7 @@ export class ReloadWorld {
   /** Sends a trace whose answer no other one has. Returns its id. */
   async send(): Promise<string> {
     const traceId = randomBytes(16).toString('hex');
-    const trace = anAgentTrace(traceId).answering(`It is 18 degrees at ${traceId}.`);
+    const trace = anAgentTrace(traceId).answering(`It is 18 degrees at ${nameOf(traceId)}.`);
     const { otlpHttp } = this.serve.addresses;
     const status = await sendTraces(otlpHttp ?? '', trace.request());
     if (status !== 200) {
@@ -107,21 +130,30 @@ export class ReloadWorld {
     };
     const odd = () =>
       traces.flatMap((id) => (sets.includes(pairs.get(id) ?? '') ? [] : [[id, pairs.get(id)]]));
-    await until(isDone, 90_000, odd);
+    await until(isDone, DRAINED_WITHIN_MS, odd);
     return pairs;
   }
 
   /** Counts the calls of the judge about a trace. */
   countCalls(traceId: string): number {
-    return this.judge.requests.filter(({ prompt }) => prompt.includes(traceId)).length;
+    return this.judge.requests.filter(({ prompt }) => prompt.includes(nameOf(traceId))).length;
   }
 
   async stop(): Promise<void> {
+    await Promise.all(this.#others.map((other) => other.stop()));
     await this.#serve?.stop();
     await this.#judge?.close();
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
+
+/** Writes a trace id in letters: redaction takes some runs of digits for the number of a card. */
+function nameOf(traceId: string): string {
+  return traceId.replaceAll(/\d/gu, (digit) => 'ghijklmnop'[Number(digit)] ?? '');
+}
+
+/** Longest time in which the traces that were sent are decided. */
+const DRAINED_WITHIN_MS = 900_000;
 
 /** Calls of one run of the judged scorer. */
 const CALLS = 3;
@@ -141,19 +173,30 @@ const REVISIONS: readonly { readonly rules: ConfigInput['rules']; readonly pairs
   },
 ];
 
+interface ReloadRun {
+  readonly traces: number;
+  readonly reloads: number;
+  readonly seed: number;
+  /** Number of further scorers on the store. */
+  readonly others?: number;
+  /** Most traces for each reload: a busy machine reloads slowly, and would get a backlog. */
+  readonly tracesAReload?: number;
+}
+
 /** Sends traces while the rules change back and forth at random moments. Returns what was wrong with each trace. */
 export async function runReloads(
   world: ReloadWorld,
-  { traces, reloads, seed }: { readonly traces: number; readonly reloads: number; readonly seed: number },
+  { traces, reloads, seed, others = 0, tracesAReload = Infinity }: ReloadRun,
 ): Promise<string[]> {
   let state = seed;
   const random = () => (state = (state * 48_271) % 2_147_483_647) / 2_147_483_647;
   const sent: { readonly id: string; readonly allowed: readonly string[] }[] = [];
   let now = 0;
   let isChanging = false;
+  let done = 0;
   const end = new AbortController();
   const all = REVISIONS.map(({ pairs }) => pairs);
-  await world.start({ rules: REVISIONS[0]?.rules });
+  await world.start({ rules: REVISIONS[0]?.rules }, others);
   const sending = (async () => {
     while (sent.length < traces || !end.signal.aborted) {
       const began = { now, isChanging };
@@ -161,6 +204,7 @@ export async function runReloads(
       const isSure = !began.isChanging && !isChanging && began.now === now;
       sent.push({ id, allowed: isSure ? [all[now] ?? ''] : all });
       await sleep(random() * 40);
+      await until(() => sent.length < tracesAReload * (done + 1) || end.signal.aborted, DRAINED_WITHIN_MS);
     }
   })();
   for (let count = 0; count < reloads; count += 1) {
@@ -168,12 +212,10 @@ export async function runReloads(
     isChanging = true;
     const next = 1 - now;
     world.write({ rules: REVISIONS[next]?.rules });
-    const answer = await world.control.reload();
-    if (answer.outcome !== 'applied') {
-      throw new Error(`reload ${count}: ${JSON.stringify(answer)}`);
-    }
+    await world.reload();
     now = next;
     isChanging = false;
+    done += 1;
   }
   end.abort();
   await sending;

@@ -1,0 +1,13 @@
+import { expect, it } from 'vitest';
+import { ReloadWorld, runReloads } from '../../../support/processes/reload-world.ts';
+
+it('two scorers that reload 200 times at random moments under load lose no trace, and decide and judge none twice', async () => {
+  const world = new ReloadWorld();
+  const seed = Math.ceil(Math.random() * 1_000_000);
+  try {
+    const faults = await runReloads(world, { traces: 400, reloads: 200, seed, others: 1, tracesAReload: 2 });
+    expect({ seed, faults }).toEqual({ seed, faults: [] });
+  } finally {
+    await world.stop();
+  }
+}, 1_800_000);
