@@ -116,6 +116,7 @@ const ROOMS = {
     'src/config/addresses',
     'src/configuration.ts',
     'src/monitors/alert-event.ts',
+    'src/monitors/attribution/explain-change.ts',
     'src/monitors/mute.ts',
     'src/ownership',
     'src/process',

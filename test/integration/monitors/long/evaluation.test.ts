@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { compareValues } from '../../../../src/domain/compare-values.ts';
 import type { Score } from '../../../../src/domain/score.ts';
+import type { AlertEvent } from '../../../../src/monitors/alert-event.ts';
 import {
   DAY_MS,
   HOUR_MS,
@@ -33,6 +34,12 @@ async function bucketAt(atMs: number) {
     found.push(...rows);
   }
   return found;
+}
+
+function expectModelsToAddUp(cause: AlertEvent['cause']): void {
+  const models = cause?.dimensions.find(({ dimension }) => dimension === 'model');
+  expect(models?.segments.map(({ value }) => value).sort()).toEqual(['m0', 'm1']);
+  expect((models?.within ?? 0) + (models?.mix ?? 0)).toBeCloseTo(cause?.change ?? 0, 9);
 }
 
 describe('monitors on the live store', () => {
@@ -70,9 +77,7 @@ describe('monitors on the live store', () => {
     expect(firing?.startsAtMs).toBeLessThanOrEqual(begun + 6 * HOUR_MS);
     expect(firing?.worstTraces[0]).toMatchObject({ score: 0.1 });
     expect(firing?.worstTraces.length).toBeLessThanOrEqual(5);
-    const models = firing?.segments.filter(({ dimension }) => dimension === 'model') ?? [];
-    expect(models.map(({ value }) => value).sort()).toEqual(['m0', 'm1']);
-    expect(models.reduce((sum, { share }) => sum + share, 0)).toBeCloseTo(1, 9);
+    expectModelsToAddUp(firing?.cause);
     expect(resolved).toMatchObject({
       status: 'resolved',
       incidentId: firing?.incidentId,
