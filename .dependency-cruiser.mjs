@@ -43,7 +43,14 @@ const ROOMS = {
   'src/scorers/evals': ['src/domain', 'src/judge'],
   'src/scorers/own': ['src/domain', 'src/telemetry', 'src/judge', 'src/scorers/evals'],
   'src/scorers': ['src/domain', 'src/judge', 'src/scorers/evals'],
-  'src/issues': ['src/domain', 'src/scorers/evals', 'src/scorers/shared', 'src/ownership', 'src/process', 'src/store/contracts'],
+  'src/issues': [
+    'src/domain',
+    'src/scorers/evals',
+    'src/scorers/shared',
+    'src/ownership',
+    'src/process',
+    'src/store/contracts',
+  ],
   'src/scoring': [
     'src/domain',
     'src/telemetry',
