@@ -15,6 +15,7 @@ import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import type { JobKind } from './jobs/job-kind.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { rescoreKind } from './jobs/rescore.ts';
+import { startIssues } from './issues/update-issues.ts';
 import { startLabelAgreement } from './labels/start-label-agreement.ts';
 import { buildMonitorGroups } from './monitors/live/configured-monitors.ts';
 import { loggedAlerts, startMonitors } from './monitors/live/start-monitors.ts';
@@ -213,6 +214,7 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
     { name: 'scorer', stage: 'work', stop: () => stopScoring(loop, scoring) },
     { name: 'jobs', stage: 'work', stop: () => jobs.stop() },
     startAggregates(store, deps),
+    startIssues(store, deps),
     startPostedJoins(store, deps),
     startLabelAgreement(store, { ...deps, findPassLine: (row) => findPassLine(row) }),
     monitors,

@@ -501,6 +501,69 @@ ORDER BY (Tenant, TraceId, Target, TargetId)
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
 
+-- What went wrong in a run: one row a failure. `IssueId` follows the grouping of `SignatureId`. The newest write wins: a run that is read again
+-- replaces its rows, and a failure that it no longer has gets a deleted row. `Text` and `Evidence` quote spans, so they go when the spans go.
+CREATE TABLE IF NOT EXISTS failures
+(
+    `Tenant` LowCardinality(String),
+    `IssueId` String CODEC(ZSTD(1)),
+    `SignatureId` String CODEC(ZSTD(1)),
+    `FailureId` String CODEC(ZSTD(1)),
+    `TraceId` String CODEC(ZSTD(1)),
+    `TargetId` String CODEC(ZSTD(1)),
+    `SpanId` String CODEC(ZSTD(1)),
+    `Agent` LowCardinality(String),
+    `AgentVersion` LowCardinality(String),
+    `ServiceVersion` LowCardinality(String),
+    `UserId` String CODEC(ZSTD(1)),
+    `SessionId` String CODEC(ZSTD(1)),
+    `Kind` LowCardinality(String),
+    `Subject` String CODEC(ZSTD(1)),
+    `Text` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),
+    `Evidence` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),
+    `Scorer` LowCardinality(String),
+    `Source` LowCardinality(String),
+    `Day` Date,
+    `TraceTimestamp` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    `Weight` Float64,
+    `InclusionProbability` Float64,
+    `Stratum` LowCardinality(String),
+    `Revision` UInt32,
+    `EvidenceUntil` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3) CODEC(Delta(8), ZSTD(1)),
+    `Version` UInt64 DEFAULT toUInt64(toUnixTimestamp64Micro(now64(6))),
+    `IsDeleted` UInt8,
+    INDEX by_start TraceTimestamp TYPE minmax GRANULARITY 1,
+    INDEX by_issue IssueId TYPE bloom_filter(0.001) GRANULARITY 1
+)
+ENGINE = ReplacingMergeTree(Version, IsDeleted)
+ORDER BY (Tenant, TraceId, FailureId)
+TTL toDateTime(WrittenAt) + toIntervalDay(400)
+SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
+
+-- Groups of failures of one agent, with what people decided. Titles are made from masked words.
+CREATE TABLE IF NOT EXISTS issues
+(
+    `Tenant` LowCardinality(String),
+    `IssueId` String,
+    `Agent` LowCardinality(String),
+    `Kind` LowCardinality(String),
+    `Title` String,
+    `Subject` String,
+    `State` LowCardinality(String),
+    `ResolvedVersion` String,
+    `FirstSeen` DateTime64(3, 'UTC'),
+    `Aliases` Array(String),
+    `History` String,
+    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
+    `Version` UInt64 DEFAULT toUInt64(toUnixTimestamp64Micro(now64(6))),
+    `IsDeleted` UInt8
+)
+ENGINE = ReplacingMergeTree(Version, IsDeleted)
+ORDER BY (Tenant, IssueId)
+TTL toDateTime(WrittenAt) + toIntervalDay(400)
+SETTINGS non_replicated_deduplication_window = 1000;
+
 -- Runs by start, so that a page of a list reads a page, and numbers of a range read the range. A row is a candidate: `runs` has the current row, which may have another
 -- start. Only the first run of a trace is listed. Rows that stand together by their start were written at about the same time, so
 -- the index finds the runs of the last hours. The index of texts leaves out parts without the three letters of a search.

@@ -26,6 +26,7 @@ import { createBackfillRoutes, createJobRoutes } from './resources/backfills.ts'
 import { createConfigRoutes } from './resources/config.ts';
 import { createConfiguredRoutes } from './resources/configured.ts';
 import { createLabelRoutes } from './resources/labels.ts';
+import { createIssueRoutes } from './resources/issues.ts';
 import { createMarkerRoutes } from './resources/markers.ts';
 import { createPreviewRoutes } from './resources/previews.ts';
 import { createPurgeRoutes } from './resources/purges.ts';
@@ -77,6 +78,7 @@ export function createApiRoutes() {
     .route('/', createMonitorRoutes())
     .route('/', createAlertRoutes())
     .route('/', createMuteRoutes())
+    .route('/', createIssueRoutes())
     .route('/', createMarkerRoutes())
     .route('/', createLabelRoutes())
     .route('/', createSignInRoutes())

@@ -17,6 +17,7 @@ import { createAggregateReads } from './reads/aggregates.ts';
 import { compareChanged, compareDeploys } from './reads/compare.ts';
 import { createConfigurationReads, type ConfigurationSource, readRowNames } from './reads/configuration.ts';
 import { storeSampleTrace } from './writes/sample-trace.ts';
+import { changeIssue, createIssueReads, type IssueChange } from './reads/issues.ts';
 import { createLabelReads, storeLabel, type GivenLabel } from './writes/labels.ts';
 import { narrowTenant, type ExplainTrace, createSessionReads, createTraceReads } from './reads/traces.ts';
 import { createScoreReads } from './reads/scores.ts';
@@ -126,6 +127,7 @@ export async function createTenantStores(parts: TenantStoreParts) {
         findPass,
         countFunnel: (request) => countFunnel(store, { ...request, tenant }, runRules),
       }),
+      issues: createIssueReads(store, tenant),
       labels: createLabelReads(config, store, { ...caller, findPassLine }),
       /** Decisions on the runs that began in a range. */
       funnel: (request: FunnelRequest) => countFunnel(store, { ...request, tenant }, runRules),
@@ -237,6 +239,7 @@ function createWrites(
         /** Ends a mute, of the named tenant where several have muted the subject. */
         unmute: (subject: string, of?: string) => unmuteSubject(alerts, { subject, of, tenant }),
       },
+      issues: { change: (change: IssueChange) => changeIssue(store, change, caller) },
       markers: {
         record: async (marker: Omit<DeployMarker, 'tenant'>) => {
           const own = { ...marker, tenant: tenant ?? '' };

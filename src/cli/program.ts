@@ -27,6 +27,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   backfill: async () => (await import('./commands/backfill.ts')).registerBackfill,
   rescore: async () => (await import('./commands/rescore.ts')).registerRescore,
   purge: async () => (await import('./commands/purge.ts')).registerPurge,
+  issues: async () => (await import('./commands/issues.ts')).registerIssues,
   labels: async () => (await import('./commands/labels.ts')).registerLabels,
   alerts: async () => (await import('./commands/alerts.ts')).registerAlerts,
   dlq: async () => (await import('./commands/dlq.ts')).registerDlq,

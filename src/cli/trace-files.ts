@@ -177,8 +177,9 @@ function joinParts(traceId: string, parts: Iterable<PartRow>): TraceData | undef
 }
 
 /** Nothing is stored, so no run is known and no agent has a past. */
-const NO_RUNS: Pick<ScoringStores, 'runs' | 'agentPasts'> = {
+const NO_RUNS: Pick<ScoringStores, 'runs' | 'agentPasts' | 'failures'> = {
   runs: { ofTraces: async () => new Map(), readUntil: async () => new Map(), write: async () => undefined },
+  failures: { ofTraces: async () => new Map(), write: async () => undefined },
   agentPasts: { read: async () => new Map() },
 };
 

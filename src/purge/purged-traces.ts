@@ -197,7 +197,7 @@ function shorten(hash: string): bigint {
 }
 
 /** Parts of a store through which scoring reads and writes traces. */
-type ScoredParts = Pick<Store, 'spans' | 'decisions' | 'scores' | 'runs' | 'judgeCalls'>;
+type ScoredParts = Pick<Store, 'spans' | 'decisions' | 'scores' | 'runs' | 'failures' | 'judgeCalls'>;
 
 /**
  * Returns a store whose reads find no purged trace, and whose writes leave out rows of purged traces. Each write knows the tombstones of
@@ -209,7 +209,7 @@ export function withoutPurged<Parts extends ScoredParts>(
   purged: PurgedTraces,
   onRuns: (records: readonly RunRecord[]) => Promise<void> = async () => undefined,
 ): Parts {
-  const { spans, decisions, scores, runs, judgeCalls } = store;
+  const { spans, decisions, scores, runs, failures, judgeCalls } = store;
   const keep = <Row extends TraceKey>(rows: readonly Row[]): Row[] =>
     purged.isEmpty ? [...rows] : rows.filter((row) => row.traceId === '' || !purged.has(row));
   const guard =
@@ -229,6 +229,7 @@ export function withoutPurged<Parts extends ScoredParts>(
       heldBack: async (query) => keep(await decisions.heldBack(query)),
     },
     scores: { ...scores, write: guard((rows) => scores.write(rows)) },
+    failures: { ...failures, write: guard((rows) => failures.write(rows)) },
     runs: {
       ...runs,
       write: guard(async (records) => {

@@ -14,6 +14,7 @@ import type { Score } from '../domain/score.ts';
 import { findSlots, waitingResult, resultWithoutRun, runPair, type PairRun } from './attempt/run-pair.ts';
 import type { WaitingRuns, RunSlots, QueueEnd } from './live/queue.ts';
 import { buildGoneRow, buildVerdictRows, buildWithdrawnRow, type Unscored } from './record/decision-rows.ts';
+import { recordFailures } from './record/record-failures.ts';
 import { showFailure, startInterimRows } from './record/record-attempt.ts';
 import { recordRuns } from './record/record-runs.ts';
 import { selectRepairs, buildReweighedRows, findStaleScores } from './record/score-rows.ts';
@@ -86,10 +87,12 @@ async function applyRules(context: Scoring, whole: TraceTask, mode: ScoringMode)
       ? { rows: decisions, tombstones: mode.reuses && !isUnread ? findStaleScores(task, results, nowMs) : [] }
       : selectRepairs(task, decisions, { results, redo, isUnread, nowMs });
   const reweighed = passes.flatMap(({ pairs }) => pairs).flatMap((pair) => buildReweighedRows(pair, terms));
+  const done = passes.flatMap(({ pairs }) => pairs).flatMap((pair) => results.get(pair) ?? []);
   if (mode.write) {
+    const scores = done.flatMap((result) => result.scores);
+    await recordFailures(context, task, reading, { scores, tombstones: changes.tombstones });
     await write(context, task, [...changes.tombstones, ...reweighed], changes.rows);
   }
-  const done = passes.flatMap(({ pairs }) => pairs).flatMap((pair) => results.get(pair) ?? []);
   return buildOutcome(task.key, {
     activity: task.activity,
     decisions,

@@ -2,9 +2,10 @@ import PQueue from 'p-queue';
 import type { Decision } from '../domain/decision.ts';
 import type { SharedBudgets } from '../domain/money/budget.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
+import type { Failure, FoundFailure, JudgedRun } from '../domain/failure.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { Score } from '../domain/score.ts';
-import type { ReadingOptions, TraceReading } from '../domain/trace/agent-run.ts';
+import type { AgentRun, ReadingOptions, TraceReading } from '../domain/trace/agent-run.ts';
 import type { TraceData } from '../domain/trace/span.ts';
 import { createTurns } from '../domain/waits.ts';
 import type { JudgeScope } from '../judge/judge-scope.ts';
@@ -52,7 +53,7 @@ export type ScoringStores = Pick<
   | 'ruleVersions'
   | 'versionSamples'
   | 'judgeCalls'
->;
+> & { readonly failures: Pick<Store['failures'], 'ofTraces' | 'write'> };
 
 /** Judges and reply cache of the calls of all scorers. */
 export type SharedJudgeScope = Omit<JudgeScope, 'redactor' | 'onReuse'>;
@@ -63,6 +64,8 @@ export type TraceReader = (data: TraceData, options?: ReadingOptions) => TraceRe
 export interface ScoringPorts {
   readonly stores: ScoringStores;
   readonly readTrace: TraceReader;
+  /** Finds what went wrong in a run, with what its scorers said. */
+  readonly findFailures: (run: AgentRun, judged: readonly JudgedRun[]) => readonly FoundFailure[];
   /** Joins runs that come as several traces; null: every trace is read by itself. */
   readonly joiner: TraceJoiner | null;
   readonly log: Log;
@@ -147,6 +150,7 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
     // The writers, in the order in which the rows of a trace follow each other.
     callWriter: rounds.add<JudgeCallRecord>((calls) => stores.judgeCalls.write(calls), { isUrgent: true }),
     runWriter: rounds.add<RunRecord>((records) => stores.runs.write(records)),
+    failureWriter: rounds.add<Failure>((failures) => stores.failures.write(failures)),
     scoreWriter: rounds.add<Score>((scores) => stores.scores.write(scores)),
     decisionWriter: rounds.add<Decision>((decisions) => stores.decisions.write(decisions)),
     /** Ends the waits of the writers: the process stops. */

@@ -42,6 +42,7 @@ import { readKnownSignals, recordSignals } from './spans/known-signals.ts';
 import { createOwnSpans, rememberClock } from './spans/own-spans.ts';
 import { createListStore } from './lists/list-store.ts';
 import { createRuleVersionStore, createVersionSampleStore } from './tables/versions.ts';
+import { createFailureStore } from './tables/failures.ts';
 import { createRunStore } from './tables/runs.ts';
 import { createSessionStore } from './tables/sessions.ts';
 import { createSqlStatements } from './sql-statements.ts';
@@ -134,6 +135,7 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     scoreExport: createScoreExport(database),
     agentPasts: createAgentPastStore(database),
     runs: createRunStore(database),
+    failures: createFailureStore(database),
     sessions: createSessionStore(database),
     lists: createListStore(database),
     coverage: createCoverageStore(database),

@@ -1,5 +1,6 @@
 import { DELIVERIES, deliveryVersion } from '../domain/delivery.ts';
 import { decisionVersion, DECISIONS } from '../domain/decision.ts';
+import { FAILURES, ISSUES } from '../domain/failure.ts';
 import { JUDGE_CALLS } from '../domain/judge-call.ts';
 import { runVersion, RUNS } from '../domain/run-record.ts';
 import { SCORES } from '../domain/score.ts';
@@ -137,6 +138,12 @@ export const decisionRows = createTableRows(DECISIONS, decisionVersion);
 
 /** Rows of `runs`. */
 export const runRows = createTableRows(RUNS, runVersion);
+
+/** Rows of `failures`; the store computes their version. */
+export const failureRows = createTableRows(FAILURES);
+
+/** Rows of `issues`; the store computes their version. */
+export const issueRows = createTableRows(ISSUES);
 
 /** Rows of `deliveries`. */
 export const deliveryRows = createTableRows(DELIVERIES, deliveryVersion);

@@ -3,6 +3,7 @@ import { durationDays, durationMs, type Config } from '../../configuration.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { MOST_CALLS } from '../../judge/judge-registry.ts';
 import { createRedactor } from '../../judge/redaction/redaction.ts';
+import { findFailures } from '../../issues/find-failures.ts';
 import { createReplyCache } from '../../judge/judge-scope.ts';
 import {
   createScoring,
@@ -132,6 +133,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
     {
       stores: shareLookups(stores),
       readTrace: deps.readTrace,
+      findFailures,
       joiner: JOINER,
       log: deps.log,
       metrics: deps.metrics ?? NO_METRICS,

@@ -54,6 +54,7 @@ export function buildPurgeTables(jobId: string, name: string, columns: ReadonlyS
   };
   return [
     ...(name === 'alert_events' ? [clearAlerts(jobId)] : []),
+    ...(name === 'issues' ? [clearIssues(jobId)] : []),
     ...(conditions.length > 0 ? [deletion] : []),
   ];
 }
@@ -85,5 +86,15 @@ function clearAlerts(jobId: string): PurgeTable {
     namesTrace: false,
     condition: `notEmpty(${named})`,
     update: `Event = arrayFold((text, id) -> replaceAll(text, id, repeat('0', 32)), ${named}, Event)`,
+  };
+}
+
+/** Issues of the tenants of purged traces lose their words, which are made again from the failures that stay. */
+function clearIssues(jobId: string): PurgeTable {
+  return {
+    name: 'issues',
+    namesTrace: false,
+    condition: `Tenant IN (SELECT Tenant ${itemsOf(jobId, 'trace')}) AND (Title != '' OR Subject != '')`,
+    update: "Title = '', Subject = ''",
   };
 }

@@ -57,6 +57,14 @@ export function listExpiries({ spansDays, scoresDays, catchUpDays }: Retention):
     ...['runs', 'run_starts'].flatMap((table) =>
       ['Question', 'Answer'].map((column) => ({ table, column, from: LAST_ARRIVAL, days: spansDays })),
     ),
+    ...['Text', 'Evidence'].map((column) => ({
+      table: 'failures',
+      column,
+      from: LAST_ARRIVAL,
+      days: spansDays,
+    })),
+    { table: 'failures', from: WRITTEN, days: scores },
+    { table: 'issues', from: WRITTEN, days: scores },
     { table: 'decisions', from: WRITTEN, days: scores },
     { table: 'runs', from: WRITTEN, days: scores },
     { table: 'run_starts', from: WRITTEN, days: scores },
@@ -167,7 +175,15 @@ const PARTITIONED = [
 ];
 
 /** Tables with an insert every second or two, whose parts are never finished. */
-const UNPARTITIONED = ['decisions', 'scores', 'runs', 'score_starts', 'run_starts', 'deploy_markers'];
+const UNPARTITIONED = [
+  'decisions',
+  'scores',
+  'runs',
+  'failures',
+  'score_starts',
+  'run_starts',
+  'deploy_markers',
+];
 
 /**
  * Settings of each table, the best first. The other tables keep their selector. They have few rows and replace them (beats, progress,

@@ -9,6 +9,7 @@ export function fakeWrites(writes: Partial<TenantWrites> = {}): TenantWrites {
   return {
     alerts: { acknowledge: nothing, addNote: nothing, mute: nothing, unmute: nothing },
     traces: { sample: nothing },
+    issues: { change: nothing },
     markers: { record: async (marker) => ({ ...marker, tenant: '' }) },
     scores: { post: nothing, delete: nothing, run: nothing },
     purges: { start: nothing },

@@ -20,6 +20,14 @@ export const WRITE_CASES: Readonly<Record<string, WriteCase>> = {
   'delete /session': { action: 'session.end' },
   'post /alerts/{id}/ack': { action: 'alert.acknowledge', idOf: 'incidentId', body: () => ({}) },
   'post /alerts/{id}/notes': { action: 'alert.note', idOf: 'incidentId', body: () => ({ text: 'Seen.' }) },
+  'post /issues/{id}/resolve': { action: 'issue.change', idOf: 'issueId', body: () => ({ version: '2' }) },
+  'post /issues/{id}/reopen': { action: 'issue.change', idOf: 'issueId', body: () => ({}) },
+  'post /issues/{id}/ignore': { action: 'issue.change', idOf: 'issueId', body: () => ({}) },
+  'post /issues/{id}/merge': {
+    action: 'issue.change',
+    idOf: 'issueId',
+    body: ({ otherIssueId }) => ({ into: otherIssueId }),
+  },
   'post /mutes': { action: 'mute.set', body: ({ incidentId }) => ({ subject: incidentId, for: '1h' }) },
   'delete /mutes': { action: 'mute.end' },
   'post /traces/sample': { action: 'trace.sample', body: () => ({}) },
@@ -62,6 +70,8 @@ export function unknownValues(): RouteValues {
     scoreId: randomUUID(),
     id: randomUUID(),
     incidentId: randomUUID(),
+    issueId: '0123456789abcdef',
+    otherIssueId: 'fedcba9876543210',
     sessionId: 'chat-of-nobody',
     userId: 'nobody',
     tenant: 'nobody',
@@ -77,6 +87,9 @@ export function unknownValues(): RouteValues {
   };
 }
 
+/** Names of the values of `{id}`, by the first part of the path. Default: `id`. */
+const ID_OF: Readonly<Record<string, string>> = { alerts: 'incidentId', issues: 'issueId' };
+
 /** Builds a request of a route without a token. Throws for a route that has no case, or a parameter without a value. */
 export function buildRequest({ method, path, operation }: DescribedRoute, values: RouteValues): ApiRequest {
   const name = `${method} ${path}`;
@@ -86,9 +99,7 @@ export function buildRequest({ method, path, operation }: DescribedRoute, values
   }
   const read = (parameter: string) => {
     const value =
-      values[
-        parameter === 'id' ? (write?.idOf ?? (path.startsWith('/alerts/') ? 'incidentId' : 'id')) : parameter
-      ];
+      values[parameter === 'id' ? (write?.idOf ?? ID_OF[path.split('/')[1] ?? ''] ?? 'id') : parameter];
     if (value === undefined) {
       throw new Error(`${name} has the parameter ${parameter}: add a value for it to storeTenantRows`);
     }

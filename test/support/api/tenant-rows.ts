@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { HOUR_MS } from '../../../src/domain/durations.ts';
+import { computeIssueId } from '../../../src/domain/failure.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { anAlert } from '../builders/an-alert.ts';
 import { agentRunSpans, store as storeSpans } from '../store/stored-agent.ts';
 import { buildRunRecord } from '../store/run-rows.ts';
+import { buildFailure, buildIssueRow } from '../builders/a-failure.ts';
 import { tokenOf } from './api-world.ts';
 import { buildDecision, buildScore, newTraceId } from '../store/store-rows.ts';
 
@@ -29,6 +31,20 @@ export async function storeTenantRows(store: Store, tenant: string): Promise<Rou
     series: { ...anAlert().series, tenant, agent },
     startsAtMs: nowMs,
   });
+  const [issueId, otherIssueId] = ['a', 'b'].map((text) => computeIssueId(tenant, agent, text)) as [
+    string,
+    string,
+  ];
+  const failures = [issueId, otherIssueId].map((signatureId) =>
+    buildFailure({
+      tenant,
+      traceId,
+      agent,
+      signatureId,
+      userId: names.userId,
+      traceTimestamp: nowMs - 5_000,
+    }),
+  );
   const id = randomUUID();
   await Promise.all([
     storeSpans(store, spans, tenant),
@@ -74,6 +90,10 @@ export async function storeTenantRows(store: Store, tenant: string): Promise<Rou
       origin: 'api',
       atMs: nowMs,
     }),
+    store.failures.write(failures),
+    store.failures.writeIssues(
+      failures.map((failure) => buildIssueRow(failure, { title: `${tenant}-title` })),
+    ),
     store.alerts.write([alert]),
     store.alerts.mute({ tenant, subject: alert.alert, untilMs: nowMs + HOUR_MS }),
     store.jobs.create({ id, kind: 'backfill', tenant, spec: { rules: [`${tenant}-rule`] } }),
@@ -91,6 +111,8 @@ export async function storeTenantRows(store: Store, tenant: string): Promise<Rou
     right: 'tone',
     id,
     incidentId: alert.incidentId,
+    issueId,
+    otherIssueId,
     subject: alert.alert,
     userId: names.userId,
     service: names.serviceName,

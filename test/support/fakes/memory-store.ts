@@ -1,3 +1,4 @@
+import type { Failure } from '../../../src/domain/failure.ts';
 import type { AgentPast } from '../../../src/domain/behaviour/measures.ts';
 import { compareValues } from '../../../src/domain/compare-values.ts';
 import { decisionVersion, isHeldBack, isLiveRule, type Decision } from '../../../src/domain/decision.ts';
@@ -126,11 +127,29 @@ export class MemoryStore {
     count: async (query) => this.#toRepair(query).length,
   };
 
+  /** Current failures, by trace and id. */
+  readonly failures = new Map<string, Failure>();
+
   /** Pasts of agents, by `joinAgentKey`. */
   readonly agentPasts = new Map<string, AgentPast>();
 
   readonly stores: ScoringStores = {
     agentPasts: { read: async () => this.agentPasts },
+    failures: {
+      ofTraces: async (keys) =>
+        Map.groupBy(
+          [...this.failures.values()].filter((row) =>
+            keys.some((key) => joinTraceKey(key) === joinTraceKey(row)),
+          ),
+          joinTraceKey,
+        ),
+      write: async (rows) => {
+        for (const row of rows) {
+          const key = `${joinTraceKey(row)} ${row.failureId}`;
+          void (row.isDeleted ? this.failures.delete(key) : this.failures.set(key, row));
+        }
+      },
+    },
     spans: {
       nowMs: async () => this.clockMs + this.skewMs,
       arrivals: async (fromMs, toMs) => {

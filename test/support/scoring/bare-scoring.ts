@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../../src/domain/durations.ts';
+import { findFailures } from '../../../src/issues/find-failures.ts';
 import { NO_WAITS } from '../../../src/scoring/record/group-commit.ts';
 import * as room from '../../../src/scoring/scoring.ts';
 import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
@@ -13,6 +14,7 @@ export function createScoring(ports: TestPorts, options: TestLimits = {}): room.
   const { decisionWaitMs = 5_000, maxWaitMs = 15 * 60_000, reachMs = 4 * DAY_MS, ...limits } = options;
   return room.createScoring(
     {
+      findFailures,
       joiner: null,
       metrics: NO_METRICS,
       judgeScope: {},

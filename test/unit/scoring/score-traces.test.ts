@@ -45,6 +45,31 @@ describe('the scoring of traces', () => {
     return traceId;
   }
 
+  describe('the failures of a trace', () => {
+    it('are stored with the draw of the run, and go when late spans mend it', async () => {
+      const store = new MemoryStore();
+      const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
+      const traceId = await oneTrace(store, "I'm sorry, I can't help with that.");
+      const scoring = createTestScoring(store);
+      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      expect([...store.failures.values()]).toMatchObject([
+        { traceId, kind: 'answer', subject: { answer: 'refusal' }, weight: 1, stratum: 'uniform' },
+      ]);
+      store.ingest([agentSpan(traceId, 'a', { says: 'It rains in Ghent.' })]);
+      store.clockMs += QUIET_MS;
+      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      expect([...store.failures.values()]).toEqual([]);
+    });
+
+    it('are none of a run that the sample leaves out', async () => {
+      const store = new MemoryStore();
+      const rule = buildRule([new CountingScorer('a')], { sample: { rate: 0, always: [] } });
+      const traceId = await oneTrace(store, "I'm sorry, I can't help with that.");
+      await scoreTraces(createTestScoring(store), [buildKey(traceId)], await buildLiveMode(store, rule));
+      expect([...store.failures.values()]).toEqual([]);
+    });
+  });
+
   describe('scoring a trace', () => {
     it('writes a score row and a decision row for every scorer of the rule', async () => {
       const store = new MemoryStore();

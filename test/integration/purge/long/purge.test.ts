@@ -1,3 +1,4 @@
+import { buildFailure, buildIssueRow } from '../../../support/builders/a-failure.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { chooseExitCode } from '../../../../src/cli/exit-codes.ts';
 import { readTrace } from '../../../../src/conventions/index.ts';
@@ -147,6 +148,16 @@ async function storeRun({
     }),
     buildRunRecord({ ...ofSession, userId }),
   ]);
+  const failure = buildFailure({
+    ...common,
+    traceId,
+    userId,
+    sessionId,
+    signatureId: `issue-${id}`,
+    text: said,
+  });
+  await store.failures.write([failure]);
+  await store.failures.writeIssues([buildIssueRow(failure, { title: said })]);
   await store.decisions.write([
     buildDecision({ ...common, traceId, targetId: traceId, reason: said }),
     buildDecision({ ...common, traceId: '', target: 'session', targetId: sessionId }),
@@ -203,14 +214,16 @@ test('a purged user is in no column of any table; other users keep all rows', as
   const job = await purge({ id: 'ann' });
 
   expect([...new Set(before.map((hit) => hit.split(':')[0]))].join(' ')).toBe(
-    'alert_events decision_arrivals decisions judge_calls otel_logs otel_traces run_starts runs score_arrivals score_starts scores trace_activity trace_arrivals trace_starts',
+    'alert_events decision_arrivals decisions failures issues judge_calls otel_logs otel_traces run_starts runs score_arrivals score_starts scores trace_activity trace_arrivals trace_starts',
   );
   expect(job).toMatchObject({ status: 'done', error: '', report: { traces: 2, sessions: 2, mentions: 0 } });
   expect(job.report['rows']).toMatchObject({ otel_traces: 2, otel_logs: 2, dead_letters: 2, deliveries: 4 });
   expect(await findTexts(it.options, texts)).toEqual([]);
   expect(await countRows('purge_items')).toBe(0);
   // The row of the shared session goes, too: it quotes a turn of the purged user.
-  expect(await findTexts(it.options, [ofBob, 'umbrella of bob'])).toEqual(bobBefore);
+  // Titles of the tenant are emptied, and made again from the failures that stay.
+  const kept = bobBefore.filter((hit) => !hit.startsWith('issues:'));
+  expect(await findTexts(it.options, [ofBob, 'umbrella of bob'])).toEqual(kept);
   expect(await countRows('scores', "Target = 'session'")).toBe(0);
   expect(await countRows('dead_letters')).toBe(1);
   expect(await countRows('deliveries', "Kind = 'score'")).toBe(1);

@@ -1,0 +1,254 @@
+import { z } from '@hono/zod-openapi';
+import { DAY_MS } from '../../domain/durations.ts';
+import type { Failure } from '../../domain/failure.ts';
+import { ISSUE_STATES, type IssueReading } from '../../issues/read-issues.ts';
+import { FILTER_FIELDS, NoQuery, readMoment } from '../lists/fields.ts';
+import { describePage } from '../lists/cursors.ts';
+import { isoTime, orNull, Time } from '../json/rows.ts';
+import { describeBody, describeJson, describeRoute, createRouter, tenantStore } from '../router.ts';
+import type { TenantStore } from '../tenant-store.ts';
+import { FAILURE_KINDS } from '../../domain/failure.ts';
+
+const DEFAULT_RANGE = '7d';
+
+const Rate = z
+  .object({ value: z.number(), low: z.number(), high: z.number(), n: z.number() })
+  .describe('Share of all runs of the agent with its 95 % interval; `n` is the effective number of runs.');
+
+const Issue = z
+  .object({
+    id: z.string(),
+    aliases: z.array(z.string()).readonly().describe('Further ids of the issue; each route takes them.'),
+    title: z.string(),
+    kind: z.enum(FAILURE_KINDS),
+    agent: z.string(),
+    tenant: z.string(),
+    subject: z
+      .record(z.string(), z.string())
+      .describe('What makes failures of the kind the same; texts are masked.'),
+    state: z.enum(ISSUE_STATES),
+    share: orNull(Rate),
+    runs: z.number().describe('Runs seen with it, not estimated.'),
+    users: z.number(),
+    sessions: z.number(),
+    firstSeen: Time.nullable(),
+    lastSeen: Time.nullable(),
+    points: z.array(z.number().nullable()).readonly().describe('Shares by equal parts of the range.'),
+    versions: z
+      .array(z.object({ version: z.string(), runs: z.number(), share: orNull(Rate) }))
+      .readonly()
+      .describe('Of the agent, else of its service.'),
+    resolvedVersion: z.string().describe("'' without one."),
+  })
+  .openapi('Issue');
+
+const IssueDetail = Issue.extend({
+  examples: z
+    .array(
+      z.object({
+        traceId: z.string(),
+        at: Time.nullable(),
+        claim: z.string().nullable(),
+        error: z.string().nullable(),
+        answer: z.string().nullable(),
+        evidence: orNull(z.object({ source: z.string(), quote: z.string(), spanId: z.string() })),
+      }),
+    )
+    .readonly()
+    .describe('The newest runs with it.'),
+  history: z.array(z.object({ at: z.string(), by: z.string().nullable(), what: z.string() })).readonly(),
+}).openapi('IssueDetail');
+
+const RANGE_FIELDS = {
+  since: FILTER_FIELDS.since.describe(`Oldest start of a run. Default: ${DEFAULT_RANGE}.`),
+  until: FILTER_FIELDS.until,
+};
+
+const listIssues = describeRoute('get', '/issues', {
+  tag: 'issues',
+  summary: 'What goes wrong, how often and since when: the greatest share first.',
+  request: {
+    query: z.strictObject({
+      ...RANGE_FIELDS,
+      agent: z.string().optional(),
+      version: z.string().optional().describe('Version of the agent, else of its service.'),
+      state: z.enum(ISSUE_STATES).optional(),
+      kind: z.enum(FAILURE_KINDS).optional(),
+    }),
+  },
+  replies: { 200: describeJson('The issues.', describePage(Issue)) },
+});
+
+const IdParams = z.strictObject({ id: z.string().min(1).max(100).describe('Id of an issue, or an alias.') });
+
+const readIssue = describeRoute('get', '/issues/{id}', {
+  tag: 'issues',
+  summary: 'One issue with examples.',
+  request: { query: z.strictObject(RANGE_FIELDS), params: IdParams },
+  replies: { 200: describeJson('The issue.', IssueDetail) },
+});
+
+const listTraces = describeRoute('get', '/issues/{id}/traces', {
+  tag: 'issues',
+  summary: 'The newest runs with an issue, 500 at most.',
+  request: { query: z.strictObject(RANGE_FIELDS), params: IdParams },
+  replies: {
+    200: describeJson(
+      'The runs.',
+      describePage(
+        z.object({
+          traceId: z.string(),
+          at: Time.nullable(),
+          agent: z.string(),
+          version: z.string(),
+          userId: z.string(),
+        }),
+      ),
+    ),
+  },
+});
+
+const describeChange = <Body extends z.ZodType>(what: string, summary: string, body: Body) =>
+  describeRoute('post', `/issues/{id}/${what}`, {
+    tag: 'issues',
+    summary,
+    request: { query: NoQuery, params: IdParams, body: describeBody(body) },
+    replies: { 200: describeJson('The issue after it.', Issue) },
+  });
+
+const resolveIssue = describeChange(
+  'resolve',
+  'Says that an issue is mended.',
+  z.strictObject({ version: z.string().min(1).max(1_000).optional() }).openapi('ResolveIssue'),
+);
+const reopenIssue = describeChange('reopen', 'Opens an issue again.', z.strictObject({}));
+const ignoreIssue = describeChange('ignore', 'Leaves an issue alone.', z.strictObject({}));
+const mergeIssue = describeChange(
+  'merge',
+  'Joins an issue to another one of the agent. Its id becomes an alias.',
+  z.strictObject({ into: z.string().min(1).max(100) }).openapi('MergeIssue'),
+);
+
+/** Creates the routes of issues. */
+export function createIssueRoutes() {
+  return createRouter()
+    .openapi(listIssues, async (c) => {
+      const store = tenantStore(c.var);
+      const { agent, version, state, kind, ...range } = c.req.valid('query');
+      const found = await store.issues.list({ ...(await readRange(store, range)), agent, version });
+      const items = found.filter(
+        (issue) =>
+          (state === undefined || issue.shownState === state) &&
+          (kind === undefined || issue.kind === kind) &&
+          (agent === undefined || issue.agent === agent),
+      );
+      return c.json({ items: items.map(issueJson), next: null }, 200);
+    })
+    .openapi(readIssue, async (c) => {
+      const store = tenantStore(c.var);
+      const range = await readRange(store, c.req.valid('query'));
+      const { issue, examples } = await store.issues.read(c.req.valid('param').id, range);
+      const { history } = issue;
+      return c.json({ ...issueJson(issue), examples: examples.map(exampleJson), history }, 200);
+    })
+    .openapi(listTraces, async (c) => {
+      const store = tenantStore(c.var);
+      const range = await readRange(store, c.req.valid('query'));
+      const found = await store.issues.traces(c.req.valid('param').id, range);
+      const items = found.map(({ traceId, traceTimestamp, agent, agentVersion, serviceVersion, userId }) => ({
+        traceId,
+        at: isoTime(traceTimestamp),
+        agent,
+        version: agentVersion || serviceVersion,
+        userId,
+      }));
+      return c.json({ items, next: null }, 200);
+    })
+    .openapi(resolveIssue, async (c) => {
+      const { version } = c.req.valid('json');
+      return c.json(
+        await change(tenantStore(c.var), c.req.valid('param').id, { what: 'resolve', version }),
+        200,
+      );
+    })
+    .openapi(reopenIssue, async (c) =>
+      c.json(await change(tenantStore(c.var), c.req.valid('param').id, { what: 'reopen' }), 200),
+    )
+    .openapi(ignoreIssue, async (c) =>
+      c.json(await change(tenantStore(c.var), c.req.valid('param').id, { what: 'ignore' }), 200),
+    )
+    .openapi(mergeIssue, async (c) => {
+      const { into } = c.req.valid('json');
+      return c.json(await change(tenantStore(c.var), c.req.valid('param').id, { what: 'merge', into }), 200);
+    });
+}
+
+type Change =
+  | { readonly what: 'resolve'; readonly version?: string | undefined }
+  | { readonly what: 'reopen' | 'ignore' }
+  | { readonly what: 'merge'; readonly into: string };
+
+async function change(store: TenantStore, id: string, given: Change) {
+  const subjects = [{ kind: 'issue', id }] as const;
+  const { issues } = await store.openWrites({ action: 'issue.change', subjects });
+  await issues.change({ id, ...given });
+  const { issue } = await store.issues.read(id, await readRange(store, {}));
+  return issueJson(issue);
+}
+
+async function readRange(
+  store: TenantStore,
+  {
+    since = DEFAULT_RANGE,
+    until,
+  }: { readonly since?: string | undefined; readonly until?: string | undefined },
+) {
+  const nowMs = await store.nowMs();
+  return {
+    sinceMs: readMoment('since', since, nowMs) ?? 0,
+    // A run may begin by a clock that is a little ahead.
+    untilMs: readMoment('until', until, nowMs) ?? nowMs + DAY_MS,
+  };
+}
+
+/** Formats an issue as JSON; times in ISO 8601. */
+function issueJson(issue: IssueReading) {
+  const { issueId, aliases, title, kind, agent, tenant, subject, runs, users, sessions, points } = issue;
+  return {
+    id: issueId,
+    aliases,
+    title,
+    kind,
+    agent,
+    tenant,
+    subject: Object.fromEntries(Object.entries(subject ?? {}).filter(([, value]) => value !== '')) as Record<
+      string,
+      string
+    >,
+    state: issue.shownState,
+    share: rateJson(issue.share),
+    runs,
+    users,
+    sessions,
+    firstSeen: isoTime(issue.firstMs),
+    lastSeen: isoTime(issue.lastMs),
+    points,
+    versions: issue.versions.map((each) => ({ ...each, share: rateJson(each.share) })),
+    resolvedVersion: issue.resolvedVersion,
+  };
+}
+
+function rateJson(rate: IssueReading['share']) {
+  return rate && { value: rate.value, low: rate.low, high: rate.high, n: rate.effectiveN };
+}
+
+function exampleJson({ traceId, traceTimestamp, kind, text, evidence }: Failure) {
+  return {
+    traceId,
+    at: isoTime(traceTimestamp),
+    claim: kind === 'claim' ? text : null,
+    error: kind === 'tool-error' || kind === 'error' ? text : null,
+    answer: kind === 'answer' ? text : null,
+    evidence,
+  };
+}

@@ -1,0 +1,204 @@
+import { findAnswerFault } from '../domain/behaviour/answers.ts';
+import { cutText } from '../domain/cut-text.ts';
+import { ANSWER_CUT, type AgentRun } from '../domain/trace/agent-run.ts';
+import { type FoundFailure, type JudgedRun, signFailure } from '../domain/failure.ts';
+import type { LooseInvocation } from '../scorers/evals/trajectory.ts';
+import { isFailedCall, listRepeats, nameTool, readActs } from '../scorers/shared/acts.ts';
+import { collectValues, maskText } from './mask-text.ts';
+
+/** Longest text of a failure, characters. */
+const MAX_TEXT = 1_000;
+
+/** Most failures of one run. */
+const MAX_FAILURES = 50;
+
+/** Equal calls from which a run loops, and steps of a cycle. */
+const LOOP_CALLS = 3;
+const CYCLE_STEPS = 8;
+const CYCLE_LENGTHS = [2, 3, 4];
+
+/** Finds the failures of a run: at most one of each signature. Needs no judge for what the run itself tells. */
+export function findFailures(run: AgentRun, judged: readonly JudgedRun[]): FoundFailure[] {
+  const { calls, answer } = readActs({ input: run.input, output: run.output });
+  const results = calls.map(({ result }) => readJson(result));
+  const values = collectValues(results);
+  const own = { scorer: '', source: '', spanId: run.target.spanId, evidence: null };
+  const found: FoundFailure[] = [
+    ...findClaims(judged, calls, values).map((claim) => ({
+      ...claim,
+      spanId: claim.evidence?.spanId || own.spanId,
+    })),
+    ...calls.filter(isFailedCall).map((call) => {
+      const text = readCallError(call);
+      return {
+        ...own,
+        kind: 'tool-error' as const,
+        text,
+        subject: { tool: nameTool(call), ...typeError(text, null, values) },
+      };
+    }),
+    ...findLoops(calls).map((loop) => ({
+      ...own,
+      kind: 'loop' as const,
+      text: loop,
+      subject: { tool: loop },
+    })),
+    ...findEnds(run, answer, values).map((end) => ({ ...own, ...end })),
+  ];
+  const bySignature = new Map(found.map((failure) => [signFailure(failure), failure] as const).toReversed());
+  return [...bySignature.values()].toReversed().slice(0, MAX_FAILURES);
+}
+
+const BAD_CLAIMS = new Set(['contradicted', 'unsupported']);
+
+function findClaims(
+  judged: readonly JudgedRun[],
+  calls: readonly LooseInvocation[],
+  values: ReadonlySet<string>,
+): FoundFailure[] {
+  return judged.flatMap(({ scorer, verdicts }) =>
+    verdicts
+      .filter(({ verdict }) => BAD_CLAIMS.has(verdict))
+      .map(({ statement, verdict, quote = '', source = '', spanId = '' }) => {
+        const field = verdict === 'contradicted' && quote !== '' ? findField(calls, quote) : undefined;
+        return {
+          kind: 'claim' as const,
+          subject: { verdict, ...(field ?? { text: maskText(statement, values) }) },
+          text: cutText(statement, MAX_TEXT),
+          scorer,
+          source: field?.tool ?? source,
+          spanId,
+          evidence:
+            quote === '' ? null : { source: field?.tool ?? source, quote: cutText(quote, MAX_TEXT), spanId },
+        };
+      }),
+  );
+}
+
+/** Finds the innermost field that holds a quote, in the JSON results of tools. */
+function findField(
+  calls: readonly LooseInvocation[],
+  quote: string,
+): { readonly tool: string; readonly path: string } | undefined {
+  const wanted = squeeze(quote);
+  for (const call of calls) {
+    const result = readJson(call.result);
+    if (typeof result === 'object' && result !== null && holds(result, wanted)) {
+      return { tool: nameTool(call), path: descend(result, wanted).join('.') };
+    }
+  }
+  return undefined;
+}
+
+function descend(node: object, wanted: string): string[] {
+  const isList = Array.isArray(node);
+  for (const [key, value] of Object.entries(node) as [string, unknown][]) {
+    const text = isList
+      ? squeeze(JSON.stringify(value) ?? '')
+      : squeeze(`${JSON.stringify(key)}:${JSON.stringify(value) ?? ''}`);
+    const plain = typeof value === 'object' ? '' : text.replaceAll('"', '');
+    if (text.includes(wanted) || plain.includes(wanted)) {
+      const rest =
+        typeof value === 'object' && value !== null && holds(value, wanted) ? descend(value, wanted) : [];
+      return isList ? rest : [key, ...rest];
+    }
+  }
+  return [];
+}
+
+function holds(value: object, wanted: string): boolean {
+  const json = squeeze(JSON.stringify(value));
+  return json.includes(wanted) || json.replaceAll('"', '').includes(wanted.replaceAll('"', ''));
+}
+
+function squeeze(text: string): string {
+  return text.replace(/\s+/gu, '').toLowerCase();
+}
+
+function readJson(result: unknown): unknown {
+  if (typeof result !== 'string' || !/^\s*[[{]/.test(result)) {
+    return result;
+  }
+  try {
+    return JSON.parse(result) as unknown;
+  } catch {
+    return result;
+  }
+}
+
+function readCallError(call: LooseInvocation): string {
+  const { errorText, result } = call as LooseInvocation & { readonly errorText?: string };
+  const inside =
+    typeof result === 'object' && result !== null ? (result as Record<string, unknown>)['error'] : result;
+  const text =
+    errorText ?? (typeof inside === 'string' ? inside : inside === undefined ? '' : JSON.stringify(inside));
+  return cutText(text, MAX_TEXT);
+}
+
+/** Types that say nothing. */
+const GENERIC = /^(?:|error|exception|_other|other|unknown|tool_?error|baseexception)$/i;
+
+/** Reads what makes two errors the same: class, status code, and the masked first line of the message. */
+function typeError(
+  message: string,
+  type: string | null,
+  values: ReadonlySet<string>,
+): { readonly errorType: string; readonly text: string } {
+  const line = message.trim().split('\n', 1)[0] ?? '';
+  const [, leading = '', rest = line] =
+    /^([A-Za-z_][\w.]*(?:Error|Exception|Timeout|Fault)?)\s*:\s*(.*)$/.exec(line) ?? [];
+  const named = [type ?? '', leading].find((name) => !GENERIC.test(name)) ?? '';
+  const isClass = named === (type ?? '') || /(?:Error|Exception|Timeout|Fault)$/.test(named);
+  const status =
+    /(?:\bHTTP(?:\/[\d.]+)?|\bstatus(?: code)?|\bcode)[\s:=]*([1-5]\d{2})\b/i.exec(line)?.[1] ??
+    /\b([45]\d{2})\b/.exec(line)?.[1];
+  return {
+    errorType: [isClass ? named : '', status === undefined ? '' : `HTTP ${status}`].filter(Boolean).join(' '),
+    text: maskText(isClass && named === leading ? rest : line, values),
+  };
+}
+
+function findLoops(calls: readonly LooseInvocation[]): string[] {
+  const tools = new Set(listRepeats(calls).flatMap(({ tool, count }) => (count >= LOOP_CALLS ? [tool] : [])));
+  const names = calls.map(nameTool);
+  return [...tools, ...(tools.size === 0 ? findCycle(names) : [])];
+}
+
+function findCycle(names: readonly string[]): string[] {
+  for (const length of CYCLE_LENGTHS) {
+    let steps = 0;
+    for (let at = length; at < names.length; at += 1) {
+      steps = names[at] === names[at - length] ? steps + 1 : 0;
+      const cycle = names.slice(at - length + 1, at + 1);
+      if (steps + length >= CYCLE_STEPS && new Set(cycle).size > 1) {
+        // One name for a cycle, wherever it is entered.
+        const turns = cycle.map((_, by) => [...cycle.slice(by), ...cycle.slice(0, by)].join(' → '));
+        return [turns.toSorted()[0] ?? ''];
+      }
+    }
+  }
+  return [];
+}
+
+const HALTED = new Set(['run_waiting', 'run_cancelled', 'run_incomplete', 'evaluation_span']);
+
+/** Finds how a run ended badly: with an error, or with an answer of no use. */
+function findEnds(
+  run: AgentRun,
+  answer: string | null,
+  values: ReadonlySet<string>,
+): Pick<FoundFailure, 'kind' | 'subject' | 'text'>[] {
+  if (HALTED.has(run.notScorable?.code ?? '')) {
+    return [];
+  }
+  if (run.status === 'error') {
+    const text = cutText(run.error?.message ?? '', MAX_TEXT);
+    return [{ kind: 'error', subject: typeError(text, run.error?.type ?? null, values), text }];
+  }
+  const isRead = run.scorable || run.notScorable?.code === 'run_errored_before_output';
+  const isCut = run.warnings.some(({ code }) => code === ANSWER_CUT);
+  const fault = isRead ? findAnswerFault(answer, isCut ? 'length' : undefined) : undefined;
+  return fault === undefined || fault === 'none'
+    ? []
+    : [{ kind: 'answer', subject: { answer: fault }, text: cutText(answer ?? '', MAX_TEXT) }];
+}

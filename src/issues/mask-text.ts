@@ -1,0 +1,117 @@
+/** Mark of each class of masked parts. A mark counts as one word. */
+const MARKS: readonly (readonly [pattern: RegExp, mark: string])[] = [
+  [/\b(?:https?|wss?|ftp|file):\/\/[^\s"'<>)]+/giu, '<url>'],
+  [/[\p{L}\p{N}._%+-]+@[\p{L}\p{N}.-]+\.\p{L}{2,}/gu, '<email>'],
+  [
+    /"[^"\n]{1,200}"|“[^”\n]{1,200}”|„[^“\n]{1,200}“|«[^»\n]{1,200}»|`[^`\n]{1,200}`|(?<![\p{L}\p{N}])'[^'\n]{1,200}'(?![\p{L}\p{N}])/gu,
+    '<quote>',
+  ],
+  [
+    /\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?\b/giu,
+    '<date>',
+  ],
+  [
+    /\b(?:\d{1,2}(?:st|nd|rd|th|\.)?\s+(?:of\s+)?)?(?:january|february|march|april|june|july|august|september|october|november|december|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b\.?(?:\s+\d{1,2}(?:st|nd|rd|th)?\b)?(?:,?\s+\d{4}\b)?/giu,
+    '<date>',
+  ],
+  [/(?:\/[\w.@-]+){2,}\/?/gu, '<path>'],
+  [
+    /(?:[$€£¥]|\b(?:USD|EUR|GBP|CHF|JPY)\s?)\d[\d.,]*\d?|\d[\d.,]*\s?(?:[$€£¥%]|\b(?:USD|EUR|GBP|CHF|JPY|dollars?|euros?|pounds?)\b)/giu,
+    '<amount>',
+  ],
+  [/#?\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z_])[\w-]{4,}\b|\b[0-9a-f]{8,}\b|#\d+/gu, '<id>'],
+  [/[+-]?\b\d[\d.,]*\b/gu, '<number>'],
+];
+
+/** A run of capitalised words that does not begin a sentence, or has several words. */
+const NAMES =
+  /(?<=[\p{L}\p{N},;>)]\s)\p{Lu}[\p{L}'’-]*(?:\s+(?:\p{Lu}[\p{L}'’.-]*|<name>))*|\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]*)+/gu;
+
+/** Words that stand with a capital letter and are no names. */
+const NO_NAME = new Set([
+  'I',
+  "I'm",
+  "I've",
+  "I'll",
+  'HTTP',
+  'JSON',
+  'API',
+  'URL',
+  'ID',
+  'OK',
+  'SQL',
+  'TLS',
+  'DNS',
+  'TCP',
+]);
+
+/** Most known values of a run, and the limits of their length, characters. */
+const MAX_VALUES = 500;
+const VALUE_CHARS = { least: 3, most: 80 };
+
+/** Longest text that is masked, characters. */
+const MAX_CHARS = 500;
+
+/**
+ * Masks what differs from run to run: numbers, amounts, dates, ids, quoted strings, addresses and names. Two texts that differ only in
+ * these parts become equal.
+ * @param values values of the run's own question and tool results
+ */
+export function maskText(text: string, values: ReadonlySet<string> = new Set()): string {
+  let masked = text
+    .slice(0, 2 * MAX_CHARS)
+    .normalize('NFC')
+    .replace(/[’ʼ]/gu, "'")
+    .replace(/\s+/gu, ' ')
+    .trim();
+  for (const [pattern, mark] of MARKS) {
+    masked = masked.replace(pattern, ` ${mark} `);
+  }
+  masked = masked.replace(NAMES, (name) => (NO_NAME.has(name) ? name : '<name>'));
+  const lower = masked.toLowerCase();
+  const known = [...values].filter((value) => lower.includes(value)).toSorted((a, b) => b.length - a.length);
+  const found = known.reduce((whole, value) => replaceWord(whole, value), lower);
+  return found
+    .replace(/[^\p{L}\p{N}<>_'-]+/gu, ' ')
+    .replace(/(<\w+>)(?:(?: (?:and|or|und|oder))? \1)+/gu, '$1')
+    .trim()
+    .slice(0, MAX_CHARS);
+}
+
+function replaceWord(text: string, value: string): string {
+  const escaped = value.replace(/[.*+?^${}()|[\]\\]/gu, '\\$&');
+  return text.replace(new RegExp(`(?<![\\p{L}\\p{N}<])${escaped}(?![\\p{L}\\p{N}>])`, 'gu'), '<name>');
+}
+
+/** Collects the texts of tool results, in lower case: names that a run found. Words of field names are none. */
+export function collectValues(results: readonly unknown[]): Set<string> {
+  const values = new Set<string>();
+  const visit = (value: unknown): void => {
+    if (values.size >= MAX_VALUES) {
+      return;
+    }
+    if (typeof value === 'string') {
+      const text = value.trim().toLowerCase();
+      if (text.length >= VALUE_CHARS.least && text.length <= VALUE_CHARS.most) {
+        values.add(text);
+      }
+    } else if (typeof value === 'object' && value !== null) {
+      Object.values(value).forEach(visit);
+    }
+  };
+  results.forEach(visit);
+  return values;
+}
+
+/** Words of a pair that two texts are compared by. */
+const SHINGLE_WORDS = 2;
+
+/** Splits a masked text into its shingles. */
+export function listShingles(masked: string): Set<string> {
+  const words = masked.split(' ');
+  return new Set(
+    words.length <= SHINGLE_WORDS
+      ? [masked]
+      : words.slice(SHINGLE_WORDS - 1).map((_, at) => words.slice(at, at + SHINGLE_WORDS).join(' ')),
+  );
+}

@@ -1,0 +1,117 @@
+import { buildRate, type Rate } from '../domain/agreement/rate.ts';
+import { DAY_MS } from '../domain/durations.ts';
+import type { IssueRow } from '../domain/failure.ts';
+import { type IssueCount, POINTS, type RunCount } from '../store/contracts/issues.ts';
+
+/** Age up to which an issue is new. */
+const NEW_MS = DAY_MS;
+
+/** States of an issue. */
+export const ISSUE_STATES = ['new', 'ongoing', 'resolved', 'ignored'] as const;
+export type IssueState = (typeof ISSUE_STATES)[number];
+
+/** An issue with its numbers in a range. */
+export interface IssueReading extends IssueRow {
+  readonly shownState: IssueState;
+  /** Share of all runs of the agent; null without a run in the range. */
+  readonly share: Rate | null;
+  readonly runs: number;
+  readonly users: number;
+  readonly sessions: number;
+  readonly firstMs: number;
+  readonly lastMs: number;
+  /** Shares by parts of the range; null for a part without a run. */
+  readonly points: readonly (number | null)[];
+  readonly versions: readonly {
+    readonly version: string;
+    readonly runs: number;
+    readonly share: Rate | null;
+  }[];
+}
+
+/** Counts of a range: of issues and of all runs. */
+export interface IssueCounts {
+  readonly counts: readonly IssueCount[];
+  readonly runs: readonly RunCount[];
+}
+
+/** Builds the issues with a run in the range, those with the greatest share first. */
+export function buildReadings(
+  issues: readonly IssueRow[],
+  { counts, runs }: IssueCounts,
+  nowMs: number,
+): IssueReading[] {
+  const countsOf = Map.groupBy(counts, ({ tenant, issueId }) => `${tenant} ${issueId}`);
+  const runsOf = Map.groupBy(runs, ({ tenant, agent }) => `${tenant} ${agent}`);
+  return issues
+    .flatMap((issue) => {
+      const own = [issue.issueId, ...issue.aliases].flatMap(
+        (id) => countsOf.get(`${issue.tenant} ${id}`) ?? [],
+      );
+      const all = runsOf.get(`${issue.tenant} ${issue.agent}`) ?? [];
+      return own.length === 0 ? [] : [buildReading(issue, { counts: own, runs: all }, nowMs)];
+    })
+    .toSorted((a, b) => (b.share?.value ?? 0) - (a.share?.value ?? 0) || (a.issueId < b.issueId ? -1 : 1));
+}
+
+function buildReading(issue: IssueRow, { counts, runs }: IssueCounts, nowMs: number): IssueReading {
+  const unique = (list: (count: IssueCount) => readonly string[]) => new Set(counts.flatMap(list)).size;
+  const versions = [...Map.groupBy(counts, ({ version }) => version)].map(([version, own]) => ({
+    version,
+    runs: sum(own, (count) => count.runs),
+    share: estimateShare(
+      own,
+      runs.filter((count) => count.version === version),
+    ),
+  }));
+  const points = Array.from({ length: POINTS }, (_, bucket) => {
+    const all = sum(
+      runs.filter((count) => count.bucket === bucket),
+      (count) => count.runs,
+    );
+    const failing = sum(
+      counts.filter((count) => count.bucket === bucket),
+      ({ weight }) => weight,
+    );
+    return all === 0 ? null : Math.min(1, failing / all);
+  });
+  return {
+    ...issue,
+    shownState: issue.state === 'open' ? (nowMs - issue.firstSeen < NEW_MS ? 'new' : 'ongoing') : issue.state,
+    share: estimateShare(counts, runs),
+    runs: sum(counts, (count) => count.runs),
+    users: unique(({ users }) => users),
+    sessions: unique(({ sessions }) => sessions),
+    firstMs: Math.min(...counts.map(({ firstMs }) => firstMs)),
+    lastMs: Math.max(...counts.map(({ lastMs }) => lastMs)),
+    points,
+    versions: versions.toSorted((a, b) => b.runs - a.runs),
+  };
+}
+
+/**
+ * Estimates the share of all runs that have an issue: the sum of the weights of the failing runs over the number of all runs, which is
+ * known (Horvitz and Thompson, 1952). The effective number is that of a plain sample of the same variance: the variance of the draw,
+ * Σ weight × (weight − 1), and the variance of the runs themselves.
+ */
+export function estimateShare(
+  counts: readonly Pick<IssueCount, 'weight' | 'excess'>[],
+  runs: readonly Pick<RunCount, 'runs'>[],
+): Rate | null {
+  const weight = sum(counts, (count) => count.weight);
+  const n = Math.max(
+    sum(runs, (count) => count.runs),
+    weight,
+  );
+  if (n === 0) {
+    return null;
+  }
+  const value = weight / n;
+  const variance = sum(counts, (count) => count.excess) / n ** 2 + (value * (1 - value)) / n;
+  const effectiveN = variance === 0 ? n : Math.min(n, Math.max(1, (value * (1 - value)) / variance));
+  return buildRate({ value, n: Math.round(n), effectiveN: value === 1 ? n : effectiveN });
+}
+
+function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}

@@ -1,0 +1,53 @@
+import type { FailureKind, FailureSubject } from '../../domain/failure.ts';
+
+/** Failures with one signature. */
+export interface Signature {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly kind: FailureKind;
+  readonly signatureId: string;
+  readonly subject: FailureSubject;
+  /** Issues that its rows name now. */
+  readonly issueIds: readonly string[];
+  /** Start of the earliest run with it, Unix milliseconds, and its trace. */
+  readonly firstSeen: number;
+  readonly firstTrace: string;
+}
+
+/** Range and conditions of the numbers of issues. Times are Unix milliseconds. */
+export interface IssueQuery {
+  readonly tenant: string | undefined;
+  readonly sinceMs: number;
+  readonly untilMs: number;
+  readonly agent?: string | undefined;
+  readonly version?: string | undefined;
+  readonly issueId?: string | undefined;
+}
+
+/** Number of points of the line of an issue. */
+export const POINTS = 14;
+
+/** Numbers of an issue in a range, for one version and one part of the range. */
+export interface IssueCount {
+  readonly tenant: string;
+  readonly issueId: string;
+  readonly version: string;
+  readonly bucket: number;
+  readonly runs: number;
+  /** Sum of the weights, and of weight × (weight − 1). */
+  readonly weight: number;
+  readonly excess: number;
+  readonly users: readonly string[];
+  readonly sessions: readonly string[];
+  readonly firstMs: number;
+  readonly lastMs: number;
+}
+
+/** Number of runs of an agent, for one version and one part of the range. */
+export interface RunCount {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly version: string;
+  readonly bucket: number;
+  readonly runs: number;
+}

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DAY_MS } from '../../../src/domain/durations.ts';
+import type { Failure } from '../../../src/domain/failure.ts';
+import { updateIssues } from '../../../src/issues/update-issues.ts';
+import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
+import { buildFailure } from '../../support/builders/a-failure.ts';
+import { buildRunRecord } from '../../support/store/run-rows.ts';
+
+const ADMIN = tokenOf('admin', 'a');
+const [SHARED, FIRST, LATER, OTHER] = [
+  '00000000000000a0',
+  '00000000000000a1',
+  '00000000000000a2',
+  '00000000000000a3',
+];
+const NOW_MS = Date.now();
+
+let world: ApiWorld;
+
+beforeAll(async () => {
+  world = await apiWorld();
+});
+afterAll(() => world.stop());
+
+/** Stores runs of an agent, each with the failures that it had. */
+async function storeRuns(agent: string, failures: readonly (Partial<Failure> | null)[]): Promise<void> {
+  const runs = failures.map((_, index) =>
+    buildRunRecord({
+      tenant: 'a',
+      agent,
+      agentVersion: index % 2 === 0 ? '1' : '2',
+      startedAt: NOW_MS - 2 * DAY_MS + index * 1_000,
+      evidenceUntil: NOW_MS,
+    }),
+  );
+  await world.store.runs.write(runs);
+  await world.store.failures.write(
+    failures.flatMap((failure, index) => {
+      const { traceId, startedAt, agentVersion } = runs[index]!;
+      const own = {
+        tenant: 'a',
+        agent,
+        agentVersion,
+        traceId,
+        traceTimestamp: startedAt,
+        evidenceUntil: NOW_MS,
+      };
+      return failure === null ? [] : [buildFailure({ ...own, userId: `user-${index}`, ...failure })];
+    }),
+  );
+  await updateIssues(world.store);
+}
+
+const read = async (path: string) => (await world.ask({ path, token: ADMIN })).body;
+const change = async (path: string, body: object) =>
+  (await world.ask({ method: 'POST', path, body, token: ADMIN })).body;
+
+describe('the issues of an agent', () => {
+  it('have shares of all its runs, also those without a failure', async () => {
+    const failing = { signatureId: SHARED };
+    await storeRuns('share', [failing, failing, ...Array.from({ length: 38 }, () => null)]);
+    const { items } = (await read('/issues?agent=share')) as { items: Record<string, unknown>[] };
+    expect(items).toMatchObject([
+      {
+        id: SHARED,
+        title: 'tool `get_weather` fails: HTTP 504',
+        state: 'ongoing',
+        runs: 2,
+        users: 2,
+        share: { value: 0.05 },
+        versions: expect.arrayContaining([
+          expect.objectContaining({ version: '1', runs: 1, share: expect.objectContaining({ value: 0.05 }) }),
+        ]),
+      },
+    ]);
+    expect(await read(`/issues/${SHARED}`)).toMatchObject({
+      examples: [{ error: 'HTTP 504: no reply' }, { error: 'HTTP 504: no reply' }],
+    });
+    expect(await read(`/issues/${SHARED}/traces`)).toMatchObject({
+      items: [{ version: '2' }, { version: '1' }],
+    });
+  });
+
+  it('are one when similar, are resolved and merged by hand, and answer to each of their ids', async () => {
+    const text = 'the gift is wrapped in red paper';
+    const claim = (signatureId: string | undefined, words: string) => ({
+      signatureId: signatureId ?? '',
+      failureId: signatureId ?? '',
+      kind: 'claim' as const,
+      subject: { verdict: 'unsupported', text: words },
+    });
+    await storeRuns('merged', [
+      claim(FIRST, `${text} today`),
+      claim(LATER, `${text} now`),
+      claim(OTHER, 'a refund is due'),
+    ]);
+    const list = async () =>
+      ((await read('/issues?agent=merged')) as { items: { id: string; aliases: string[]; runs: number }[] })
+        .items;
+    expect(await list()).toMatchObject([
+      { id: FIRST, aliases: [LATER], runs: 2 },
+      { id: OTHER, runs: 1 },
+    ]);
+    expect(await change(`/issues/${LATER}/resolve`, { version: '3' })).toMatchObject({
+      id: FIRST,
+      state: 'resolved',
+      resolvedVersion: '3',
+    });
+    expect(await change(`/issues/${OTHER}/merge`, { into: FIRST })).toMatchObject({ id: FIRST, runs: 3 });
+    await updateIssues(world.store);
+    expect(await list()).toMatchObject([{ id: FIRST, aliases: [LATER, OTHER], runs: 3, state: 'resolved' }]);
+    expect(await read(`/issues/${OTHER}`)).toMatchObject({
+      id: FIRST,
+      history: [{ what: 'resolve in 3' }, { what: `merge of ${OTHER}` }],
+    });
+  });
+
+  it('are unknown to other tenants, and gone without a failure', async () => {
+    expect((await world.ask({ path: `/issues/${FIRST}`, token: tokenOf('admin', 'b') })).status).toBe(404);
+    const stored = await world.store.failures.examples(
+      { tenant: 'a', sinceMs: 0, untilMs: NOW_MS, issueId: FIRST },
+      100,
+    );
+    await world.store.failures.write(stored.map((failure) => ({ ...failure, isDeleted: true })));
+    await updateIssues(world.store);
+    expect(await read('/issues?agent=merged')).toMatchObject({ items: [] });
+  });
+});

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { readTraces } from '../../../src/conventions/index.ts';
+import { signFailure } from '../../../src/domain/failure.ts';
+import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
+import type { MessagePart, ToolInvocation } from '../../../src/domain/trace/messages.ts';
+import { findFailures } from '../../../src/issues/find-failures.ts';
+import { maskText } from '../../../src/issues/mask-text.ts';
+import { recordedSpans } from '../../support/recordings/recorded-spans.ts';
+
+const RECORDED = readTraces(recordedSpans('spans', 'mastra-otel-exporter')).flatMap(({ runs }) => runs)[0]!;
+
+function call(toolName: string, rest: Partial<ToolInvocation> = {}): MessagePart {
+  const toolInvocation = {
+    toolCallId: `${toolName}-${Math.random()}`,
+    toolName,
+    args: {},
+    state: 'result',
+    ...rest,
+  };
+  return { type: 'tool-invocation', toolInvocation } as MessagePart;
+}
+
+function failing(errorText: string): MessagePart {
+  return call('refund', { args: { errorText }, state: 'output-error', errorText });
+}
+
+function runOf(parts: MessagePart[], changes: Partial<AgentRun> = {}): AgentRun {
+  const createdAt = new Date(0);
+  return {
+    ...RECORDED,
+    status: 'ok',
+    error: null,
+    warnings: [],
+    scorable: true,
+    notScorable: null,
+    output: [{ id: '1', role: 'assistant', createdAt, content: { format: 2, parts } }],
+    ...changes,
+  };
+}
+
+const ANSWER: MessagePart = { type: 'text', text: 'The order arrives on Monday.' };
+const ORDER = call('get_order', {
+  result: { order: { status: 'shipped', lines: [{ sku: 'A-1', left: 3 }] } },
+});
+
+function judge(verdict: string, statement: string, quote?: string) {
+  return [
+    {
+      scorer: 'grounding-faithfulness',
+      verdicts: [{ statement, verdict, ...(quote === undefined ? {} : { quote }) }],
+    },
+  ];
+}
+
+function sign(run: AgentRun, judged: Parameters<typeof findFailures>[1] = []): string[] {
+  return findFailures(run, judged).map(signFailure);
+}
+
+describe('the failures of a run', () => {
+  it.each<[string, string[], AgentRun, Parameters<typeof findFailures>[1]?]>([
+    ['none', [], runOf([ORDER, ANSWER])],
+    ['a refusal', ['answer|||||refusal|'], runOf([{ type: 'text', text: "I can't help with that." }])],
+    ['an empty answer', ['answer|||||empty|'], runOf([{ type: 'text', text: ' ' }])],
+    [
+      'a cut answer',
+      ['answer|||||cut|'],
+      runOf([ANSWER], { warnings: [{ code: 'answer_cut', spanId: '', detail: '' }] }),
+    ],
+    [
+      'an error, and no answer beside',
+      ['error|||TimeoutError|||no reply within <number> ms'],
+      runOf([], {
+        status: 'error',
+        error: { type: 'TimeoutError', message: 'no reply within 3000 ms\n at x' },
+      }),
+    ],
+    [
+      'a run that waits for a person',
+      [],
+      runOf([], { status: 'error', scorable: false, notScorable: { code: 'run_waiting', detail: '' } }),
+    ],
+    ['a loop', ['loop|search|||||'], runOf([call('search'), call('search'), call('search'), ANSWER])],
+    [
+      'no loop: other arguments',
+      [],
+      runOf([1, 2, 3].map((n) => call('search', { args: { n } })).concat(ANSWER)),
+    ],
+    [
+      'a cycle, wherever it begins',
+      ['loop|open → search|||||'],
+      runOf(
+        [0, 1, 2, 3, 4]
+          .flatMap((n) => [call('search', { args: { n } }), call('open', { args: { n } })])
+          .concat(ANSWER),
+      ),
+    ],
+    [
+      'a contradicted field',
+      ['claim|get_order|order.status||contradicted||'],
+      runOf([ORDER, ANSWER]),
+      judge('contradicted', 'It was lost.', '"status": "shipped"'),
+    ],
+    [
+      'a field in a list',
+      ['claim|get_order|order.lines.left||contradicted||'],
+      runOf([ORDER, ANSWER]),
+      judge('contradicted', 'None is left.', '"left":3'),
+    ],
+    [
+      'an unsupported claim',
+      ['claim||||unsupported||the gift is wrapped'],
+      runOf([ORDER, ANSWER]),
+      judge('unsupported', 'The gift is wrapped.'),
+    ],
+    ['a supported claim', [], runOf([ORDER, ANSWER]), judge('supported', 'The gift is wrapped.')],
+  ])('are: %s', (_, signatures, run, judged) => {
+    expect(sign(run, judged)).toEqual(signatures);
+  });
+
+  it.each([
+    ['HTTP 504: no reply from 10.0.0.1 after 30 s', 'HTTP 504: no reply from 10.0.0.2 after 31 s'],
+    ['TypeError: order "41" is unknown', 'TypeError: order "42" is unknown'],
+    [
+      'request 8f14e45fceea failed at 2026-01-02T10:00:00Z',
+      'request c9f0f895fb98 failed at 2026-03-04T11:00:00Z',
+    ],
+    ['Refund of $41.20 for Ada Lovelace was refused', 'Refund of $7 for Grace Hopper was refused'],
+  ])('of a tool are one with equal errors: %s', (one, other) => {
+    expect(sign(runOf([failing(one), ANSWER]))).toEqual(sign(runOf([failing(other), ANSWER])));
+    expect(sign(runOf([failing(one), failing(other), ANSWER]))).toHaveLength(1);
+  });
+
+  it('of a tool are two with other status codes or classes', () => {
+    expect(
+      sign(runOf([failing('HTTP 504: down'), failing('HTTP 503: down'), failing('TypeError: down'), ANSWER])),
+    ).toHaveLength(3);
+  });
+});
+
+describe('a masked text', () => {
+  it.each([
+    ['Order 41 costs 12 EUR', 'order <number> costs <amount>'],
+    ['see https://x.io/a?b=1 or mail a.b@c.io', 'see <url> or mail <email>'],
+    ['it arrives on 3 March 2026 in Ghent', 'it arrives on <date> in <name>'],
+    ['The user “Bob” asked Ada Lovelace', 'the user <quote> asked <name>'],
+  ])('%s becomes %s', (text, masked) => {
+    expect(maskText(text)).toBe(masked);
+  });
+
+  it('hides what the run itself has found', () => {
+    expect(maskText('the hotel astoria is full', new Set(['astoria']))).toBe('the hotel <name> is full');
+  });
+});
