@@ -115,6 +115,7 @@ const ROOMS = {
     'src/config/units.ts',
     'src/configuration.ts',
     'src/monitors/alert-event.ts',
+    'src/monitors/attribution/explain-change.ts',
     'src/monitors/mute.ts',
     'src/ownership',
     'src/process',

@@ -1,6 +1,7 @@
 import { v5 as uuidv5 } from 'uuid';
 import { canonicalJson } from '../domain/identity.ts';
 import type { BudgetCap } from '../domain/money/budget.ts';
+import type { AlertCause } from './attribution/explain-change.ts';
 import { type ALERT_LABELS, buildSplit, type SeriesFacets, SPLIT_LABELS } from '../domain/series-facets.ts';
 
 /** UUIDv5 namespace of incidents. It must never change: receivers recognise repeats by these ids. */
@@ -12,28 +13,6 @@ export interface AlertTrace {
   readonly scoreId: string;
   /** Directed score: 0 worst, 1 best. */
   readonly score: number;
-}
-
-/**
- * Contribution of a part of the traffic to a change, against its own past. The shares of all values of a dimension and its mix share sum
- * to 1.
- */
-export interface AlertSegment {
-  /** Dimension that the traffic is split by. */
-  readonly dimension: 'model' | 'agent_version' | 'service_version' | 'service' | 'agent';
-  readonly value: string;
-  /** Scores since the change began. */
-  readonly count: number;
-  /** Mean since the change began, directed. */
-  readonly mean: number;
-  /** Mean before the change; null without earlier scores. */
-  readonly before: number | null;
-  /** True when the traffic had earlier scores, but not this part: a new version. */
-  readonly isNew: boolean;
-  /** Part of the change within this part of the traffic; negative when it moved against the change. */
-  readonly share: number;
-  /** Part of the change because parts of this dimension grew or shrank; the same for all its values. */
-  readonly mixShare: number;
 }
 
 /** Name of the alerts about budgets. */
@@ -78,7 +57,8 @@ export interface AlertEvent {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly worstTraces: readonly AlertTrace[];
-  readonly segments: readonly AlertSegment[];
+  /** Reason of the change; null or absent where the alert is not about scores. */
+  readonly cause?: AlertCause | null | undefined;
   /**
    * Version of the agent's service, and of the agent itself, in most of the scores since the change began; '' when unknown.
    * Alerts of one deploy share a message.

@@ -4,7 +4,7 @@ import type { IncidentChange } from './group-watch.ts';
 import type { Explanation, MonitorStore } from './monitor-store.ts';
 import type { Detection } from './rule.ts';
 
-const NOTHING: Explanation = { worstTraces: [], segments: [], serviceVersion: '', agentVersion: '' };
+const NOTHING: Explanation = { worstTraces: [], cause: null, serviceVersion: '', agentVersion: '' };
 
 /** Detectors that look at the values of scores, not at their presence. */
 const ABOUT_SCORES: ReadonlySet<Detection['kind']> = new Set([

@@ -1,5 +1,6 @@
 import type { SeriesFacets, SplitFacet } from '../domain/series-facets.ts';
-import type { AlertEvent, AlertSegment, AlertTrace } from './alert-event.ts';
+import type { AlertEvent, AlertTrace } from './alert-event.ts';
+import type { AlertCause } from './attribution/explain-change.ts';
 import type { Bucket } from './bucket.ts';
 import type { MonitorStatus } from './monitor-status.ts';
 
@@ -47,7 +48,7 @@ export interface Checkpoint {
 /** Evidence of an alert for people. */
 export interface Explanation {
   readonly worstTraces: readonly AlertTrace[];
-  readonly segments: readonly AlertSegment[];
+  readonly cause: AlertCause | null;
   /** Versions of the service and of the agent in most of the scores; '' when unknown. */
   readonly serviceVersion: string;
   readonly agentVersion: string;

@@ -62,20 +62,20 @@ function buildDeploy(version: string, markers: readonly DeployMarker[]): Deploy 
  */
 export async function compareChanged(
   agents: Pick<AgentReads, 'compareVersions'>,
-  { series, segments, agentVersion, serviceVersion }: AlertEvent,
+  { series, cause, agentVersion, serviceVersion }: AlertEvent,
   nowMs: number,
 ) {
-  const dimension = agentVersion === '' ? 'service_version' : 'agent_version';
+  const asked = agentVersion === '' ? 'serviceVersion' : 'agentVersion';
   const right = agentVersion || serviceVersion;
-  const earlier = segments.find(
-    (segment) =>
-      segment.dimension === dimension && ![right, ''].includes(segment.value) && segment.before !== null,
-  );
+  const versions = cause?.dimensions.find(({ dimension }) => dimension === asked)?.segments ?? [];
+  const [earlier] = versions
+    .filter(({ value, before }) => ![right, ''].includes(value) && before !== null)
+    .toSorted((a, b) => (b.before?.n ?? 0) - (a.before?.n ?? 0));
   if (earlier === undefined || right === '' || series.agent === '') {
     return null;
   }
-  const asked = { left: earlier.value, right, fromMs: 0, toMs: nowMs, environment: undefined };
-  return agents.compareVersions(series.agent, asked).catch((error: unknown) => {
+  const pair = { left: earlier.value, right, fromMs: 0, toMs: nowMs, environment: undefined };
+  return agents.compareVersions(series.agent, pair).catch((error: unknown) => {
     if (error instanceof NotFoundError) {
       return null;
     }

@@ -9,10 +9,11 @@ import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-stat
 import { DURATION_PATTERN, durationMs, parseDurationMs } from '../../config/index.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { type AlertEvent, LIMIT_SIDES } from '../../monitors/alert-event.ts';
-import { findEarlier, findMainSegment, formatSummary } from '../../delivery/channels/alert-text.ts';
+import { findEarlier, formatSummary } from '../../delivery/channels/alert-text.ts';
 import type { AlertNote } from '../../store/contracts/monitors.ts';
 import { findMute, isMuted, type Mute as StoredMute } from '../../monitors/mute.ts';
 import { computeSeriesId } from '../../monitors/series-key.ts';
+import type { AlertCause } from '../../monitors/attribution/explain-change.ts';
 import type { Finding } from '../../monitors/detector.ts';
 
 const SUBJECT =
@@ -27,6 +28,73 @@ export const Mute = z
     reason: z.string().describe("'' without a reason."),
   })
   .openapi('Mute');
+
+const SegmentName = z.record(z.string(), z.string()).describe('Values of one or two dimensions.');
+
+const CauseSegment = z
+  .object({
+    segment: SegmentName,
+    kind: z
+      .enum(['within', 'mix'])
+      .describe('`within`: its scores moved; `mix`: its part of the traffic did.'),
+    before: z.number().nullable().describe('Mean before; of a new segment, that of the same traffic.'),
+    after: z.number().nullable(),
+    n: z.number().describe('Scores since the change.'),
+    share: z.number().describe('Part of the change.'),
+    isNew: z.boolean().describe('True for a segment without scores before, as a new version.'),
+    evidenceLog10: z.number(),
+    same: z.array(SegmentName).readonly().describe('Segments that cannot be told apart from it.'),
+  })
+  .openapi('CauseSegment');
+
+const CauseHead = z
+  .object({
+    sentence: z.string().describe('The reason in one sentence.'),
+    verdict: z
+      .enum(['segment', 'mix', 'everywhere', 'none'])
+      .describe(
+        '`segment`: these segments moved further than the rest; `mix`: the traffic changed; `everywhere`: all moved alike; `none`: no change beyond chance.',
+      ),
+    segments: z.array(CauseSegment).readonly().describe('What the change comes from, the most first.'),
+  })
+  .openapi('CauseHead');
+
+const Side = orNull(
+  z.object({ mean: z.number(), n: z.number(), part: z.number().describe('Part of the traffic.') }),
+);
+
+const Period = orNull(z.object({ mean: z.number(), n: z.number() }));
+
+const Cause = CauseHead.extend({
+  before: Period,
+  after: Period,
+  change: z.number().nullable(),
+  within: z
+    .number()
+    .describe('Change within the values of the dimension that explains most; with `mix` the whole change.'),
+  mix: z.number().describe('Change because its values grew or shrank.'),
+  dimensions: z
+    .array(
+      z.object({
+        dimension: z.string(),
+        within: z.number(),
+        mix: z.number(),
+        segments: z
+          .array(
+            z.object({
+              value: z.string(),
+              before: Side,
+              after: Side,
+              isNew: z.boolean(),
+              within: z.number(),
+              share: z.number().describe('Part of the change within this value, against its own past.'),
+            }),
+          )
+          .readonly(),
+      }),
+    )
+    .readonly(),
+}).openapi('Cause');
 
 export const Alert = z
   .object({
@@ -69,26 +137,7 @@ export const Alert = z
     worstTraces: z
       .array(z.object({ traceId: z.string(), scoreId: z.string(), score: z.number() }))
       .readonly(),
-    segments: z
-      .array(
-        z.object({
-          dimension: z.enum(['model', 'agent_version', 'service_version', 'service', 'agent']),
-          value: z.string(),
-          count: z.number(),
-          mean: z.number(),
-          before: z.number().nullable().describe('Mean before the change; null without earlier scores.'),
-          isNew: z
-            .boolean()
-            .describe('True for a part that the earlier traffic did not have, as a new version.'),
-          share: z.number().describe('Part of the change within this part, against its own past.'),
-          mixShare: z
-            .number()
-            .describe(
-              'Part of the change because parts of this dimension grew or shrank; the same for all its values.',
-            ),
-        }),
-      )
-      .readonly(),
+    cause: orNull(CauseHead).describe('Reason of the change; null where the alert is not about scores.'),
     serviceVersion: z.string(),
     agentVersion: z.string(),
     muted: z.boolean(),
@@ -108,12 +157,7 @@ const Note = z
 
 /** Schema of one incident. */
 export const AlertDetail = Alert.extend({
-  cause: z
-    .object({
-      sentence: z.string().nullable().describe('Part of the traffic with most of the change.'),
-      segments: Alert.shape.segments,
-    })
-    .describe('Reason of the change, by the parts of the traffic.'),
+  cause: orNull(Cause).describe('Reason of the change; null where the alert is not about scores.'),
   versions: orNull(VersionsReply).describe(
     'The version in most of the scores beside the one before it; null without two versions of one agent.',
   ),
@@ -410,12 +454,13 @@ interface AlertReplies {
 
 /** Formats the beginning or end of an incident as JSON; times in ISO 8601. */
 export function alertJson(event: AlertEvent, { mutes, acknowledged, nowMs }: AlertReplies) {
-  const { startsAtMs, endsAtMs, changeBeganMs, budget, before, ...rest } = event;
+  const { startsAtMs, endsAtMs, changeBeganMs, budget, before, cause, ...rest } = event;
   const found = findMute(event, mutes, nowMs);
   const hasLimit = LIMIT_SIDES.has(event.detector);
   return {
     ...rest,
     summary: formatSummary(event),
+    cause: cause ? causeHeadJson(cause) : null,
     before: hasLimit ? findEarlier(event) : before,
     limit: hasLimit ? before : null,
     seriesId: budget === undefined ? computeSeriesId(event.series) : null,
@@ -429,6 +474,14 @@ export function alertJson(event: AlertEvent, { mutes, acknowledged, nowMs }: Ale
   };
 }
 
+function causeHeadJson({ sentence, verdict, causes }: AlertCause) {
+  return { sentence, verdict, segments: causes };
+}
+
+function causeJson({ causes: segments, ...rest }: AlertCause) {
+  return { ...rest, segments };
+}
+
 /** Formats a mute as JSON. */
 export function muteJson({ tenant, subject, untilMs, by, reason = '' }: StoredMute) {
   return { tenant, subject, until: isoTime(untilMs), by: by || null, reason };
@@ -438,7 +491,7 @@ export function muteJson({ tenant, subject, untilMs, by, reason = '' }: StoredMu
 function alertDetailJson({ event, notes, messages, versions }: FoundIncident, replies: AlertReplies) {
   return {
     ...alertJson(event, replies),
-    cause: { sentence: findMainSegment(event) ?? null, segments: event.segments },
+    cause: event.cause ? causeJson(event.cause) : null,
     versions,
     messages: messages.map(({ channel, atMs, state }) => ({
       channel,

@@ -1,13 +1,12 @@
 import { formatCount } from '../../domain/plural.ts';
 import { isoTime } from '../../api/json/rows.ts';
-import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
+import { InvalidInputError } from '../../domain/errors.ts';
 import { buildMonitorGroups } from '../../monitors/live/configured-monitors.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 import {
   loadMonitorFiles,
   loadMonitorTests,
   findSeriesFaults,
-  checkValue,
   durationMs,
   type MonitorTest,
 } from '../../config/index.ts';
@@ -27,25 +26,25 @@ import { examples, type CommandContext, type RegisterCommand } from '../command.
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { addIncidentCommands } from '../alerts/alert-incidents.ts';
 import { DAY_MS } from '../../domain/durations.ts';
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { decodeTextChunks } from '../../domain/text-encoding.ts';
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
-import { findInputFile } from '../input/input-file.ts';
+import { readJsonLines } from '../input/json-lines.ts';
+import { addExplainCommand } from '../alerts/explain-alert.ts';
 
 /** Series of lines that name no series. */
 const UNNAMED_SERIES = 'scores';
 
-const lineSchema = z.object({
-  series: z.string().default(UNNAMED_SERIES),
-  scoredAt: z.iso.datetime({
-    offset: true,
-    error: 'write a date and time with its zone, like 2026-01-01T00:03:10Z',
+const LINE = {
+  form: 'a line is {"series":"a","scoredAt":"2026-01-01T00:03:10Z","score":0.83}, the score directed: 0 worst, 1 best',
+  schema: z.object({
+    series: z.string().default(UNNAMED_SERIES),
+    scoredAt: z.iso.datetime({
+      offset: true,
+      error: 'write a date and time with its zone, like 2026-01-01T00:03:10Z',
+    }),
+    score: z.number().min(0).max(1),
   }),
-  score: z.number().min(0).max(1),
-});
+};
 
 const WIDTH = 40;
 
@@ -78,6 +77,7 @@ export const registerAlerts: RegisterCommand = (program, bind) => {
       examples(
         ['states of all monitors', 'spanscore alerts list'],
         ['incidents of this week', 'spanscore alerts list --incidents --since 7d'],
+        ['why the scores of an incident fell', 'spanscore alerts explain <incident>'],
         ['accept a change as normal', 'spanscore alerts ack <incident>'],
         ['no messages for two hours', 'spanscore alerts mute HallucinationDrift --for 2h'],
         ['check rule files', "spanscore alerts check --rules 'monitors/*.yaml'"],
@@ -113,6 +113,7 @@ export const registerAlerts: RegisterCommand = (program, bind) => {
         .default(parseMoment(STORED_SINCE), STORED_SINCE),
     )
     .action(bind(runBacktest));
+  addExplainCommand(alerts, bind);
   addIncidentCommands(alerts, bind);
 };
 
@@ -280,42 +281,20 @@ function formatRow(
 }
 
 /**
- * Reads the lines `{ series?, scoredAt, score }` of a file (`-`: stdin) in order. Skips empty lines. Throws an
- * `InvalidInputError` that names the first invalid line.
+ * Reads the lines `{ series?, scoredAt, score }` of a file (`-`: stdin) in order. Throws an `InvalidInputError` that names the first
+ * invalid line.
  */
 export async function* readScoreLines(
   name: string,
   context: Pick<CommandContext, 'cwd' | 'stdin'>,
 ): AsyncGenerator<ScoreOfSeries> {
-  const bytes = name === '-' ? context.stdin : createReadStream(await findInputFile(context.cwd, name));
-  const input = Readable.from(decodeTextChunks(bytes));
-  let line = 0;
-  for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-    line += 1;
-    if (text.trim() !== '') {
-      yield readLine(text, `${name === '-' ? 'stdin' : name}:${line}`);
-    }
-  }
-}
-
-function readLine(text: string, place: string): ScoreOfSeries {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    throw new InvalidInputError(`${place}: not JSON: ${readErrorMessage(cause)}`);
-  }
-  const { series, scoredAt, score } = checkLine(value, place);
-  return { series: { name: series }, atMs: Date.parse(scoredAt), step: Math.round(score * SCORE_STEPS) };
-}
-
-function checkLine(value: unknown, place: string): z.infer<typeof lineSchema> {
-  try {
-    return checkValue(lineSchema, value);
-  } catch (error) {
-    throw new InvalidInputError(
-      `${place}: ${readErrorMessage(error)}; a line is {"series":"a","scoredAt":"2026-01-01T00:03:10Z","score":0.83}, the score directed: 0 worst, 1 best`,
-    );
+  for await (const { value } of readJsonLines(name, LINE, context)) {
+    const { series, scoredAt, score } = value;
+    yield {
+      series: { name: series },
+      atMs: Date.parse(scoredAt),
+      step: Math.round(score * SCORE_STEPS),
+    };
   }
 }
 

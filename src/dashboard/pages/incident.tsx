@@ -14,16 +14,10 @@ import { Evidence, VersionTable } from '../parts/versions.tsx';
 import { useResource } from '../resource.ts';
 import { framed, place } from '../router.ts';
 import { mayUse } from '../session.ts';
+import { nameValues } from '../../domain/segment-name.ts';
 import { budgetName } from '../view-models/budget-name.ts';
 import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
-import {
-  describeChange,
-  describeSeriesFacets,
-  findRunbook,
-  listSegments,
-  nameSegment,
-  type Mute,
-} from '../view-models/incidents.ts';
+import { describeChange, describeSeriesFacets, findRunbook, type Mute } from '../view-models/incidents.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { chooseVersions, sortQualities } from '../view-models/versions.ts';
 import { visibleText } from '../view-models/visible-text.ts';
@@ -45,9 +39,21 @@ export function Incident() {
         {(data) => (
           <>
             <Head incident={data} order={order} onMuted={incident.reload} />
-            {data.budget === undefined && <Change incident={data} />}
-            <Messages messages={data.messages} />
-            <Notes notes={data.notes} incidentId={data.incidentId} order={order} />
+            {data.budget === undefined ? (
+              <div class="split">
+                <div>
+                  <Series incident={data} />
+                  <Messages messages={data.messages} />
+                  <Notes notes={data.notes} incidentId={data.incidentId} order={order} />
+                </div>
+                <Change incident={data} />
+              </div>
+            ) : (
+              <>
+                <Messages messages={data.messages} />
+                <Notes notes={data.notes} incidentId={data.incidentId} order={order} />
+              </>
+            )}
           </>
         )}
       </Loaded>
@@ -201,8 +207,8 @@ const DAY_MS = 86_400_000;
 /** Days of the chart before the change. */
 const DAYS_BEFORE = 8;
 
-function Change({ incident }: { readonly incident: Reply }) {
-  const { series, changeBegan, startsAt, endsAt, cause, versions } = incident;
+function Series({ incident }: { readonly incident: Reply }) {
+  const { series, changeBegan, startsAt, endsAt } = incident;
   const { scorer, agent, environment, model, agentVersion, serviceVersion, service, target } = series;
   const began = changeBegan ?? startsAt;
   const asked = {
@@ -221,24 +227,27 @@ function Change({ incident }: { readonly incident: Reply }) {
     read('/series', { query: asked, signal }),
   );
   return (
-    <div class="split">
-      <div>
-        <Loaded of={chart} what="the series">
-          {(data) => <SeriesFigure title="Before and after" data={data} by={[]} />}
-        </Loaded>
-      </div>
-      <div>
-        <section class="card" aria-labelledby="changed">
-          <h2 id="changed">What changed</h2>
-          <Segments sentence={cause.sentence ?? ''} segments={listSegments(cause.segments, series)} />
-        </section>
-        <div class="card">
-          {versions ? (
-            <ShortVersions versions={versions} agent={series.agent} />
-          ) : (
-            <LoadedVersions incident={incident} />
-          )}
-        </div>
+    <Loaded of={chart} what="the series">
+      {(data) => <SeriesFigure title="Before and after" data={data} by={[]} />}
+    </Loaded>
+  );
+}
+
+/** What changed with the incident, and the versions of its agent side by side. */
+function Change({ incident }: { readonly incident: Reply }) {
+  const { series, cause, versions } = incident;
+  return (
+    <div>
+      <section class="card" aria-labelledby="changed">
+        <h2 id="changed">What changed</h2>
+        <Segments cause={cause} />
+      </section>
+      <div class="card">
+        {versions ? (
+          <ShortVersions versions={versions} agent={series.agent} />
+        ) : (
+          <LoadedVersions incident={incident} />
+        )}
       </div>
     </div>
   );
@@ -292,37 +301,29 @@ function LoadedVersions({ incident: { series, agentVersion } }: { readonly incid
 /** Segments that are shown. */
 const MOST_SEGMENTS = 6;
 
-function Segments({
-  sentence,
-  segments,
-}: {
-  readonly sentence: string;
-  readonly segments: Reply['segments'];
-}) {
-  if (segments.length === 0 && sentence === '') {
-    return <p>No segment explains this: the change is everywhere, or there are too few scores.</p>;
+function Segments({ cause }: { readonly cause: Reply['cause'] }) {
+  if (cause === null) {
+    return <p>This alert is not about scores.</p>;
   }
   return (
     <>
-      {sentence !== '' && (
-        <p>
-          <Text of={sentence} />
-        </p>
-      )}
-      {segments.slice(0, MOST_SEGMENTS).map((segment) => (
-        <div key={nameSegment(segment)} class="segment">
+      <p>
+        <Text of={cause.sentence} />
+      </p>
+      {cause.segments.slice(0, MOST_SEGMENTS).map(({ segment, share, isNew, before, after, n, same }) => (
+        <div key={nameValues(segment)} class="segment">
           <span>
-            <Text of={nameSegment(segment)} />
-            {segment.isNew && <small> new</small>}
+            <Text of={[segment, ...same].map(nameValues).join(' or ')} />
+            {isNew && <small> new</small>}
           </span>
           <svg class="segment-bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-            <rect width={100 * Math.min(Math.max(segment.share, 0), 1)} height="6" />
+            <rect width={100 * Math.min(Math.max(share, 0), 1)} height="6" />
           </svg>
           <span>
-            <b>{formatPercent(Math.max(segment.share, 0))}</b>{' '}
+            <b>{formatPercent(Math.max(share, 0))}</b>{' '}
             <small>
-              mean {formatScore(segment.mean)} of {formatNumber(segment.count)}
-              {segment.before !== null && `, ${formatScore(segment.before)} before`}
+              mean {formatScore(after)} of {formatNumber(n)}
+              {before !== null && `, ${formatScore(before)} before`}
             </small>
           </span>
         </div>
@@ -345,18 +346,21 @@ const MESSAGE_COLUMNS: readonly Column<Message>[] = [
 ];
 
 function Messages({ messages }: { readonly messages: readonly Message[] }) {
-  return messages.length === 0 ? (
-    <p class="note">
-      No message was sent: no channel takes this alert, or it is muted. The key <code>alerts</code> of the
-      configuration names channels.
-    </p>
-  ) : (
-    <Table
-      caption="Messages sent"
-      columns={MESSAGE_COLUMNS}
-      rows={messages}
-      keyOf={({ channel, at, state }) => JSON.stringify([channel, at, state])}
-    />
+  return (
+    <>
+      <Table
+        caption="Messages sent"
+        columns={MESSAGE_COLUMNS}
+        rows={messages}
+        keyOf={({ channel, at, state }) => JSON.stringify([channel, at, state])}
+      />
+      {messages.length === 0 && (
+        <p class="note">
+          No message was sent: no channel takes this alert, or it is muted. The key <code>alerts</code> of the
+          configuration names channels.
+        </p>
+      )}
+    </>
   );
 }
 

@@ -3,11 +3,10 @@ import { read } from '../client.ts';
 import { useResource } from '../resource.ts';
 import { framed } from '../router.ts';
 import { formatPercent } from '../view-models/format.ts';
-import type { AlertEvent } from '../view-models/incidents.ts';
+import { type AlertEvent, describeCause } from '../view-models/incidents.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import {
   agentOf,
-  describeCause,
   describeMeasure,
   isQuality,
   listWorse,
@@ -95,7 +94,7 @@ function Change({ event, agents, onMute }: ChangeProps) {
           </a>
         </h2>
         <p class="quiet">
-          <Text of={describeMeasure(incident ?? event)} />. <Text of={describeCause(incident, event)} />
+          <Text of={describeMeasure(incident ?? event)} />. <Text of={describeCause(event)} />
           {event.muted && (
             <>
               {' '}

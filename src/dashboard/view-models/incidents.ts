@@ -1,10 +1,9 @@
 import type { Item } from '../api-types.ts';
-import { formatNumber, formatPercent, formatScore } from './format.ts';
+import { formatNumber, formatScore } from './format.ts';
 
 export type AlertEvent = Item<'/alerts'>;
 export type Mute = Item<'/mutes'>;
 type Monitor = Item<'/monitors'>;
-type Segment = AlertEvent['segments'][number];
 
 /** Incident with its latest event. */
 export interface Incident {
@@ -35,30 +34,9 @@ export function describeChange({ before, limit, after, count, lateScores }: Aler
   return `${values} (n = ${formatNumber(count)}${late})`;
 }
 
-/** Part of a change from which a segment is named as its cause. */
-const CAUSE_SHARE = 0.3;
-
-/** Lists the segments of a change, new ones first; an incident of one agent is not explained by this agent or its service. */
-export function listSegments(
-  segments: readonly Segment[],
-  { agent }: Pick<AlertEvent['series'], 'agent'>,
-): Segment[] {
-  return segments
-    .filter(({ dimension }) => agent === '' || (dimension !== 'agent' && dimension !== 'service'))
-    .toSorted((a, b) => Number(b.isNew) - Number(a.isNew) || b.share - a.share);
-}
-
-/** Writes the main segment of a change: `98 % within agent version 1.5.0 (new)`; '' when none stands out. */
-export function describeCause({ segments, series }: Pick<AlertEvent, 'segments' | 'series'>): string {
-  const [main] = listSegments(segments, series);
-  return main === undefined || main.share < CAUSE_SHARE
-    ? ''
-    : `${formatPercent(Math.min(main.share, 1))} within ${nameSegment(main)}${main.isNew ? ' (new)' : ''}`;
-}
-
-/** Names a segment: `agent version 1.5.0`. */
-export function nameSegment({ dimension, value }: Pick<Segment, 'dimension' | 'value'>): string {
-  return `${dimension.replaceAll('_', ' ')} ${value || 'unknown'}`;
+/** Writes the reason of a change; '' when it is not known. */
+export function describeCause({ cause }: Pick<AlertEvent, 'cause'>): string {
+  return cause === null || cause.verdict === 'none' ? '' : cause.sentence;
 }
 
 /** Writes the series of an alert or a monitor: agent, environment and the facets that a rule splits by. */

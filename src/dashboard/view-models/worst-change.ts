@@ -32,12 +32,12 @@ export function agentOf({ series }: AlertEvent): string {
   return series.agent === '' ? 'all agents' : series.agent;
 }
 
-/** Version that an incident is about: its own, else the one from which most of the change comes. */
-export function versionOf({ agentVersion, serviceVersion, segments }: AlertEvent): string {
-  const [first] = segments
-    .filter(({ dimension }) => dimension === 'agent_version' || dimension === 'service_version')
-    .toSorted((a, b) => b.share - a.share);
-  return agentVersion || serviceVersion || (first?.value ?? '');
+/** Version that an incident is about: its own, else the one that its change comes from. */
+export function versionOf({ agentVersion, serviceVersion, cause }: AlertEvent): string {
+  const named = cause?.segments.flatMap(({ segment }) => [
+    segment['agentVersion'] ?? segment['serviceVersion'] ?? '',
+  ]);
+  return agentVersion || serviceVersion || (named?.find((version) => version !== '') ?? '');
 }
 
 /** Writes what was measured. A limit is named as one: nothing fell from it. */
@@ -62,18 +62,6 @@ export function describeMeasure({
 /** Writes a power of ten: `10⁵³`. */
 function writePower(log10: number): string {
   return `10${String(Math.floor(log10)).replaceAll(/\d/gu, (digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)] ?? digit)}`;
-}
-
-/** Writes the cause of a change; '' when it is not known. */
-export function describeCause(incident: Incident | undefined, event: AlertEvent): string {
-  const sentence = incident?.cause.sentence;
-  if (sentence) {
-    return sentence;
-  }
-  const [first] = event.segments.toSorted((a, b) => b.share - a.share);
-  return first === undefined
-    ? ''
-    : `${formatPercent(first.share)} of the change comes from ${first.dimension.replaceAll('_', ' ')} ${first.value}.`;
 }
 
 /** Two versions to compare for an incident: those of its detail, else the two newest of its agent. */

@@ -1,12 +1,9 @@
 import { nameBudget } from '../../domain/money/budget.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { splitTexts } from '../../domain/series-facets.ts';
-import {
-  type AlertBudget,
-  type AlertEvent,
-  type AlertSegment,
-  LIMIT_SIDES,
-} from '../../monitors/alert-event.ts';
+import { type AlertBudget, type AlertEvent, LIMIT_SIDES } from '../../monitors/alert-event.ts';
+import { nameValues } from '../../domain/segment-name.ts';
+import type { Cause } from '../../monitors/attribution/explain-change.ts';
 import { formatCount } from '../../domain/plural.ts';
 import type { AlertLinks } from './channel.ts';
 import { MINUTE_MS } from '../../domain/durations.ts';
@@ -112,62 +109,20 @@ function formatLate({ lateScores }: AlertEvent): string {
     : ` Besides, ${scores} came more than an hour after the trace, too late to count.`;
 }
 
-const MAX_SEGMENTS = 5;
+/** Most causes in a message. */
+const MAX_CAUSES = 5;
 
-/** Least share of the change that is worth a line. */
-const MIN_SHARE = 0.005;
-
-/**
- * Lists the parts of the traffic that contributed most, one text each, and the mix of a dimension where that did. A dimension with a single
- * value that is not new does not show where the change came from, so it is listed last.
- */
-export function listSegments(event: AlertEvent): string[] {
-  return [...telling(event).map(({ text }) => text), ...untelling(event)].slice(0, MAX_SEGMENTS);
+/** Lists the reason of the change in a sentence, and further causes, one text each. Nothing for a change within chance. */
+export function listCauses({ cause }: AlertEvent): string[] {
+  if (!cause || cause.verdict === 'none') {
+    return [];
+  }
+  return [cause.sentence, ...cause.causes.slice(1, MAX_CAUSES).map(causeText)];
 }
 
-/** Finds the part of the traffic with most of the change; undefined when the traffic has no parts. */
-export function findMainSegment(event: AlertEvent): string | undefined {
-  return telling(event)[0]?.text;
-}
-
-function telling({ segments }: AlertEvent): { readonly text: string; readonly share: number }[] {
-  return dimensionsOf(segments)
-    .filter(isTelling)
-    .flatMap((values) => [
-      ...values.map((segment) => ({ text: segmentText(segment), share: segment.share })),
-      ...values.slice(0, 1).map((segment) => ({ text: mixText(segment), share: segment.mixShare })),
-    ])
-    .filter(({ share }) => share >= MIN_SHARE)
-    .sort((a, b) => b.share - a.share);
-}
-
-function untelling({ segments }: AlertEvent): string[] {
-  return dimensionsOf(segments)
-    .filter((values) => !isTelling(values))
-    .flat()
-    .map(segmentText);
-}
-
-function dimensionsOf(segments: readonly AlertSegment[]): AlertSegment[][] {
-  return [...Map.groupBy(segments, ({ dimension }) => dimension).values()];
-}
-
-function isTelling(values: readonly AlertSegment[]): boolean {
-  return values.length > 1 || values.some(({ isNew }) => isNew);
-}
-
-function segmentText({ dimension, value, count, before, mean, share }: AlertSegment): string {
-  const name = value === '' ? 'unknown' : value;
-  const change = before === null ? `mean ${numberText(mean)}` : `${numberText(before)} → ${numberText(mean)}`;
-  return `${dimension.replace('_', ' ')} ${name}: ${percentText(share)} of the change (${change}, ${formatCount(count, 'score')})`;
-}
-
-function mixText({ dimension, mixShare }: AlertSegment): string {
-  return `mix of ${dimension.replace('_', ' ')}s: ${percentText(mixShare)} of the change`;
-}
-
-function percentText(share: number): string {
-  return `${Math.round(share * 100)} %`;
+function causeText({ segment, before, after, n, share }: Cause): string {
+  const change = [before, after].flatMap((mean) => (mean === null ? [] : [numberText(mean)])).join(' → ');
+  return `${nameValues(segment)}: ${Math.round(share * 100)} % of the change (${change}, ${formatCount(n, 'score')})`;
 }
 
 /** Builds the link to the page of a trace, with its tenant: other tenants may have the same id. Undefined without a public address. */

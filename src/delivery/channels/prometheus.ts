@@ -6,14 +6,7 @@ import {
   type Labels,
   withoutEmptyLabels,
 } from '../../monitors/alert-event.ts';
-import {
-  formatFinding,
-  findMainSegment,
-  numberText,
-  listSegments,
-  formatSummary,
-  traceLink,
-} from './alert-text.ts';
+import { formatFinding, numberText, listCauses, formatSummary, traceLink } from './alert-text.ts';
 import type { AlertLinks } from './channel.ts';
 
 /** Builds the annotations of an alert. Annotations of the rule replace these. */
@@ -49,15 +42,14 @@ function buildSeriesFacts(event: AlertEvent, links: AlertLinks): Labels {
     log10_evidence: optional(evidenceLog10),
     sample_trace_ids: worstTraces.map(({ traceId }) => traceId).join(', '),
     sample_trace_urls: urls.join(' '),
-    segments: listSegments(event).join('; '),
+    cause: listCauses(event).join(' '),
     service_version: event.serviceVersion,
     agent_version: event.agentVersion,
   };
 }
 
 function formatDescription(event: AlertEvent): string {
-  const segment = findMainSegment(event);
-  return segment === undefined ? formatFinding(event) : `${formatFinding(event)} Most of it: ${segment}.`;
+  return [formatFinding(event), ...listCauses(event).slice(0, 1)].join(' ');
 }
 
 function optional(value: number | null): string {

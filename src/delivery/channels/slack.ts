@@ -7,7 +7,7 @@ import {
   ALERTS_PAGE,
   formatFinding,
   numberText,
-  listSegments,
+  listCauses,
   formatSummary,
   pageLink,
   traceLink,
@@ -93,7 +93,7 @@ function formatLines(event: AlertEvent, links: AlertLinks): string[] {
     escape(formatFinding(event)),
     ...(event.serviceVersion === '' ? [] : [`Version ${escape(event.serviceVersion)}`]),
     ...(event.agentVersion === '' ? [] : [`Agent version ${escape(event.agentVersion)}`]),
-    ...listSegments(event).map((text) => `• ${escape(text)}`),
+    ...listCauses(event).map((text) => `• ${escape(text)}`),
     ...event.worstTraces.map(
       ({ traceId, score }) =>
         `• trace ${writeLink(traceId, traceLink(traceId, event, links))}: ${numberText(score)}`,

@@ -199,7 +199,6 @@ function buildBegin(
     },
     annotations: {},
     worstTraces: [],
-    segments: [],
     serviceVersion: '',
     agentVersion: '',
     budget,

@@ -4,7 +4,7 @@ import { createTenantStores } from '../../../src/api/tenant-store.ts';
 import { configuredMonitors } from '../../../src/monitors/live/configured-monitors.ts';
 import { parseConfig } from '../../../src/configuration.ts';
 import type { AlertDelivery } from '../../../src/domain/delivery.ts';
-import { anAlert, resolvedEvent } from '../../support/builders/an-alert.ts';
+import { anAlert, explainRuns, resolvedEvent } from '../../support/builders/an-alert.ts';
 import type { Scope } from '../../../src/config/access.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
@@ -148,28 +148,11 @@ describe('the API of monitors', () => {
       before: 0.8,
       meanBefore: 0.95,
       agentVersion: '1.5.0',
-      segments: [
-        {
-          dimension: 'agent_version',
-          value: '1.5.0',
-          count: 60,
-          mean: 0.6,
-          before: null,
-          isNew: true,
-          share: 0.9,
-          mixShare: 0,
-        },
-        {
-          dimension: 'agent_version',
-          value: '1.4.0',
-          count: 3,
-          mean: 0.6,
-          before: 0.9,
-          isNew: false,
-          share: 0.1,
-          mixShare: 0,
-        },
-      ],
+      cause: explainRuns([
+        ['before', { agentVersion: '1.4.0' }, 900, 0.95],
+        ['after', { agentVersion: '1.4.0' }, 30, 0.95],
+        ['after', { agentVersion: '1.5.0' }, 60, 0.6],
+      ]),
     });
     const rare = anAlert({ alert: 'Rare', detector: 'rate', series: event.series, before: 0.8 });
     const ended = resolvedEvent(rare);
@@ -217,8 +200,10 @@ describe('the API of monitors', () => {
           muted: true,
           mute: { subject: event.incidentId, by: 'admin of c', reason: 'a known outage' },
           cause: {
-            sentence: 'agent version 1.5.0: 90 % of the change (mean 0.6, 60 scores)',
-            segments: [{ value: '1.5.0', share: 0.9 }, { value: '1.4.0' }],
+            sentence: '−0.23 in faithfulness: 100 % within agent version 1.5.0 (new, 0.95 → 0.60), mix 0 %.',
+            verdict: 'segment',
+            segments: [{ segment: { agentVersion: '1.5.0' }, n: 60, isNew: true }],
+            dimensions: [{ dimension: 'agentVersion', segments: [{ value: '1.5.0' }, { value: '1.4.0' }] }],
           },
           versions: { left: { version: '1.4.0', runs: 1 }, right: { version: '1.5.0', runs: 2 } },
           messages: [

@@ -1,11 +1,34 @@
 import {
+  type AlertCause,
+  explainChange,
+  writeSentence,
+} from '../../../src/monitors/attribution/explain-change.ts';
+import { FactTable, type Period, type RunFacets } from '../../../src/monitors/attribution/fact-table.ts';
+import {
   type AlertEvent,
   computeAlertEventId,
   computeIncidentId,
 } from '../../../src/monitors/alert-event.ts';
 
-/** Past of a part of the traffic that is not new, without a mix. */
-export const PAST = { before: 0.91, isNew: false, mixShare: 0 };
+/** Runs of equal facets in a period: how many, and their score. */
+export type Runs = readonly [period: Period, facets: RunFacets, count: number, score: number];
+
+/** Explains the change of these runs. */
+export function explainRuns(runs: readonly Runs[], subject = 'faithfulness'): AlertCause {
+  const table = new FactTable();
+  for (const [period, facets, count, score] of runs) {
+    table.add(facets, period, { count, weight: 1, sum: count * score, squares: count * score ** 2 });
+  }
+  const explanation = explainChange(table.read());
+  return { ...explanation, sentence: writeSentence(explanation, subject) };
+}
+
+const CAUSE = explainRuns([
+  ['before', { model: 'gpt-5-mini' }, 60, 0.91],
+  ['before', { model: 'gpt-5' }, 40, 0.91],
+  ['after', { model: 'gpt-5-mini' }, 41, 0.4],
+  ['after', { model: 'gpt-5' }, 28, 0.91],
+]);
 
 /** Builds the event that begins an incident. Fields of `more` replace the defaults; the ids are computed from the fields. */
 export function anAlert(more: Partial<AlertEvent> = {}): AlertEvent {
@@ -37,10 +60,7 @@ export function anAlert(more: Partial<AlertEvent> = {}): AlertEvent {
         score: 0.1,
       },
     ],
-    segments: [
-      { dimension: 'model' as const, value: 'gpt-5-mini', count: 41, mean: 0.4, ...PAST, share: 0.82 },
-      { dimension: 'model' as const, value: 'gpt-5', count: 28, mean: 0.7, ...PAST, share: 0.18 },
-    ],
+    cause: CAUSE,
     serviceVersion: '',
     agentVersion: '',
     ...more,
@@ -74,7 +94,7 @@ export function budgetAlert(percent: number, spentUsd: number): AlertEvent {
     },
     annotations: {},
     worstTraces: [],
-    segments: [],
+    cause: null,
     budget: {
       scope: { kind: 'rule', name: 'production' },
       period: 'day',

@@ -102,7 +102,7 @@ export class MemoryMonitors implements MonitorStore {
     );
   }
 
-  explain = () => Promise.resolve({ worstTraces: [], segments: [], serviceVersion: '', agentVersion: '' });
+  explain = () => Promise.resolve({ worstTraces: [], cause: null, serviceVersion: '', agentVersion: '' });
 
   countLate = () => Promise.resolve(0);
 

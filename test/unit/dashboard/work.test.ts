@@ -137,13 +137,11 @@ describe('an alert', () => {
     );
   });
 
-  it('names its main segment, and none when none stands out', () => {
-    const { segments } = INCIDENT_DETAIL.cause;
-    const { series } = alert;
-    expect(describeCause({ segments, series })).toBe('98 % within agent version 1.5.0 (new)');
-    expect(describeCause({ segments: segments.slice(1), series })).toBe('');
-    const own = { ...segments[0]!, dimension: 'agent' as const, value: series.agent };
-    expect(describeCause({ segments: [own], series })).toBe('');
+  it('says in a sentence where its change came from, and nothing of a change within chance', () => {
+    const { cause } = INCIDENT_DETAIL;
+    expect(describeCause({ cause })).toMatch(/98 % within agent version 1\.5\.0/u);
+    expect(describeCause({ cause: { ...cause!, verdict: 'none' } })).toBe('');
+    expect(describeCause({ cause: null })).toBe('');
   });
 
   it.each([

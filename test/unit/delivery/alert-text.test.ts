@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import {
   formatFinding,
-  findMainSegment,
-  listSegments,
+  listCauses,
   formatSummary,
   traceLink,
 } from '../../../src/delivery/channels/alert-text.ts';
-import { anAlert, budgetAlert, resolvedEvent, PAST } from '../../support/builders/an-alert.ts';
+import { anAlert, budgetAlert, resolvedEvent } from '../../support/builders/an-alert.ts';
 
 describe('the sentence on an alert', () => {
   it.each([
@@ -110,45 +109,23 @@ it('the finding of a threshold tells when it was crossed, for it weighs no evide
   );
 });
 
-it('segments are listed by their contribution, five at most', () => {
-  const segments = Array.from({ length: 7 }, (_, index) => ({
-    dimension: 'service_version' as const,
-    value: index === 6 ? '' : `v${index}`,
-    count: 10,
-    mean: 0.5,
-    ...PAST,
-    share: index / 21,
-  }));
-  const texts = listSegments(anAlert({ segments }));
-  expect(texts).toHaveLength(5);
-  expect(texts[0]).toBe('service version unknown: 29 % of the change (0.91 → 0.5, 10 scores)');
-});
-
-it('what all traffic has in common is no part of it that a change came from', () => {
-  const whole = { dimension: 'service' as const, value: 'shop', count: 69, mean: 0.52, ...PAST, share: 1 };
-  const parted = anAlert({ segments: [whole, ...anAlert().segments] });
-  expect(listSegments(parted).map((text) => text.split(':')[0])).toEqual([
-    'model gpt-5-mini',
-    'model gpt-5',
-    'service shop',
+it('the reason is told in a sentence, and further causes with their part', () => {
+  expect(listCauses(anAlert())).toEqual([
+    '−0.30 in faithfulness: 100 % within model gpt-5-mini (0.91 → 0.40), mix 0 %.',
   ]);
-  expect(findMainSegment(parted)).toMatch(/^model gpt-5-mini/);
-  expect(findMainSegment(anAlert({ segments: [whole] }))).toBeUndefined();
-});
-
-it('a new version that all traffic has is a part that a change came from', () => {
-  const version = { dimension: 'agent_version' as const, value: '3.2', count: 69, mean: 0.52 };
-  const segments = [{ ...version, before: null, isNew: true, share: 1, mixShare: 0 }];
-  expect(findMainSegment(anAlert({ segments }))).toBe(
-    'agent version 3.2: 100 % of the change (mean 0.52, 69 scores)',
+  const cause = anAlert().cause!;
+  const second = { ...cause.causes[0]!, segment: { tool: 'search' }, share: 0.2 };
+  expect(listCauses(anAlert({ cause: { ...cause, causes: [...cause.causes, second] } }))[1]).toBe(
+    'tool search: 20 % of the change (0.91 → 0.4, 41 scores)',
   );
 });
 
-it('the mix is named where it made the change, and parts that did nothing are not', () => {
-  const [one, two] = anAlert().segments.map((segment) => ({ ...segment, share: 0, mixShare: 1 }));
-  const event = anAlert({ segments: [one!, two!] });
-  expect(listSegments(event)).toEqual(['mix of models: 100 % of the change']);
-});
+it.each([null, undefined, { ...anAlert().cause!, verdict: 'none' as const }])(
+  'nothing is told of a change without a reason',
+  (cause) => {
+    expect(listCauses(anAlert({ cause }))).toEqual([]);
+  },
+);
 
 it('a trace has a link to its page, with its tenant, where the dashboard has a public address', () => {
   const ofTenant = { series: { ...anAlert().series, tenant: 'a b' } };

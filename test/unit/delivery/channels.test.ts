@@ -12,7 +12,7 @@ import {
   webhookChannel,
 } from '../../../src/delivery/channels/webhook.ts';
 import { type AlertEvent, buildLabels } from '../../../src/monitors/alert-event.ts';
-import { PAST, alertOfScorer, anAlert, budgetAlert, resolvedEvent } from '../../support/builders/an-alert.ts';
+import { alertOfScorer, anAlert, budgetAlert, resolvedEvent } from '../../support/builders/an-alert.ts';
 import { recordedPost } from '../../support/fakes/recorded-post.ts';
 
 const never = new AbortController().signal;
@@ -134,7 +134,7 @@ describe('PagerDuty', () => {
           current_mean: '0.52',
           n: '69',
           change_started_at: '2026-11-21T06:40:00.000Z',
-          segments: expect.stringContaining('gpt-5-mini'),
+          cause: expect.stringContaining('gpt-5-mini'),
         }),
       },
       links: [
@@ -204,8 +204,7 @@ describe('Slack', () => {
               'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10).',
               'Version 1.2.3',
               'Agent version 7',
-              '• model gpt-5-mini: 82 % of the change (0.91 → 0.4, 41 scores)',
-              '• model gpt-5: 18 % of the change (0.91 → 0.7, 28 scores)',
+              '• −0.30 in faithfulness: 100 % within model gpt-5-mini (0.91 → 0.40), mix 0 %.',
               `• trace <https://scores.example/traces/${TRACE}|${TRACE}>: 0.1`,
               'Runbook: https://example.com/runbook',
             ].join('\n'),
@@ -249,14 +248,7 @@ describe('Slack', () => {
     const many = Array.from({ length: 10 }, (_, index) =>
       alertOfScorer(`s${index}-${'"'.repeat(400)}`, {
         annotations: { runbook_url: `https://x/${'y'.repeat(2_000)}` },
-        segments: Array.from({ length: 5 }, () => ({
-          dimension: 'model' as const,
-          value: 'm'.repeat(600),
-          count: 1,
-          mean: 0.1,
-          ...PAST,
-          share: 0.2,
-        })),
+        cause: { ...anAlert().cause!, sentence: 'm'.repeat(3_000) },
       }),
     );
     const { body } = await sent(channel, ...many);
@@ -394,7 +386,7 @@ describe('the body of a web hook', () => {
           change_started_at: '2026-11-21T06:40:00.000Z',
           current_mean: '0.52',
           description:
-            'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10). Besides, 2 scores came more than an hour after the trace, too late to count. Most of it: model gpt-5-mini: 82 % of the change (0.91 → 0.4, 41 scores).',
+            'The change began about 2026-11-21 06:40 UTC; 69 observations since then, evidence 5.3 (log10). Besides, 2 scores came more than an hour after the trace, too late to count. −0.30 in faithfulness: 100 % within model gpt-5-mini (0.91 → 0.40), mix 0 %.',
           incident_id: event.incidentId,
           late_scores: '2',
           log10_evidence: '5.31',
@@ -402,8 +394,7 @@ describe('the body of a web hook', () => {
           runbook_url: 'https://example.com/runbook',
           sample_trace_ids: '0af7651916cd43dd8448eb211c80319c',
           sample_trace_urls: 'https://scores.example/traces/0af7651916cd43dd8448eb211c80319c',
-          segments:
-            'model gpt-5-mini: 82 % of the change (0.91 → 0.4, 41 scores); model gpt-5: 18 % of the change (0.91 → 0.7, 28 scores)',
+          cause: '−0.30 in faithfulness: 100 % within model gpt-5-mini (0.91 → 0.40), mix 0 %.',
           service_version: '1.2.3',
           summary:
             'faithfulness of support-agent in production: mean score fell from 0.91 to 0.52 (1 is best)',

@@ -62,7 +62,7 @@ test('annotations of an event have their templates filled in', async () => {
     finding,
   };
   const store = {
-    explain: () => Promise.resolve({ worstTraces: [], segments: [], serviceVersion: '', agentVersion: '' }),
+    explain: () => Promise.resolve({ worstTraces: [], cause: null, serviceVersion: '', agentVersion: '' }),
     countLate: () => Promise.resolve(0),
   };
   expect((await buildAlertEvent(change, store)).annotations).toEqual({

@@ -9,7 +9,6 @@ import {
 } from '../../../src/monitors/statistics/baseline.ts';
 import { meanEvidence, noEvidence, stakes, weigh } from '../../../src/monitors/statistics/evidence.ts';
 import { type GuardState, meanGuard } from '../../../src/monitors/statistics/mean-guard.ts';
-import { type SegmentSums, segmentShares } from '../../../src/monitors/statistics/segment-shares.ts';
 import { BUCKET_MS } from '../../support/builders/score-streams.ts';
 import { fc } from '../../support/fast-check.ts';
 import { MONITOR_START_MS, ONE_SERIES } from '../../support/monitors/fold-scores.ts';
@@ -238,83 +237,5 @@ describe('the end of an alarm', () => {
       restarted = JSON.parse(JSON.stringify(fold(restarted, 1, index < 20 ? LOW : NORMAL))) as GuardState;
     }
     expect(restarted).toEqual(fold(fold(raiseAfter(LOW), 20, LOW), 40, NORMAL));
-  });
-});
-
-/** Builds the sums of a part from its numbers of scores and its means, before and after. */
-function partOf(
-  value: string,
-  [countBefore, before]: readonly [number, number],
-  [count, mean]: readonly [number, number],
-  dimension: SegmentSums['dimension'] = 'model',
-): SegmentSums {
-  return { dimension, value, count, sum: count * mean, countBefore, sumBefore: countBefore * before };
-}
-
-const NONE = [0, 0] as const;
-const listShares = (parts: readonly SegmentSums[]) =>
-  Object.fromEntries(segmentShares(parts).map(({ value, share }) => [value, expect.closeTo(share, 9)]));
-const mixOf = (parts: readonly SegmentSums[]) => segmentShares(parts)[0]?.mixShare;
-
-describe('shares of segments', () => {
-  it('compare each part with its own past: a part that was always lower is no cause', () => {
-    const parts = [partOf('A', [700, 0.9], [700, 0.8]), partOf('B', [300, 0.6], [300, 0.6])];
-    expect({ A: 1, B: 0 }).toEqual(listShares(parts));
-    expect(mixOf(parts)).toBeCloseTo(0, 9);
-  });
-
-  it('call it mix when only the traffic of a part grew', () => {
-    const parts = [partOf('A', [700, 0.9], [700, 0.9]), partOf('B', [300, 0.6], [600, 0.6])];
-    expect({ A: 0, B: 0 }).toEqual(listShares(parts));
-    expect(mixOf(parts)).toBeCloseTo(1, 9);
-  });
-
-  it('blame a new version, whose past is that of all, as within', () => {
-    const deployed = [partOf('v1', [1000, 0.9], NONE), partOf('v2', NONE, [1000, 0.7])];
-    expect(segmentShares(deployed)).toEqual([
-      expect.objectContaining({ value: 'v2', share: expect.closeTo(1, 9), before: null, isNew: true }),
-    ]);
-    const half = [partOf('v1', [1000, 0.9], [500, 0.9]), partOf('v2', NONE, [500, 0.7])];
-    expect({ v1: 0, v2: 1 }).toEqual(listShares(half));
-  });
-
-  it('and the mix sum to one over each dimension, also when a part got better', () => {
-    const parts = [
-      partOf('old', [80, 0.9], [60, 0.95]),
-      partOf('new', [20, 0.8], [40, 0.4]),
-      partOf('shop', [100, 0.88], [100, 0.73], 'service'),
-    ];
-    const shares = segmentShares(parts);
-    const models = shares.filter(({ dimension }) => dimension === 'model');
-    expect(models.reduce((sum, { share }) => sum + share, models[0]?.mixShare ?? 0)).toBeCloseTo(1, 12);
-    expect(models.at(-1)).toMatchObject({ value: 'old' });
-    expect(models.at(-1)?.share).toBeLessThan(0);
-    expect(shares.at(-1)).toMatchObject({ dimension: 'service', share: expect.closeTo(1, 9) });
-  });
-
-  it.each([
-    ['nothing is known of before', NONE, NONE],
-    ['nothing changed', [60, 0.9], [40, 0.4]],
-  ] as const)('are the parts of the scores where %s', (_, old, recent) => {
-    expect({ old: 0.6, new: 0.4 }).toEqual(
-      listShares([partOf('old', old, [60, 0.9]), partOf('new', recent, [40, 0.4])]),
-    );
-  });
-
-  it('leave out values that are unknown for all scores, but not values that some scores have', () => {
-    const model = partOf('m', [9, 0.9], [9, 0.4]);
-    const unknown = partOf('', [9, 0.9], [9, 0.8], 'agent_version');
-    expect(segmentShares([unknown, model]).map(({ value }) => value)).toEqual(['m']);
-    const known = partOf('v2', [9, 0.9], [9, 0.1], 'agent_version');
-    expect(segmentShares([unknown, known]).map(({ value }) => value)).toEqual(['v2', '']);
-  });
-
-  it('are listed for the ten parts that contributed most', () => {
-    const parts = Array.from({ length: 30 }, (_, index) =>
-      partOf(`v${index}`, [10, 1], [10, (index % 10) / 10]),
-    );
-    const shares = segmentShares(parts);
-    expect(shares).toHaveLength(10);
-    expect(shares[0]).toMatchObject({ value: 'v0', mean: 0, before: 1 });
   });
 });

@@ -147,6 +147,7 @@ const OF_ROUTES: readonly string[] = [
 const OWN_SHAPE: readonly string[] = [
   'alerts backtest',
   'alerts check',
+  'alerts explain',
   'alerts test',
   'backup',
   'check-config',

@@ -76,9 +76,8 @@ describe('series split by a model', () => {
     });
     expect(part?.before).toBeCloseTo(0.875, 2);
     expect(part?.after).toBeLessThan(0.3);
-    expect(part?.segments.filter(({ dimension }) => dimension === 'model')).toMatchObject([
-      { value: 'agentVersion', share: 1 },
-    ]);
+    expect(part?.cause?.before?.mean).toBeCloseTo(0.875, 2);
+    expect(part?.cause?.dimensions.map(({ dimension }) => dimension)).not.toContain('model');
     expect(part?.worstTraces.every(({ score }) => score <= 0.3)).toBe(true);
   });
 

@@ -1,0 +1,388 @@
+import { nameValues, type SegmentValues } from '../../domain/segment-name.ts';
+import { CELL_SUMS, type Dimension, type Facts, SUMS } from './fact-table.ts';
+import { findCauses, membershipOf, MOST_VARIANCE, type FoundCause, type Segment } from './find-causes.ts';
+import { fitLevels, meanPrediction } from './levels.ts';
+
+/** Normal quantile of 0.995: a change of the mean below it is within chance. */
+const Z_99 = 2.575_829;
+
+/** Part of a change that the mix of the traffic has to explain to be its reason. */
+const MOST = 0.5;
+
+/** Least part of the change of a value whose part of the traffic moved. */
+const LEAST_MIX_SHARE = 0.1;
+
+/** Most values whose part of the traffic moved. */
+const MAX_MIX = 5;
+
+/** Change of the mean that is none. */
+const NO_CHANGE = 1e-9;
+
+/** Most segments of a dimension in an explanation: those of the most runs. */
+const MAX_SEGMENTS = 50;
+
+/** Runs of a segment in a period. */
+export interface Side {
+  readonly mean: number;
+  readonly n: number;
+  /** Part of the weight of all runs of the period. */
+  readonly part: number;
+}
+
+/** Segment that a change comes from. */
+export interface Cause {
+  readonly segment: SegmentValues;
+  /** `within`: its scores moved; `mix`: its part of the traffic did. */
+  readonly kind: 'within' | 'mix';
+  /** Mean before; of a segment without runs before, that of the same traffic. Null without any. */
+  readonly before: number | null;
+  readonly after: number | null;
+  /** Runs since the change. */
+  readonly n: number;
+  /** Part of the change. */
+  readonly share: number;
+  readonly isNew: boolean;
+  readonly evidenceLog10: number;
+  /** Segments of the same runs, but for 2 % at most. */
+  readonly same: readonly SegmentValues[];
+}
+
+/** Change of one value of a dimension. */
+export interface SegmentChange {
+  readonly value: string;
+  readonly before: Side | null;
+  readonly after: Side | null;
+  readonly isNew: boolean;
+  readonly within: number;
+  readonly share: number;
+}
+
+/** Change by the values of one dimension; `within` and `mix` sum to the change. */
+export interface DimensionChange {
+  readonly dimension: string;
+  readonly within: number;
+  readonly mix: number;
+  readonly segments: readonly SegmentChange[];
+}
+
+/** Reason of a change of the mean of a series. */
+export interface ChangeExplanation {
+  readonly before: Pick<Side, 'mean' | 'n'> | null;
+  readonly after: Pick<Side, 'mean' | 'n'> | null;
+  /** Null where a period has no runs. */
+  readonly change: number | null;
+  readonly verdict: 'segment' | 'mix' | 'everywhere' | 'none';
+  /** Of the dimension that explains most. */
+  readonly within: number;
+  readonly mix: number;
+  readonly causes: readonly Cause[];
+  readonly dimensions: readonly DimensionChange[];
+}
+
+/** Reason of the change of an incident, with a sentence about it. */
+export interface AlertCause extends ChangeExplanation {
+  readonly sentence: string;
+}
+
+/**
+ * Explains the change of a mean: by each dimension the part within its values and the part of their mix, and the segments that it comes
+ * from.
+ */
+export function explainChange(facts: Facts): ChangeExplanation {
+  const total = totalOf(facts, () => true);
+  const [before, after] = [toSide(total.before, total), toSide(total.after, total, 'after')];
+  if (before === null || after === null) {
+    return {
+      ...headOf(before, after),
+      change: null,
+      verdict: 'none',
+      within: 0,
+      mix: 0,
+      causes: [],
+      dimensions: [],
+    };
+  }
+  const change = after.mean - before.mean;
+  const levels = fitLevels(facts);
+  const split = facts.dimensions.map((dimension) => splitChange(facts, dimension, { levels, total, change }));
+  const found = findCauses(facts, levels, change);
+  const causes = found.map((cause) => buildCause(facts, cause, { levels, total, change }));
+  const verdict = causes.length > 0 ? 'segment' : judgeRest(facts, levels, { total, change });
+  const moved = [...split].toSorted((a, b) => (b.mix - a.mix) * Math.sign(change));
+  const main = verdict === 'mix' ? moved[0] : findMain(split, found[0]?.segment);
+  return {
+    ...headOf(before, after),
+    change,
+    verdict,
+    within: main?.within ?? change,
+    mix: main?.mix ?? 0,
+    causes: verdict === 'mix' && main !== undefined ? listMixed(main, { before, after, change }) : causes,
+    dimensions: split.map(({ dimension, within, mix, segments }) => ({
+      dimension,
+      within,
+      mix,
+      segments: segments.slice(0, MAX_SEGMENTS),
+    })),
+  };
+}
+
+function headOf(before: Side | null, after: Side | null): Pick<ChangeExplanation, 'before' | 'after'> {
+  return {
+    before: before && { mean: before.mean, n: before.n },
+    after: after && { mean: after.mean, n: after.n },
+  };
+}
+
+/** Sums of some cells in both periods. */
+interface Totals {
+  readonly before: Float64Array;
+  readonly after: Float64Array;
+}
+
+interface Whole {
+  readonly total: Totals;
+  readonly change: number;
+}
+
+function totalOf({ cells, sums }: Facts, isIn: (cell: number) => boolean): Totals {
+  const both = new Float64Array(CELL_SUMS);
+  for (let cell = 0, at = 0; cell < cells; cell += 1, at += CELL_SUMS) {
+    if (isIn(cell)) {
+      for (let index = 0; index < CELL_SUMS; index += 1) {
+        both[index] = (both[index] as number) + (sums[at + index] as number);
+      }
+    }
+  }
+  return { before: both.subarray(0, SUMS), after: both.subarray(SUMS) };
+}
+
+function toSide(
+  [n = 0, weight = 0, sum = 0]: Float64Array,
+  total: Totals,
+  period: keyof Totals = 'before',
+): Side | null {
+  return weight > 0 ? { mean: sum / weight, n, part: weight / (total[period][1] ?? 0) } : null;
+}
+
+/** A dimension with all of its segments, and its index. */
+type Split = DimensionChange & { readonly source: Dimension };
+
+/**
+ * Splits the change by a dimension (E. M. Kitagawa, Components of a difference between two rates, JASA 50, 1955): each value is compared
+ * with its own past, and a value that only grew or shrank counts as mix. A value without a past, as a new version, is compared with what the
+ * other values of its runs let expect, and its whole difference is within. A value without runs since the change counts as mix.
+ */
+function splitChange(
+  facts: Facts,
+  source: Dimension,
+  { levels, total, change }: Whole & { readonly levels: Float64Array },
+): Split {
+  const { values, codes } = source;
+  const sums = new Float64Array(values.length * CELL_SUMS);
+  const expected = new Float64Array(values.length);
+  for (let cell = 0, at = 0; cell < facts.cells; cell += 1, at += CELL_SUMS) {
+    const code = codes[cell] as number;
+    for (let index = 0; index < CELL_SUMS; index += 1) {
+      sums[code * CELL_SUMS + index] =
+        (sums[code * CELL_SUMS + index] as number) + (facts.sums[at + index] as number);
+    }
+    expected[code] =
+      (expected[code] as number) + (levels[cell] as number) * (facts.sums[at + SUMS + 1] as number);
+  }
+  const segments = values.flatMap((value, code): SegmentChange[] => {
+    const at = code * CELL_SUMS;
+    const before = toSide(sums.subarray(at, at + SUMS), total);
+    const after = toSide(sums.subarray(at + SUMS, at + CELL_SUMS), total, 'after');
+    if (before === null && after === null) {
+      return [];
+    }
+    const reference = (expected[code] as number) / (sums[at + SUMS + 1] as number);
+    const within = withinOf(before, after, reference);
+    return [{ value, before, after, isNew: before === null, within, share: shareOf(within, change) }];
+  });
+  const within = segments.reduce((sum, segment) => sum + segment.within, 0);
+  const runsOf = ({ before, after }: SegmentChange) => (before?.n ?? 0) + (after?.n ?? 0);
+  return {
+    source,
+    dimension: source.name,
+    within,
+    mix: change - within,
+    segments: segments.toSorted((a, b) => b.share - a.share || runsOf(b) - runsOf(a)),
+  };
+}
+
+function withinOf(before: Side | null, after: Side | null, reference: number): number {
+  if (after === null) {
+    return 0;
+  }
+  return before === null
+    ? after.part * (after.mean - reference)
+    : ((before.part + after.part) / 2) * (after.mean - before.mean);
+}
+
+function shareOf(part: number, change: number): number {
+  return Math.abs(change) > NO_CHANGE ? part / change : 0;
+}
+
+function buildCause(
+  facts: Facts,
+  { segment, evidence, same }: FoundCause,
+  { levels, total, change }: Whole & { readonly levels: Float64Array },
+): Cause {
+  const isIn = membershipOf(facts, segment);
+  const own = totalOf(facts, isIn);
+  const [before, after] = [toSide(own.before, total), toSide(own.after, total, 'after')];
+  const reference = meanPrediction(facts, levels, isIn);
+  return {
+    segment: nameSegment(facts, segment),
+    kind: 'within',
+    before: before?.mean ?? reference,
+    after: after?.mean ?? null,
+    n: after?.n ?? 0,
+    share: shareOf(withinOf(before, after, reference ?? 0), change),
+    isNew: before === null,
+    evidenceLog10: evidence / Math.LN10,
+    same: same.map((each) => nameSegment(facts, each)),
+  };
+}
+
+function nameSegment({ dimensions }: Facts, segment: Segment): SegmentValues {
+  return Object.fromEntries(
+    segment.map(({ dimension, code }) => [
+      dimensions[dimension]?.name ?? '',
+      dimensions[dimension]?.values[code] ?? '',
+    ]),
+  );
+}
+
+/**
+ * Judges a change that no segment explains. What the mix lets expect varies less than the scores themselves, so it has a test of its own.
+ */
+function judgeRest(
+  facts: Facts,
+  levels: Float64Array,
+  { total, change }: Whole,
+): Exclude<ChangeExplanation['verdict'], 'segment'> {
+  const mixed = totalOf({ ...facts, sums: replaceScores(facts.sums, levels) }, () => true);
+  const expected =
+    (mixed.after[2] ?? 0) / (mixed.after[1] ?? 1) - (mixed.before[2] ?? 0) / (mixed.before[1] ?? 1);
+  const part = shareOf(expected, change);
+  if (part > MOST && part < 1 / MOST && isBeyondChance(expected, mixed)) {
+    return 'mix';
+  }
+  return Math.abs(change) > NO_CHANGE && isBeyondChance(change, total) ? 'everywhere' : 'none';
+}
+
+function isBeyondChance(change: number, { before, after }: Totals): boolean {
+  return Math.abs(change) > Z_99 * Math.sqrt(varianceOfMean(before) + varianceOfMean(after));
+}
+
+/** Returns the sums as if each score were the level of its cell. */
+function replaceScores(sums: Float64Array, levels: Float64Array): Float64Array {
+  const replaced = sums.slice();
+  for (let at = 0; at < replaced.length; at += SUMS) {
+    const level = levels[Math.floor(at / CELL_SUMS)] ?? 0;
+    replaced[at + 2] = level * (replaced[at + 1] ?? 0);
+    replaced[at + 4] = level * (replaced[at + 3] ?? 0);
+    replaced[at + 5] = level ** 2 * (replaced[at + 3] ?? 0);
+  }
+  return replaced;
+}
+
+/** Variance of a weighted mean. One run more of the greatest variance counts: equal scores of few runs prove nothing by themselves. */
+function varianceOfMean([
+  n = 0,
+  weight = 0,
+  sum = 0,
+  squaredWeight = 0,
+  sum2 = 0,
+  squares2 = 0,
+]: Float64Array): number {
+  const mean = sum / weight;
+  const squares = Math.max(0, squares2 - 2 * mean * sum2 + mean * mean * squaredWeight);
+  return (squares + (MOST_VARIANCE * squaredWeight) / n) / weight ** 2;
+}
+
+/** Finds the dimension that explains most: that of the first cause, else the one with the most within. */
+function findMain(split: readonly Split[], segment: Segment = []): Split | undefined {
+  const named = segment.flatMap(({ dimension, code }) => {
+    const found = split[dimension];
+    const value = found?.source.values[code];
+    const share = found?.segments.find((each) => each.value === value)?.share ?? 0;
+    return found === undefined ? [] : [{ found, share }];
+  });
+  const ranked = named.length > 0 ? named : split.map((found) => ({ found, share: -Math.abs(found.mix) }));
+  return ranked.toSorted((a, b) => b.share - a.share)[0]?.found;
+}
+
+/**
+ * Lists the values whose part of the traffic moved, with what that moved: the change of the part times the distance of the value's mean from
+ * that of all.
+ */
+function listMixed(
+  { dimension, segments }: Split,
+  {
+    before: allBefore,
+    after: allAfter,
+    change,
+  }: { readonly before: Side; readonly after: Side; readonly change: number },
+): Cause[] {
+  const middle = (allBefore.mean + allAfter.mean) / 2;
+  return segments
+    .map(({ value, before, after, isNew }): Cause => {
+      const old = before ?? { mean: after?.mean ?? 0, n: 0, part: 0 };
+      const present = after ?? { mean: old.mean, n: 0, part: 0 };
+      const moved = present.part - old.part;
+      const pooled = (old.n + present.n) / (allBefore.n + allAfter.n);
+      const error = Math.sqrt(pooled * (1 - pooled) * (1 / allBefore.n + 1 / allAfter.n));
+      return {
+        segment: { [dimension]: value },
+        kind: 'mix',
+        before: before && old.mean,
+        after: after && present.mean,
+        n: present.n,
+        share: shareOf(moved * ((old.mean + present.mean) / 2 - middle), change),
+        isNew,
+        evidenceLog10: error > 0 ? (moved / error) ** 2 / 2 / Math.LN10 : 0,
+        same: [],
+      };
+    })
+    .filter(({ share }) => share >= LEAST_MIX_SHARE)
+    .toSorted((a, b) => b.share - a.share)
+    .slice(0, MAX_MIX);
+}
+
+/** Writes the reason of a change in one sentence: `−0.07 in grounding: 92 % within agent version 3.2 × tool search (0.81 → 0.64), mix 3 %.` */
+export function writeSentence(explanation: ChangeExplanation, subject: string): string {
+  const { change, verdict, causes, before, after, mix } = explanation;
+  const named = subject === '' ? '' : ` in ${subject}`;
+  if (change === null || before === null || after === null) {
+    return `The change${named} has no reason: a period has no runs.`;
+  }
+  const [first] = causes;
+  const means = `${formatMean(before.mean)} → ${formatMean(after.mean)}`;
+  const head = `${change < 0 ? '−' : '+'}${formatMean(Math.abs(change))}${named}`;
+  if (verdict === 'none') {
+    return `No change${named} beyond chance (${means}).`;
+  }
+  if (verdict === 'everywhere' || first === undefined) {
+    return `${head}: everywhere (${means}), no segment moved further than the rest.`;
+  }
+  const share = formatShare(first.share);
+  const others = first.same.map((each) => ` or ${nameValues(each)}`).join('');
+  const name = `${nameValues(first.segment)}${others}`;
+  if (verdict === 'mix') {
+    return `${head}: the mix of the traffic, ${share} by the part of ${name} (mean ${formatMean(first.after ?? first.before ?? 0)}).`;
+  }
+  const from = first.before === null ? '' : `${formatMean(first.before)} → `;
+  const values = `${first.isNew ? 'new, ' : ''}${from}${formatMean(first.after ?? 0)}`;
+  return `${head}: ${share} within ${name} (${values}), mix ${formatShare(shareOf(mix, change))}.`;
+}
+
+function formatMean(value: number): string {
+  return value.toFixed(2);
+}
+
+function formatShare(share: number): string {
+  return `${Math.round(share * 100)} %`;
+}

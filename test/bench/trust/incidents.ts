@@ -1,0 +1,152 @@
+import { seededRandom } from '../../support/builders/score-streams.ts';
+
+/** Kinds of changes. */
+export const PLANTED = ['single', 'pair', 'new version', 'tool', 'mix', 'everywhere', 'none'] as const;
+export type Planted = (typeof PLANTED)[number];
+
+const DIMENSIONS = [
+  'agentVersion',
+  'serviceVersion',
+  'model',
+  'promptVersion',
+  'environment',
+  'tenant',
+  'language',
+  'length',
+  'retriever',
+  'issue',
+] as const;
+
+const TOOLS = ['search', 'book', 'pay', 'mail'];
+
+/** First dimension that copies another one, most of the time. */
+const FIRST_DECOY = 6;
+
+/** Runs of each period. */
+const RUNS = 1_500;
+
+export interface IncidentRow {
+  readonly score: number;
+  readonly period: 'before' | 'after';
+  readonly facets: Readonly<Record<string, string | readonly string[]>>;
+}
+
+/** Random choices of one incident: sizes, levels and the cause. */
+function planWorld(random: () => number) {
+  const pick = (count: number) => Math.floor(random() * count);
+  const dimensions = DIMENSIONS.map((name, index) => {
+    const size = 2 + pick(5);
+    const raw = Array.from({ length: size }, () => 0.2 + random());
+    const sum = raw.reduce((total, each) => total + each, 0);
+    return {
+      name,
+      size,
+      levels: Array.from({ length: size }, () => (random() - 0.5) * 0.1),
+      shares: raw.map((each) => each / sum),
+      copies: index >= FIRST_DECOY ? pick(3) : null,
+    };
+  });
+  // A pair of rare values, or a value that was most of the traffic, would not move the mean.
+  const placeOf = (index: number, choose: (...shares: number[]) => number) => {
+    const { shares = [] } = dimensions[index] ?? {};
+    return shares.indexOf(choose(...shares));
+  };
+  return {
+    dimensions,
+    version: placeOf(0, Math.max),
+    model: placeOf(2, Math.max),
+    drop: 0.1 + random() * 0.15,
+    tool: pick(4),
+    grown: placeOf(1, Math.min),
+  };
+}
+
+/** Draws the scores of an incident, and the segment that was planted. */
+export function drawIncident(
+  planted: Planted,
+  { seed, runs = RUNS }: { readonly seed: number; readonly runs?: number | undefined },
+): { readonly rows: Iterable<IncidentRow>; readonly truth: Readonly<Record<string, string>> | null } {
+  const random = seededRandom(seed);
+  const world = planWorld(random);
+  const truths: Partial<Record<Planted, Readonly<Record<string, string>>>> = {
+    single: { agentVersion: `v${world.version}` },
+    pair: { agentVersion: `v${world.version}`, model: `v${world.model}` },
+    'new version': { agentVersion: 'new' },
+    tool: { tool: TOOLS[world.tool] ?? '' },
+  };
+  return { rows: drawRows(planted, world, { random, runs }), truth: truths[planted] ?? null };
+}
+
+function* drawRows(
+  planted: Planted,
+  world: ReturnType<typeof planWorld>,
+  { random, runs }: { readonly random: () => number; readonly runs: number },
+): Generator<IncidentRow> {
+  for (const period of ['before', 'after'] as const) {
+    for (let run = 0; run < runs; run += 1) {
+      yield drawRow(planted, world, { random, period });
+    }
+  }
+}
+
+/** Draws the values of a run, by dimension. */
+function drawCodes(
+  { dimensions, grown }: ReturnType<typeof planWorld>,
+  { random, isMoved, isMix }: { readonly random: () => number; isMoved: boolean; isMix: boolean },
+): number[] {
+  const codes: number[] = [];
+  for (const { shares, size, copies } of dimensions) {
+    const isCopy = copies !== null && random() < 0.7;
+    codes.push(isCopy ? (codes[copies] ?? 0) % size : drawFrom(shares, random));
+  }
+  if (isMoved && random() < 0.2) {
+    codes[4] = 0;
+  }
+  if (isMix && random() < 0.35) {
+    codes[1] = grown;
+  }
+  return codes;
+}
+
+function drawRow(
+  planted: Planted,
+  world: ReturnType<typeof planWorld>,
+  { random, period }: { readonly random: () => number; readonly period: IncidentRow['period'] },
+): IncidentRow {
+  const { dimensions, version, model, drop, tool, grown } = world;
+  const isAfter = period === 'after';
+  const codes = drawCodes(world, { random, isMoved: isAfter, isMix: isAfter && planted === 'mix' });
+  const values = codes.map((code) => `v${code}`);
+  const isNew = planted === 'new version' && isAfter && codes[0] === version;
+  const tools = TOOLS.filter((_, index) => random() < (codes[0] === index ? 0.7 : 0.3));
+  const level = dimensions.reduce((sum, { levels }, index) => sum + (levels[codes[index] ?? 0] ?? 0), 0);
+  const isHit = {
+    single: codes[0] === version,
+    pair: codes[0] === version && codes[2] === model,
+    'new version': isNew,
+    tool: tools.includes(TOOLS[tool] ?? ''),
+    mix: false,
+    everywhere: true,
+    none: false,
+  }[planted];
+  const fall = isAfter && isHit ? drop * (planted === 'pair' ? 1.5 : 1) : 0;
+  const low = planted === 'mix' && codes[1] === grown ? 0.25 : 0;
+  const noise = (random() + random() + random() - 1.5) * 0.35;
+  const named = Object.fromEntries(dimensions.map(({ name }, index) => [name, values[index] ?? '']));
+  return {
+    score: Math.min(1, Math.max(0, 0.75 + level - fall - low + noise)),
+    period,
+    facets: { ...named, ...(isNew ? { agentVersion: 'new' } : {}), tool: tools },
+  };
+}
+
+function drawFrom(shares: readonly number[], random: () => number): number {
+  let left = random();
+  for (const [index, share] of shares.entries()) {
+    left -= share;
+    if (left < 0) {
+      return index;
+    }
+  }
+  return shares.length - 1;
+}
