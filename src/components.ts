@@ -7,7 +7,12 @@ import { pagerdutyChannel } from './delivery/channels/pagerduty.ts';
 import { slackChannel } from './delivery/channels/slack.ts';
 import { webhookChannel } from './delivery/channels/webhook.ts';
 import type { ExporterDefinition } from './delivery/exporters/exporter.ts';
+import { datadogExporter } from './delivery/exporters/datadog.ts';
+import { langfuseExporter } from './delivery/exporters/langfuse.ts';
+import { langsmithExporter } from './delivery/exporters/langsmith.ts';
+import { mlflowExporter } from './delivery/exporters/mlflow.ts';
 import { otlpExporter } from './delivery/exporters/otlp.ts';
+import { phoenixExporter } from './delivery/exporters/phoenix.ts';
 import { webhookExporter } from './delivery/exporters/webhook.ts';
 
 // The registry of all components: a component without a line here does not exist. A definition loads its code at its first use, so
@@ -24,7 +29,15 @@ export const RECEIVERS = [
 ] as const satisfies readonly ReceiverDefinition[];
 
 /** Exporters of scores. */
-export const EXPORTERS = [otlpExporter, webhookExporter] as const satisfies readonly ExporterDefinition[];
+export const EXPORTERS = [
+  otlpExporter,
+  webhookExporter,
+  phoenixExporter,
+  mlflowExporter,
+  langfuseExporter,
+  langsmithExporter,
+  datadogExporter,
+] as const satisfies readonly ExporterDefinition[];
 
 /** Channels of alerts. */
 export const CHANNELS = [

@@ -10,7 +10,13 @@ import { createRequestAccess, type Caller, type RequestAccessOptions } from './a
 import { createRequestRate, createWrongTokenReport } from './access/limits.ts';
 import { createSiteReader, type SiteOptions } from './access/request-site.ts';
 import { createErrorHandler, limitBody, answerUnchanged } from './middleware.ts';
-import { type ApiEnv, answerProblem, createRouter, listFilters as listRouteFilters } from './router.ts';
+import {
+  type ApiEnv,
+  answerProblem,
+  createRouter,
+  listFilters as listRouteFilters,
+  requireScope,
+} from './router.ts';
 import { guardBrowsers, type BrowserGuardOptions } from './browser-guard.ts';
 import { createDashboard, type DashboardFiles } from './dashboard/dashboard.ts';
 import { buildDocsPage, buildOpenApi } from './openapi.ts';
@@ -43,6 +49,9 @@ const MAX_BODY = 1024 * 1024;
 
 /** Longest time of a request until its reply begins, milliseconds. The events of a stream may come later. */
 const MAX_REQUEST_MS = 30_000;
+
+/** Path of the protocol for coding agents. */
+const MCP = '/mcp';
 
 /** Path of all resources. */
 export const PREFIX = '/api/v1';
@@ -119,17 +128,19 @@ export function createApi(options: ApiOptions): Hono<ApiEnv> {
   });
   // With tokens, no page can read the metrics, and a supervisor asks for them under any name.
   const exempt = PROBES.filter((path) => path !== '/metrics' || options.tokens.length > 0);
-  const hasData = (path: string) => path === '/metrics' || path.startsWith(`${PREFIX}/`);
+  const hasData = (path: string) => ['/metrics', MCP].includes(path) || path.startsWith(`${PREFIX}/`);
   api.use(guardBrowsers({ hosts: listHosts(options), isOpen: options.tokens.length === 0, exempt, hasData }));
   api.route('/', createProbes(options));
   api.route('/', createDashboard(options.dashboard, refuseNone));
-  api.use(`${PREFIX}/*`, async (c, next) =>
+  const refuseUnready: MiddlewareHandler<ApiEnv> = async (c, next) =>
     findStore(NOBODY) === 'starting'
       ? answerProblem(c, STARTING, { 'retry-after': '1' })
       : hasNone()
         ? c.notFound()
-        : next(),
-  );
+        : next();
+  api.post(MCP, refuseUnready, limitBody(MAX_BODY), requireScope('read', 'label'), (c) => answerMcp(api, c));
+  addDocsForAgents(api, refuseNone);
+  api.use(`${PREFIX}/*`, refuseUnready);
   api.use(`${PREFIX}/*`, limitBody(MAX_BODY), answerUnchanged);
   api.use(
     `${PREFIX}/*`,
@@ -147,7 +158,11 @@ export function createApi(options: ApiOptions): Hono<ApiEnv> {
   const document = buildOpenApi(PREFIX, createApiRoutes());
   api.get(`${PREFIX}/openapi.json`, (c) => c.json(document));
   api.get('/docs', refuseNone, (c) => c.html(buildDocsPage(document)));
-  const paths = [...PROBES.map(describeProbe), ...listPaths(routes)];
+  const paths = [
+    ...PROBES.map((path) => describePath(path)),
+    describePath(MCP, 'POST'),
+    ...listPaths(routes),
+  ];
   api.notFound((c) => answerUnknown(c, hasNone() ? paths.slice(0, PROBES.length) : paths));
   return api;
 }
@@ -202,8 +217,35 @@ function requireStore(store: TenantStore | 'starting' | 'none'): TenantStore {
 
 const PROBES = ['/healthz', '/readyz', '/metrics'];
 
-function describeProbe(path: string) {
-  return { path, method: 'GET', pattern: new RegExp(`^${path}$`, 'u') };
+function describePath(path: string, method = 'GET') {
+  return { path, method, pattern: new RegExp(`^${path}$`, 'u') };
+}
+
+/** Answers a request of coding agents. Its tools ask this API in the name of the sender. */
+async function answerMcp(api: Hono<ApiEnv>, c: Context<ApiEnv>): Promise<Response> {
+  const mcp = await import('../mcp/mcp-http.ts');
+  const { url, headers: sent, signal } = c.req.raw;
+  const body = await c.req.text();
+  const request = new Request(url, { method: 'POST', headers: sent, body, signal });
+  return mcp.answerMcp(request, async (path, init) => {
+    const headers = new Headers([...sent].filter(([name]) => !OF_BODY.test(name)));
+    new Headers(init.headers).forEach((value, name) => headers.set(name, value));
+    return api.fetch(new Request(new URL(`${PREFIX}${path}`, url), { ...init, headers, signal }), c.env);
+  });
+}
+
+/** Headers that a request of a tool does not take over. */
+const OF_BODY = /^(?:content-|transfer-|if-|accept|mcp-|connection$)/u;
+
+/** Adds the documentation as texts for agents, which need no token. */
+function addDocsForAgents(api: Hono<ApiEnv>, refuseNone: MiddlewareHandler<ApiEnv>): void {
+  const writers = { '/llms.txt': 'writeIndex', '/llms-full.txt': 'writeAllDocs' } as const;
+  for (const [path, writer] of Object.entries(writers)) {
+    api.get(path, refuseNone, async (c) => {
+      const docs = await import('../mcp/docs.ts');
+      return c.text(docs[writer](docs.listDocs()));
+    });
+  }
 }
 
 /** Lists the routes with a pattern for the paths that they answer. */

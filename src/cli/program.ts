@@ -37,6 +37,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   move: async () => (await import('./commands/move.ts')).registerMove,
   'check-config': async () => (await import('./commands/check-config.ts')).registerCheckConfig,
   config: async () => (await import('./commands/config-print.ts')).registerConfigPrint,
+  mcp: async () => (await import('./commands/mcp.ts')).registerMcp,
   doctor: async () => (await import('./commands/doctor.ts')).registerDoctor,
   components: async () => (await import('./commands/components.ts')).registerComponents,
 };

@@ -16,7 +16,7 @@ interface Override {
 }
 
 /** SPANSCORE_ variables that set no single key: the file, the judge, and variables of other tools of the project. */
-const OTHER_VARIABLES = ['SPANSCORE_CONFIG', 'SPANSCORE_JUDGE', 'SPANSCORE_CHROMIUM'];
+const OTHER_VARIABLES = ['SPANSCORE_CONFIG', 'SPANSCORE_JUDGE', 'SPANSCORE_CHROMIUM', 'SPANSCORE_TOKEN'];
 
 /** Returns the variable of a path: `['store', 'dataDir']` gives `SPANSCORE_STORE_DATA_DIR`. */
 export function nameVariable(path: readonly string[]): string {

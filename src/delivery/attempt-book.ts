@@ -8,6 +8,8 @@ export type Message = readonly PendingExport[];
 interface AttemptSettings extends RetryTimes {
   readonly maxBatch: number;
   readonly attempts: number;
+  /** Time for which a score of an unknown trace is tried again, milliseconds. Default 0. */
+  readonly unknownForMs?: number | undefined;
 }
 
 /** Score whose attempts are used up. */
@@ -31,6 +33,8 @@ interface Tries {
   /** Failures that other scores did not share. */
   attempts: number;
   notBeforeMs: number;
+  /** Time of the first attempt after which the receiver did not know the trace. */
+  unknownSinceMs?: number;
   /** Number of the last message with this score, for an order in which every score gets its turn. */
   triedAt: number;
   /** Most scores in the next message with this score: it is halved until the failing score is alone. */
@@ -110,6 +114,10 @@ export class AttemptBook {
       this.#noteDelivery(message);
       return [];
     }
+    if (outcome.kind === 'unknown') {
+      this.#noteUnknown(message, outcome.error, nowMs);
+      return [];
+    }
     const isRepeat = message.some((each) => this.#countFailures(each) > 0);
     for (const each of message) {
       this.#touch(each, outcome.error);
@@ -187,6 +195,20 @@ export class AttemptBook {
     this.#repeatsWaitUntilMs = 0;
     this.#failuresWhileDown = 0;
     this.#pausedUntilMs = 0;
+  }
+
+  /** The receiver is there, and only these scores wait for their traces. */
+  #noteUnknown(message: Message, error: AppError, nowMs: number): void {
+    this.#noteDelivery([]);
+    for (const each of message) {
+      const tries = this.#touch(each, error);
+      tries.failures += 1;
+      tries.notBeforeMs = nowMs + this.#backoffMs(tries.failures, error);
+      tries.unknownSinceMs ??= nowMs;
+      if (nowMs - tries.unknownSinceMs >= (this.#settings.unknownForMs ?? 0)) {
+        tries.attempts = this.#settings.attempts;
+      }
+    }
   }
 
   #noteSingleFailure(pending: PendingExport, { kind, error }: Failure, nowMs: number): void {

@@ -79,10 +79,10 @@ class ScoreDelivery implements Delivery {
   #readAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(exporter: ScoreExporter, times: ScoreTimes, deps: ScoreDeliveryDeps & EpochTerms) {
-    const { maxBatch, attempts } = exporter;
+    const { maxBatch, attempts, unknownForMs } = exporter;
     this.#exporter = exporter;
     this.#deps = deps;
-    this.#book = new AttemptBook({ maxBatch, attempts, ...times, random: deps.random });
+    this.#book = new AttemptBook({ maxBatch, attempts, unknownForMs, ...times, random: deps.random });
   }
 
   get isDown(): boolean {
@@ -136,7 +136,8 @@ class ScoreDelivery implements Delivery {
     const scores = current.flatMap((each) => rows.get(joinExportKey(each)) ?? []);
     const outcome = await this.#exporter.send(scores, giveUp);
     if (outcome.kind === 'delivered') {
-      counts.delivered += current.length;
+      const count = outcome.isSkipped === true ? 'skipped' : 'delivered';
+      counts[count] = (counts[count] ?? 0) + current.length;
       this.#settle(current, 'delivered');
     } else if (giveUp.aborted) {
       return [];

@@ -4,14 +4,14 @@ import type { DeadLetter } from '../store/contracts/dead-letters.ts';
 import type { Log } from '../telemetry/log.ts';
 
 /** Result of one attempt to send a message. */
-export type Outcome = { readonly kind: 'delivered' } | Failure;
+export type Outcome = { readonly kind: 'delivered'; readonly isSkipped?: true } | Failure;
 
 /**
  * Why a message was not delivered. `refused`: the receiver does not accept it. `failed`: either the message or the receiver is the
- * cause. `away`: for now, every other message would fail too.
+ * cause. `away`: for now, every other message would fail too. `unknown`: the receiver does not know the scored trace yet.
  */
 export interface Failure {
-  readonly kind: 'refused' | 'failed' | 'away';
+  readonly kind: 'refused' | 'failed' | 'away' | 'unknown';
   readonly error: AppError;
 }
 
@@ -22,6 +22,8 @@ export interface Counts {
   dead: number;
   /** Attempts that failed and are repeated. */
   failures: number;
+  /** Scores that the receiver has no place for, or is not configured to get. */
+  skipped?: number;
 }
 
 /** Receivers of this process, among the processes on the same store. */

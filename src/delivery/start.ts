@@ -109,8 +109,11 @@ function readCounts(
   label: 'exporter' | 'channel',
   [items, attempts]: readonly [CountName, FailureName],
 ): Reading[] {
-  return [...loop.counts()].flatMap(([receiver, { delivered, dead, failures }]) => [
+  return [...loop.counts()].flatMap(([receiver, { delivered, dead, failures, skipped = 0 }]) => [
     { name: items, value: delivered, labels: { [label]: receiver, outcome: 'delivered' } },
+    ...(skipped === 0
+      ? []
+      : [{ name: items, value: skipped, labels: { [label]: receiver, outcome: 'skipped' } }]),
     { name: items, value: dead, labels: { [label]: receiver, outcome: 'given_up' } },
     { name: attempts, value: failures, labels: { [label]: receiver } },
   ]);

@@ -62,7 +62,15 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
   readiness: `readiness: { decisionWait: 5s, maxWait: 15m }`,
   exporters: `exporters:
   otlp: { endpoint: http://127.0.0.1:4328, as: [span-event, log] }
-  webhook: { url: https://example.com/hook, secret: "\${env:HOOK_SECRET}" }`,
+  webhook: { url: https://example.com/hook, secret: "\${env:HOOK_SECRET}" }
+  phoenix: { endpoint: http://127.0.0.1:6006, apiKey: "\${env:PHOENIX_API_KEY}" }
+  mlflow: { endpoint: http://127.0.0.1:5000, token: "\${env:MLFLOW_TRACKING_TOKEN}" }
+  langfuse:
+    endpoint: https://cloud.langfuse.com
+    publicKey: "\${env:LANGFUSE_PUBLIC_KEY}"
+    secretKey: "\${env:LANGFUSE_SECRET_KEY}"
+  langsmith: { endpoint: https://api.smith.langchain.com, apiKey: "\${env:LANGSMITH_API_KEY}" }
+  datadog: { endpoint: https://api.datadoghq.com, apiKey: "\${env:DD_API_KEY}", mlApp: shop }`,
   api: `api: { endpoint: 127.0.0.1:4320 }`,
   log: `log: { level: info, format: json }`,
   monitors: `monitors:

@@ -14,6 +14,8 @@ export interface ScoreExporter {
   readonly maxBatch: number;
   /** Attempts to deliver one score that fails while others are delivered, before it becomes a dead letter. */
   readonly attempts: number;
+  /** Time for which a score whose trace the receiver does not know is tried again, milliseconds. */
+  readonly unknownForMs?: number;
   /**
    * Makes one attempt to send the scores as one message. Scores are sent at least once, with stable ids by which the receiver
    * can recognise a repeat. Never throws.

@@ -3,7 +3,8 @@ import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const MAIN = new URL('../../../src/cli/main.ts', import.meta.url).pathname;
+/** Program of the command line. */
+export const MAIN = new URL('../../../src/cli/main.ts', import.meta.url).pathname;
 
 /** Options of Node.js that make it report an old version. */
 export const OLD_NODE = [

@@ -17,6 +17,7 @@ const config = parseConfig({
   exporters: {
     otlp: { endpoint: 'http://127.0.0.1:4328', headers: { 'x-any': SECRET } },
     webhook: { url: `https://example.com/${SECRET}`, secret: SECRET },
+    langfuse: { endpoint: 'https://example.com', publicKey: SECRET, secretKey: SECRET },
   },
   alerts: {
     slack: [{ url: `https://hooks.example.com/${SECRET}` }],

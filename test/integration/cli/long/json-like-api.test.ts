@@ -168,6 +168,7 @@ const OWN_SHAPE: readonly string[] = [
   'init',
   'labels export',
   'labels import',
+  'mcp',
   'migrate',
   'move',
   'open',

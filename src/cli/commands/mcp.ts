@@ -1,0 +1,80 @@
+import { once } from 'node:events';
+import { readEnvironment } from '../../config/environment.ts';
+import { readServeFile } from '../../config/serve-file.ts';
+import { RequestError, StoreUnavailableError } from '../../domain/errors.ts';
+import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { EXIT, type ExitCode } from '../exit-codes.ts';
+import { dashboardUrl } from '../show/dashboard-address.ts';
+
+interface McpOptions {
+  readonly url?: string;
+  readonly token?: string;
+}
+
+export const registerMcp: RegisterCommand = (program, bind) => {
+  program
+    .command('mcp')
+    .description('Answer a coding agent over MCP on stdin and stdout, from a running serve.')
+    .option('--url <url>', 'address of the API (default: the serve of this folder)')
+    .option('--token <token>', 'bearer token (default: SPANSCORE_TOKEN, else one of auth.tokens)')
+    .addHelpText(
+      'before',
+      examples(
+        ['for Claude Code', 'claude mcp add spanscore -- npx spanscore mcp'],
+        ['a serve on another machine', 'SPANSCORE_TOKEN=… spanscore mcp --url https://spanscore.example.com'],
+      ),
+    )
+    .action(bind(mcp, { stopsItself: true }));
+};
+
+async function mcp(context: CommandContext, options: McpOptions): Promise<ExitCode> {
+  const { url, token } = await findApi(context, options);
+  const [{ serveStdio }, { createAsked }, { createMcpServer }] = await Promise.all([
+    import('@modelcontextprotocol/server/stdio'),
+    import('../../mcp/ask.ts'),
+    import('../../mcp/mcp-server.ts'),
+  ]);
+  const base = `${url.replace(/\/+$/u, '')}/api/v1`;
+  const api = createAsked(async (path, init) => {
+    const headers = new Headers(init.headers);
+    if (token !== undefined) {
+      headers.set('authorization', `Bearer ${token}`);
+    }
+    return fetch(`${base}${path}`, { ...init, headers });
+  });
+  const ended = Promise.race([
+    once(process.stdin, 'end'),
+    once(process.stdin, 'close'),
+    once(context.signal, 'abort'),
+  ]);
+  const server = serveStdio(() => createMcpServer(api), {
+    onerror: (error) => context.log.debug('a message of the agent could not be read', { error }),
+  });
+  await ended;
+  await server.close();
+  return EXIT.done;
+}
+
+/** Finds the API: at the given address, else that of the serve on the data directory. */
+async function findApi(
+  context: CommandContext,
+  { url, token = readEnvironment('SPANSCORE_TOKEN') }: McpOptions,
+) {
+  if (url !== undefined) {
+    if (!URL.canParse(url) || !/^https?:/u.test(url)) {
+      throw new RequestError(`--url ${url}: write an address like http://127.0.0.1:4320`);
+    }
+    return { url, token };
+  }
+  const { config } = await context.loadConfig();
+  const serve = readServeFile(config.store.dataDir);
+  if (serve === undefined || serve.api === null) {
+    throw new StoreUnavailableError(
+      `no serve with the role api runs on ${config.store.dataDir}: start one with spanscore serve, or name its address with --url`,
+    );
+  }
+  const own = config.auth.tokens.find(
+    ({ tenant, scopes }) => tenant === '' && (scopes.includes('read') || scopes.includes('admin')),
+  );
+  return { url: dashboardUrl(serve.api, undefined), token: token ?? own?.token };
+}

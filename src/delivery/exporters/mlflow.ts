@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { secret } from '../../config/schema/fields.ts';
+import type { Score } from '../../domain/score.ts';
+import { defineExporter } from './exporter.ts';
+import { createToolExporter, describeScore, knownTrace, readAuthor, toolOptions } from './tool.ts';
+
+/** The exporter `exporters.mlflow`. */
+export const mlflowExporter = defineExporter({
+  name: 'mlflow',
+  options: z
+    .strictObject({
+      ...toolOptions('http://127.0.0.1:5000'),
+      token: secret('Bearer token of the tracking server.').optional(),
+    })
+    .describe('Scores as assessments of traces in MLflow.'),
+  create: ({ token, ...options }) => [
+    createToolExporter(options, {
+      name: 'mlflow',
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      hasSessions: false,
+      // A second POST of an assessment fails, and one without an id makes a second row: so PATCH goes first.
+      write: async (score, ask) => {
+        const trace = `tr-${score.traceId}`;
+        const path = `/api/3.0/mlflow/traces/${trace}/assessments`;
+        const value = readValue(score);
+        const update = { assessment: value, update_mask: 'feedback,rationale,metadata' };
+        const patched = await ask('PATCH', `${path}/${score.scoreId}`, update);
+        const isTraceUnknown = patched.text.includes(trace) && !patched.text.includes(score.scoreId);
+        if (patched.status !== 404 || isTraceUnknown) {
+          return knownTrace(patched);
+        }
+        return knownTrace(await ask('POST', path, { assessment: { ...describe(score, trace), ...value } }));
+      },
+    }),
+  ],
+});
+
+function readValue(score: Score) {
+  return { feedback: { value: score.score }, rationale: score.reason, metadata: readMetadata(score) };
+}
+
+function readMetadata(score: Score) {
+  return { ...describeScore(score), 'spanscore.label': score.label };
+}
+
+function describe(score: Score, trace: string) {
+  const author = readAuthor(score);
+  return {
+    assessment_id: score.scoreId,
+    assessment_name: score.scorer,
+    trace_id: trace,
+    ...(score.target === 'trace' ? {} : { span_id: score.spanId }),
+    source: {
+      source_type: author === 'LLM' ? 'LLM_JUDGE' : author,
+      source_id: score.scoredBy || score.judgeModel || 'spanscore',
+    },
+    valid: true,
+  };
+}

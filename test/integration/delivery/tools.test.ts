@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { EXPORTERS } from '../../../src/components.ts';
+import { parseConfig } from '../../../src/configuration.ts';
+import { startScoreDelivery } from '../../../src/delivery/deliver-scores.ts';
+import type { DeliveryLoop } from '../../../src/delivery/deliver.ts';
+import { createExporters } from '../../../src/delivery/start.ts';
+import type { Score } from '../../../src/domain/score.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { aScore } from '../../support/builders/a-score.ts';
+import { STRICT_TOOLS, startTool, type ToolServer } from '../../support/exports/tool-server.ts';
+import { memoryScoreFeed, type MemoryScoreFeed } from '../../support/fakes/memory-score-feed.ts';
+import { recordingLetters } from '../../support/fakes/recording-letters.ts';
+import { soleDuties } from '../../support/fakes/sole-duties.ts';
+import { newSpanId, newTraceId } from '../../support/store/store-rows.ts';
+
+const DAY_MS = 86_400_000;
+
+const TOOLS = Object.entries(STRICT_TOOLS);
+const REFUSING = TOOLS.filter(([, { refusesUnknown }]) => refusesUnknown);
+
+let tool: ToolServer;
+let feed: MemoryScoreFeed;
+let letters: ReturnType<typeof recordingLetters>;
+const loops: DeliveryLoop[] = [];
+
+/** Registers the hooks of the tests of one tool. */
+function prepareTool(name: string, options: Readonly<Record<string, string>>) {
+  beforeEach(async () => {
+    tool = await startTool(name);
+    feed = memoryScoreFeed();
+    letters = recordingLetters();
+  });
+  afterEach(async () => {
+    await Promise.all(loops.splice(0).map((loop) => loop.stop()));
+    await tool.close();
+  });
+
+  const start = async (more: Record<string, unknown> = {}): Promise<DeliveryLoop> => {
+    const { exporters } = parseConfig({
+      exporters: { [name]: { endpoint: tool.url, ...options, ...more } },
+    });
+    const times = { intervalMs: 5, firstRetryMs: 5, maxRetryMs: 20, drainMs: 100 };
+    const loop = await startScoreDelivery(createExporters(exporters, EXPORTERS), times, {
+      feed,
+      deadLetters: letters,
+      duties: soleDuties,
+      log: silentLog,
+      random: Math.random,
+    });
+    loops.push(loop);
+    return loop;
+  };
+
+  const write = (fields: Partial<Score> = {}): Score => {
+    const traceId = newTraceId();
+    const score = aScore({
+      scoreId: randomUUID(),
+      traceId,
+      targetId: traceId,
+      spanId: newSpanId(),
+      target: 'trace',
+      scorer: 'tool-use',
+      score: 0.25,
+      traceTimestamp: Date.now() - 2 * DAY_MS,
+      ...fields,
+    });
+    feed.scores.push(score);
+    return score;
+  };
+
+  const isSettled = () => feed.marked(name).length === feed.scores.length;
+
+  return { start, write, isSettled };
+}
+
+describe.each(TOOLS)('the exporter %s', (name, { options, hasSessions }) => {
+  const { start, write, isSettled } = prepareTool(name, options);
+  test('writes each score once on its trace or span, and again only in place of itself', async () => {
+    const first = write();
+    write({ target: 'agent', source: 'human', judgeModel: '', reason: '' });
+    const loop = await start();
+    await expect.poll(isSettled).toBe(true);
+    feed.scores.push({ ...first, revision: first.revision + 1, score: 0.75, scoredAt: Date.now() });
+    await expect.poll(isSettled).toBe(true);
+    await loop.stop();
+    await start();
+    expect(tool.faults).toEqual([]);
+    const values = [...tool.held.values()].map(({ value }) => value);
+    expect(values.toSorted((a, b) => a - b)).toEqual([0.25, 0.75]);
+    expect([...tool.held.values()].some(({ target }) => target === first.traceId)).toBe(true);
+  });
+
+  test('sends sessions where the tool has them, and the chosen scorers only', async () => {
+    write({ target: 'session', traceId: '', spanId: '', sessionId: 'chat', targetId: 'chat' });
+    write({ scorer: 'other' });
+    const loop = await start({ scorers: ['tool-use'] });
+    await expect.poll(isSettled).toBe(true);
+    expect(tool.held.size).toBe(hasSessions ? 1 : 0);
+    expect(loop.counts().get(name)?.skipped).toBe(hasSessions ? 1 : 2);
+  });
+
+  test.each([
+    [401, {}],
+    [403, {}],
+    [429, { 'retry-after': '1' }],
+    [503, { 'retry-after': '1' }],
+  ])('waits while the tool answers %i, and gives up no score', async (status, headers) => {
+    tool.fail(status, headers);
+    write();
+    write();
+    await start({ attempts: 1 });
+    await expect.poll(() => tool.count()).toBeGreaterThan(3);
+    tool.fail(undefined);
+    await expect.poll(isSettled).toBe(true);
+    expect(tool.held.size).toBe(2);
+    expect(letters.letters).toEqual([]);
+  });
+});
+
+describe.each(REFUSING)('the exporter %s', (name, { options }) => {
+  const { start, write } = prepareTool(name, options);
+
+  test('tries an unknown trace again, and the other traces do not wait', async () => {
+    const late = write();
+    tool.unknown.add(late.traceId);
+    write();
+    await start({ attempts: 1 });
+    await expect.poll(() => tool.held.size).toBe(1);
+    await expect.poll(() => tool.count()).toBeGreaterThan(5);
+    tool.unknown.clear();
+    await expect.poll(() => tool.held.size).toBe(2);
+    expect(letters.letters).toEqual([]);
+  });
+
+  test('gives up a trace that stays unknown, by its name', async () => {
+    const lost = write();
+    tool.unknown.add(lost.traceId);
+    await start({ unknownFor: '1ms' });
+    await expect
+      .poll(() => letters.letters.map(({ reason }) => reason))
+      .toEqual([expect.stringContaining(lost.traceId)]);
+  });
+});
