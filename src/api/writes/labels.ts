@@ -3,7 +3,7 @@ import { directScore, isPassing } from '../../domain/agreement/directed-score.ts
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
-import { type FindPassLine, readAgreement } from '../../labels/read-agreement.ts';
+import { type FindPassLine, readAgreement, readEstimates } from '../../labels/read-agreement.ts';
 import type { ListStore } from '../../store/contracts/lists.ts';
 import {
   pathsOf,
@@ -232,12 +232,13 @@ const readTrace = createTurnReader();
 /** Targets for a reviewer, each with its run. */
 export type LabelQueueView = Awaited<ReturnType<ReturnType<typeof createLabelReads>['queue']>>;
 
-/** Creates the queues for the reviewers of a tenant, or of all, and the agreement of scorers with them. */
+/** Creates the queues for the reviewers of a tenant, or of all, the agreement of scorers with them, and pass rates. */
 export function createLabelReads(
   config: Config,
   store: Pick<Store, 'labels' | 'comparedScores' | 'scorerNames' | 'spans'>,
   { findPassLine, ...caller }: Caller & { readonly findPassLine: FindPassLine },
 ) {
+  const required = config.judges.certificate;
   return {
     /** The reviewer is by default the name of the token. */
     queue: async ({
@@ -262,7 +263,17 @@ export function createLabelReads(
     }) => {
       const rows = await readRowNames(config, store, caller.tenant);
       return readAgreement(
-        { ...store, findPassLine },
+        { ...store, findPassLine, required },
+        { ...range, scorers: rows.of(scorer), tenant: caller.tenant },
+      );
+    },
+    estimates: async ({
+      scorer,
+      ...range
+    }: Omit<Parameters<typeof readEstimates>[1], 'scorers' | 'tenant'> & { readonly scorer: string }) => {
+      const rows = await readRowNames(config, store, caller.tenant);
+      return readEstimates(
+        { ...store, findPassLine, required },
         { ...range, scorers: rows.of(scorer), tenant: caller.tenant },
       );
     },

@@ -1,16 +1,19 @@
 import { TupleParam } from '@clickhouse/client';
-import { listPartLimits, type Scale } from '../../domain/agreement/directed-score.ts';
+import type { Scale } from '../../domain/agreement/directed-score.ts';
+import type { VersionFacts } from '../../domain/agreement/agreement.ts';
+import type { EstimateGroup } from '../../domain/agreement/pass-rate.ts';
 import { compareValues } from '../../domain/compare-values.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { ROUNDING } from '../../domain/limits.ts';
 import type { Score } from '../../domain/score.ts';
 import type {
+  JudgedQuery,
+  JudgedRows,
   LabelledScorer,
   LabelledVersion,
   LabelQuery,
   LabelTarget,
   Reviewer,
-  ScorerVersion,
 } from '../contracts/sums.ts';
 import { bind, type Database } from '../database.ts';
 import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
@@ -75,15 +78,9 @@ export function createLabelStore(database: Database) {
       return row?.n ?? 0;
     },
     /** Reads the versions of a scorer, the last used first. */
-    versions: async (
-      query: LabelledScorer & { readonly passLine: number },
-    ): Promise<readonly ScorerVersion[]> => {
+    versions: async (query: LabelledScorer): Promise<readonly VersionFacts[]> => {
       const rows = await database.rows<StoredVersion>(READ_VERSIONS(query), rangeParams(query));
-      return rows.map(({ live, backfilled, higherIsBetter, ...row }) => ({
-        ...row,
-        higherIsBetter: higherIsBetter ?? true,
-        weights: spreadParts(live[0].length > 0 ? live : backfilled, query.passLine),
-      }));
+      return rows.map((row) => ({ ...row, higherIsBetter: row.higherIsBetter ?? true }));
     },
     /** Reads the versions of all scorers with a labelled target, the last used first. */
     labelledVersions: async ({
@@ -103,11 +100,23 @@ export function createLabelStore(database: Database) {
       scales: readScales,
       unjoined: readUnjoined,
       reviewers: readReviewers,
+      judged: readJudged,
     }),
   };
 }
 
 export type LabelStore = ReturnType<typeof createLabelStore>;
+
+/** Sums the scores of a scorer, and those with a label, by version, group and verdict. Backfilled scores count where no live ones are. */
+async function readJudged(database: Database, query: JudgedQuery): Promise<readonly JudgedRows[]> {
+  const params = rangeParams(query);
+  const [scores, labels] = await Promise.all([
+    database.rows<JudgedRows>(SUM_SCORES(query), params),
+    database.rows<JudgedRows>(SUM_LABELS(query), params),
+  ]);
+  const live = new Set(scores.flatMap((row) => (row.isLive ? [row.fingerprint] : [])));
+  return [...scores.filter((row) => row.isLive || !live.has(row.fingerprint)), ...labels];
+}
 
 /** Reads the reviewers with the most labels. */
 function readReviewers(
@@ -155,23 +164,7 @@ function rangeParams({ tenant, scorer, sinceMs }: LabelledScorer): QueryParams {
   return { tenant, scorer, since: Math.max(0, Math.trunc(sinceMs)) };
 }
 
-/** Weights of parts, as the store returns a map. */
-type StoredParts = readonly [parts: readonly number[], weights: readonly number[]];
-
-interface StoredVersion {
-  readonly fingerprint: string;
-  readonly scorerVersion: string;
-  readonly judgeModel: string;
-  readonly higherIsBetter: boolean | null;
-  readonly scores: number;
-  readonly live: StoredParts;
-  readonly backfilled: StoredParts;
-}
-
-function spreadParts([parts, weights]: StoredParts, passLine: number): number[] {
-  const { length } = listPartLimits(passLine);
-  return Array.from({ length: length + 1 }, (_, part) => weights[parts.indexOf(part)] ?? 0);
-}
+type StoredVersion = Omit<VersionFacts, 'higherIsBetter'> & { readonly higherIsBetter: boolean | null };
 
 const SINCE = (query: LabelledScorer) =>
   `TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64}) ${OF_TENANT(query)}`;
@@ -246,25 +239,62 @@ const READ_DRAWN = `
 const VERSION_COLUMNS = `toString(Fingerprint) AS fingerprint, argMax(toString(ScorerVersion), ScoredAt) AS scorerVersion,
     argMax(toString(JudgeModel), ScoredAt) AS judgeModel, any(HigherIsBetter) AS higherIsBetter`;
 
-const READ_VERSIONS = (query: LabelledScorer & { readonly passLine: number }) => `
-  SELECT fingerprint, argMax(Newest.1, LastAt) AS scorerVersion, argMax(Newest.2, LastAt) AS judgeModel,
-    any(Direction) AS higherIsBetter, sum(PartScores) AS scores,
-    sumMapIf([Part], [PartWeight], IsLive) AS live, sumMapIf([Part], [PartWeight], NOT IsLive) AS backfilled
-  FROM (
-    SELECT Fingerprint AS fingerprint, Source = 'live' AS IsLive,
-      toUInt8(${listPartLimits(query.passLine)
-        .map((limit) => `(Directed >= ${limit - ROUNDING})`)
-        .join(' + ')}) AS Part,
-      argMax((toString(ScorerVersion), toString(JudgeModel)), ScoredAt) AS Newest, max(ScoredAt) AS LastAt,
-      any(HigherIsBetter) AS Direction, count() AS PartScores, sum(ifNull(Weight, 1)) AS PartWeight
-    FROM (
-      SELECT Fingerprint, Source, ScorerVersion, JudgeModel, ScoredAt, HigherIsBetter, Weight,
-        least(1, greatest(0, ifNull(${PLACE}, Score))) AS Place, if(ifNull(HigherIsBetter, true), Place, 1 - Place) AS Directed
-      FROM scores FINAL
-      WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)})
-    GROUP BY fingerprint, IsLive, Part)
+const READ_VERSIONS = (query: LabelledScorer) => `
+  SELECT ${VERSION_COLUMNS}, count() AS scores
+  FROM scores FINAL
+  WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)}
   GROUP BY fingerprint
-  ORDER BY max(LastAt) DESC`;
+  ORDER BY max(ScoredAt) DESC, fingerprint`;
+
+/** SQL for the groups of estimates. */
+const GROUPS: Readonly<Record<EstimateGroup, string>> = {
+  day: 'toString(toDate(TraceTimestamp))',
+  week: 'toString(toMonday(TraceTimestamp))',
+  agent: 'toString(Agent)',
+  agentVersion: 'toString(AgentVersion)',
+  service: 'toString(ServiceName)',
+  serviceVersion: 'toString(ServiceVersion)',
+  model: 'toString(Model)',
+  environment: 'toString(Environment)',
+};
+
+/** SQL for whether a row passes. Scores of people without a direction have that of their scorer. */
+const PASSES = ({ passLine, higherIsBetter }: JudgedQuery) => {
+  const place = `least(1, greatest(0, ifNull(${PLACE}, Score)))`;
+  return `toBool(if(ifNull(HigherIsBetter, ${higherIsBetter}), ${place}, 1 - ${place}) >= ${passLine - ROUNDING})`;
+};
+
+const ROW_SUMS = 'count() AS n, sum(W) AS weight, sum(W * W) AS squaredWeight';
+
+/** Scores of the scorer in a range; `W` is the weight of a row. */
+const OF_SCORER = (query: JudgedQuery) => `
+    SELECT Tenant, Target, TargetId, toString(Fingerprint) AS fingerprint,
+      ${query.by === undefined ? "''" : GROUPS[query.by]} AS group, toBool(Source = 'live') AS isLive, ScoredAt, ifNull(Weight, 1) AS W,
+      ${PASSES(query)} AS passes
+    FROM scores FINAL
+    WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)}`;
+
+const SUM_SCORES = (query: JudgedQuery) => `
+  SELECT fingerprint, group, isLive, passes, NULL AS people, ${ROW_SUMS}
+  FROM (${OF_SCORER(query)})
+  GROUP BY fingerprint, group, isLive, passes`;
+
+const PEOPLE = (query: JudgedQuery, columns: string) => `
+  SELECT ${columns} FROM scores FINAL
+  WHERE Scorer = {scorer:String} AND Source = 'human' AND ${SINCE(query)}`;
+
+/** Of several reviewers, the majority counts; a tie passes. */
+const SUM_LABELS = (query: JudgedQuery) => `
+  SELECT fingerprint, group, toBool(1) AS isLive, passes, good AS people, ${ROW_SUMS}
+  FROM (
+    SELECT * FROM (${OF_SCORER(query)} AND (Tenant, TargetId) IN (${PEOPLE(query, 'Tenant, TargetId')}))
+    ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Target, TargetId, fingerprint) AS a
+  INNER JOIN (
+    SELECT Tenant, Target, TargetId, toBool(avg(toUInt8(passes)) >= 0.5) AS good
+    FROM (${PEOPLE(query, `Tenant, Target, TargetId, ${PASSES(query)} AS passes`)})
+    GROUP BY Tenant, Target, TargetId) AS b
+    ON a.Tenant = b.Tenant AND a.Target = b.Target AND a.TargetId = b.TargetId
+  GROUP BY fingerprint, group, passes, people`;
 
 const READ_LABELLED_VERSIONS = `
   SELECT toString(Scorer) AS scorer, ${VERSION_COLUMNS}

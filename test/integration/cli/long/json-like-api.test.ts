@@ -138,6 +138,7 @@ const OF_ROUTES: readonly string[] = [
   'backfill show',
   'coverage',
   'labels agreement',
+  'labels estimate',
   'preview',
   'scores',
   'traces',
