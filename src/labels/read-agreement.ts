@@ -203,19 +203,20 @@ async function readRowAgreement(
 export type VersionKappa = Pick<LabelledVersion, 'scorer' | 'scorerVersion' | 'fingerprint'> &
   Pick<Agreement, 'n' | 'kappa'>;
 
-/** Measures the agreement of each version of each scorer with people, of all tenants: the last used versions. */
+/** Measures the agreement of each version of each scorer with people, of all tenants: the last used versions. Stores their pass lines. */
 export async function readKappas(
   {
     labels,
     ...stores
   }: Pick<AgreementStores, 'comparedScores' | 'findPassLine'> & {
-    readonly labels: Pick<LabelStore, 'labelledVersions'>;
+    readonly labels: Pick<LabelStore, 'labelledVersions' | 'recordPassLine'>;
   },
   { limit, ...range }: Range & { readonly limit: number },
 ): Promise<VersionKappa[]> {
   const kappas: VersionKappa[] = [];
   for (const version of await labels.labelledVersions({ sinceMs: range.sinceMs, limit })) {
     const { scorer, scorerVersion, fingerprint } = version;
+    await labels.recordPassLine(scorer, await stores.findPassLine(scorer));
     const pairs = await readPairs(stores, range, {
       ...version,
       left: { fingerprint, isHuman: false },

@@ -69,6 +69,7 @@ export async function storeLabel(deps: LabelDeps, caller: Caller, given: GivenLa
   const row = { ...target, score, reason: note, source: 'human', scoredBy: reviewer } as const;
   const [scoreId = ''] = await postScores(deps, { ...caller, tenant }, { ...row, scale: newest });
   const passLine = await deps.findPassLine(given.scorer);
+  await deps.store.labels.recordPassLine(given.scorer, passLine);
   const agrees = newest === undefined ? null : isAgreed(score, newest, passLine);
   return { scoreId, reviewer, score, agrees, scores };
 }
@@ -153,6 +154,9 @@ export async function importLabels(
   labels: readonly ImportedLabel[],
 ): Promise<readonly LineFault[]> {
   await recordImport(deps, labels);
+  for (const scorer of new Set(labels.map(({ target }) => target.scorer))) {
+    await deps.store.labels.recordPassLine(scorer, await deps.findPassLine(scorer));
+  }
   const faults: LineFault[] = [];
   const batches = Map.groupBy(
     labels.filter(({ answer }) => typeof answer === 'number').entries(),

@@ -48,7 +48,15 @@ type StoredTarget = Omit<LabelTarget, 'draw'> & { readonly scoreId: string };
 
 /** Creates the reads of labels. */
 export function createLabelStore(database: Database) {
+  const passLines = new Map<string, number>();
   return {
+    /** Stores the pass line of a scorer for the view `pass_rates`, when it is another one than before. */
+    recordPassLine: async (scorer: string, line: number): Promise<void> => {
+      if (passLines.get(scorer) !== line) {
+        await database.insertRows('pass_lines', [{ Scorer: scorer, Line: line }]);
+        passLines.set(scorer, line);
+      }
+    },
     /** Reads the first targets of each label and band by their draw, among those without a score of the reviewer, and their number. */
     unlabelled: async ({
       seed,

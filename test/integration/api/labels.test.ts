@@ -3,6 +3,7 @@ import { computeScoreId } from '../../../src/domain/identity.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
 import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { buildScore, newSpanId, newTraceId } from '../../support/store/store-rows.ts';
 
 let world: ApiWorld;
@@ -153,6 +154,24 @@ describe('GET /labels/queue', () => {
   });
 });
 
+/** Expects the pass rates of a scorer of tenant a in SQL, as the API has them. */
+async function expectInSql(scorer: string, items: unknown): Promise<void> {
+  const stored = await queryRows(world.options, `SELECT * FROM pass_rates WHERE Scorer = '${scorer}'`);
+  const inSql = new Map(stored.map((row) => [row['Fingerprint'], row]));
+  for (const { fingerprint, estimate, low, high, labels } of items as Record<string, number>[]) {
+    expect(inSql.get(fingerprint)).toEqual({
+      Tenant: 'a',
+      Scorer: scorer,
+      Fingerprint: fingerprint,
+      Estimate: expect.closeTo(estimate ?? -1, 9) as number,
+      Low: expect.closeTo(low ?? -1, 9) as number,
+      High: expect.closeTo(high ?? -1, 9) as number,
+      Labels: String(labels),
+    });
+  }
+  expect(inSql.size).toBeGreaterThan(0);
+}
+
 describe('GET /labels/agreement', () => {
   it('compares the versions of a scorer with the labels of the tenant', async () => {
     const rows = await storeScores('agreed', [0.9, 0.9, 0.1, 0.1], {
@@ -224,10 +243,8 @@ describe('GET /labels/agreement', () => {
       { series: 'rated', fingerprint: 'f8', labels: 1, estimate: 0 },
     ]);
     const listed = versions as { estimate: object; certificate: object }[];
-    const estimated = items as { estimate: number }[];
-    expect(listed.map(({ estimate, certificate }) => ({ ...estimate, certificate }))).toEqual(
-      estimated.map(({ series: _, scorer: __, fingerprint: ___, ...rest }: Record<string, unknown>) => rest),
-    );
+    expect(items).toMatchObject(listed.map(({ estimate, certificate }) => ({ ...estimate, certificate })));
+    await expectInSql('rated', items);
     const { items: groups } = await read('estimate?scorer=rated&by=agent');
     expect(groups).toMatchObject([
       { fingerprint: 'f9', labels: 4 },
@@ -268,6 +285,11 @@ describe('GET /labels/agreement', () => {
       passRate: expect.closeTo(1 / 3) as number,
       confusion: { bothPass: 1, leftPasses: 0, rightPasses: 1, bothFail: 1 },
     });
+    const { body: estimates } = await world.ask({
+      path: '/labels/estimate?scorer=faithfulness',
+      token: tokenOf('read', 'a'),
+    });
+    await expectInSql('faithfulness', estimates['items']);
   });
 });
 
