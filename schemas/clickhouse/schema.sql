@@ -365,30 +365,37 @@ SELECT
     substringIndex(Reason, ':', 1) AS Reason, Stratum, Weight, Revision, EvidenceUntil, Version
 FROM decisions;
 
--- Numbers of current decisions by the hour of their evidence, for the coverage. A verdict on a whole rule counts for each scorer of
--- the rule. An hour is computed from the decisions and replaced as a whole, never added to. A row whose decisions are gone is
--- replaced by a deleted one. `Version` rises with each computation of an hour. `Reason` is the code alone.
+-- Numbers of current decisions by the hour of their evidence, for the coverage and the funnel. A verdict on a whole rule counts for each
+-- scorer of the rule. An hour is computed from the decisions and replaced as a whole, never added to. A row whose decisions are gone is
+-- replaced by a deleted one. `Version` rises with each computation of an hour. `Reason` is the code alone. A row without a rule has no
+-- decisions: it counts the traces of a status and a reason, or of all together, once each.
 CREATE TABLE IF NOT EXISTS decision_hours
 (
     `Tenant` LowCardinality(String),
     `Bucket` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    -- Hour in which the run began; the last one before 1970 for what is no run of an agent.
+    `RunBucket` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
     `Rule` LowCardinality(String),
     `Scorer` LowCardinality(String),
     -- '' when the service is not known.
     `ServiceName` LowCardinality(String),
+    -- Name of the agent, else of its service.
+    `Agent` LowCardinality(String),
+    `Environment` LowCardinality(String),
     `Status` LowCardinality(String),
     `Reason` LowCardinality(String),
     `Decisions` UInt64,
     `Weight` Float64,
     -- Decisions without a weight.
     `Unweighted` UInt64,
+    `Traces` UInt64,
     `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
     `Version` UInt64,
     `IsDeleted` UInt8
 )
 ENGINE = ReplacingMergeTree(Version, IsDeleted)
 PARTITION BY toYYYYMM(Bucket)
-ORDER BY (Tenant, Bucket, Rule, Scorer, ServiceName, Status, Reason)
+ORDER BY (Tenant, Bucket, RunBucket, Rule, Scorer, ServiceName, Agent, Environment, Status, Reason)
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 0;
 
@@ -559,6 +566,10 @@ CREATE TABLE IF NOT EXISTS scores
     `JudgeModel` LowCardinality(String),
     `PromptVersion` LowCardinality(String),
     `Score` Float64,
+    `Confidence` Nullable(Float64),
+    `Rung` UInt16,
+    `RungProbability` Nullable(Float64),
+    `FirstScore` Nullable(Float64) DEFAULT Score,
     `Label` LowCardinality(String),
     `HigherIsBetter` Nullable(Bool),
     `ScoreMin` Nullable(Float64),
@@ -940,7 +951,8 @@ TTL toDateTime(WrittenAt) + toIntervalDay(400),
     toDateTime(WrittenAt) + toIntervalDay(3) DELETE WHERE Kind = 'checkpoint'
 SETTINGS non_replicated_deduplication_window = 1000;
 
--- When which version of an agent or of its service was first seen in a live score, or was announced.
+-- Since when which version of an agent or of its service runs: the start of the first run with a live score, or the announced time. A start
+-- after the write, or long before it, is of a wrong clock: then the time of the write counts.
 CREATE TABLE IF NOT EXISTS deploy_markers
 (
     `Tenant` LowCardinality(String),
@@ -956,7 +968,8 @@ ORDER BY (Tenant, ServiceName, Agent, ServiceVersion, Origin, AgentVersion);
 
 CREATE MATERIALIZED VIEW IF NOT EXISTS deploy_markers_of_scores TO deploy_markers AS
 SELECT
-    Tenant, ServiceName, Agent, ServiceVersion, AgentVersion, 'seen' AS Origin, min(scores.WrittenAt) AS FirstSeen
+    Tenant, ServiceName, Agent, ServiceVersion, AgentVersion, 'seen' AS Origin,
+    min(if(TraceTimestamp < scores.WrittenAt AND TraceTimestamp > scores.WrittenAt - toIntervalDay(400), toDateTime64(TraceTimestamp, 3, 'UTC'), scores.WrittenAt)) AS FirstSeen
 FROM scores
 WHERE Source = 'live' AND (ServiceVersion != '' OR AgentVersion != '') AND IsDeleted = 0
 GROUP BY Tenant, ServiceName, Agent, ServiceVersion, AgentVersion;

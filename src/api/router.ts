@@ -10,6 +10,7 @@ import { getPath } from 'hono/utils/url';
 import { checkValue } from '../config/index.ts';
 import type { Grant, Refusal, Scope } from '../config/access.ts';
 import { SECOND_MS } from '../domain/durations.ts';
+import { InvalidInputError } from '../domain/errors.ts';
 
 /** Values that the middleware sets for handlers. */
 export interface ApiEnv {
@@ -213,7 +214,7 @@ export function requireScope(first: Scope, ...others: readonly Scope[]): Middlew
       return answerRefusal(c, access);
     }
     c.set('sender', access);
-    c.set('caller', identifyCaller(access));
+    c.set('caller', narrowCaller(c, identifyCaller(access)));
     c.header('cache-control', 'no-store');
     return next();
   };
@@ -222,6 +223,24 @@ export function requireScope(first: Scope, ...others: readonly Scope[]): Middlew
 /** Returns the caller that a sender is: a token without a tenant may see all tenants. */
 export function identifyCaller({ name, tenant }: Grant): Caller {
   return { name, tenant: tenant === '' ? undefined : tenant };
+}
+
+/** Header by which a reader of all tenants asks for the rows of one. */
+const TENANT_HEADER = 'x-spanscore-tenant';
+
+/** Returns the caller of a read as one of the tenant that its header names; a caller of one tenant stays as it is. */
+function narrowCaller({ req }: Context, caller: Caller): Caller {
+  const tenant = req.method === 'GET' ? req.header(TENANT_HEADER) : undefined;
+  if (tenant === undefined || tenant === '' || caller.tenant !== undefined) {
+    return caller;
+  }
+  try {
+    return { ...caller, tenant: decodeURIComponent(tenant) };
+  } catch (cause) {
+    throw new InvalidInputError(`${TENANT_HEADER}: write the name of the tenant in percent-encoding`, {
+      cause,
+    });
+  }
 }
 
 /** Answers a request without access. */

@@ -1,5 +1,7 @@
 import type { ConfigControl, ConfigState } from '../config/config-control.ts';
-import { type Config, withoutSecrets } from '../configuration.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { isRecord } from '../domain/unknown-values.ts';
+import { type Config, parseConfig, withoutSecrets } from '../configuration.ts';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';
 import { packageVersion } from '../process/package.ts';
 import type { JudgeState } from '../scoring/attempt/judge-health.ts';
@@ -63,6 +65,8 @@ export interface ServeStatus extends Partial<StoreStatus>, Partial<ScorerStatus>
   }[];
   /** Without secrets. */
   readonly config?: Readonly<Record<string, unknown>>;
+  /** Parts of `config` that differ from the defaults. */
+  readonly configChanges?: Readonly<Record<string, unknown>>;
   /** Absent in a process that cannot reload. */
   readonly configuration?: ConfigState;
 }
@@ -86,6 +90,7 @@ export type ReadStatus = ReturnType<typeof createServeStatus>;
 /** Creates the status of a process. */
 export function createServeStatus({ config, control, roles, otlp, kind, checks, scorer }: StatusSource) {
   const readiness = createReadiness(() => checks, silentLog);
+  const [shown, defaults] = [withoutSecrets(config), withoutSecrets(parseConfig({}))];
   return async (store: Store, tenant: string | undefined): Promise<ServeStatus> => {
     const [{ spansPerSecond, scoresPerSecond }, ofStore, { checks: parts }] = await Promise.all([
       store.pace(tenant),
@@ -113,7 +118,8 @@ export function createServeStatus({ config, control, roles, otlp, kind, checks, 
           ...common,
           ...scorer?.(),
           ...ofStore,
-          config: withoutSecrets(config),
+          config: shown,
+          configChanges: leaveOutDefaults(shown, defaults) as Record<string, unknown>,
           ...(control === undefined ? {} : { configuration: control.state() }),
         }
       : {
@@ -122,4 +128,15 @@ export function createServeStatus({ config, control, roles, otlp, kind, checks, 
           budgets: ofStore.budgets.filter((cap) => cap.tenant === tenant),
         };
   };
+}
+
+/** Leaves out the keys of objects whose values are the defaults. */
+function leaveOutDefaults(value: unknown, defaults: unknown): unknown {
+  return isRecord(value) && isRecord(defaults)
+    ? Object.fromEntries(
+        Object.entries(value).flatMap(([key, each]) =>
+          isDeepStrictEqual(each, defaults[key]) ? [] : [[key, leaveOutDefaults(each, defaults[key])]],
+        ),
+      )
+    : value;
 }

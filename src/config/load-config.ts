@@ -5,6 +5,7 @@ import { isLoopbackHost, parseEndpoint } from './addresses/endpoints.ts';
 import { crossIssues } from './checks/cross-checks.ts';
 import { judgeWarnings } from './checks/judge-checks.ts';
 import { defaultRule, defaultRuleNote, type DefaultJudge, type KnownScorer } from './schema/rules.ts';
+import { DEFAULT_MONITORS } from './schema/monitors.ts';
 import { environment } from './environment.ts';
 import { createConfigError, type ConfigIssue, type Origin } from './faults/config-issue.ts';
 import { type LenientParse, parseLeniently } from './faults/lenient-parse.ts';
@@ -212,7 +213,7 @@ interface FinishTerms {
   readonly components: Components;
 }
 
-/** Adds the default rule, and makes paths absolute. */
+/** Adds the default rule and the default monitors, and makes paths absolute. */
 function finish(
   parsed: ParsedConfig | undefined,
   { scorers, judge, findFolder, components }: FinishTerms,
@@ -221,7 +222,7 @@ function finish(
     return undefined;
   }
   const { $schema: _, rules = [defaultRule(scorers, judge)], ...rest } = parsed;
-  const { store, monitors, judges } = parsed;
+  const { store, monitors = DEFAULT_MONITORS, judges } = parsed;
   return {
     ...rest,
     judges: {

@@ -45,8 +45,8 @@ export function createConfigSchema<const Listed extends Components>(components: 
       api: Api.describe('HTTP API, health, readiness and metrics.').prefault({}),
       log: Logging.describe('Log of the program, on stderr.').prefault({}),
       monitors: Monitors.describe(
-        'Monitors: files (paths or glob patterns), or groups written here.',
-      ).default([]),
+        'Monitors: files (paths or glob patterns), or groups written here. Absent: one group named behaviour, which watches cost, duration, tool errors, repeats, answers and paths of each agent. []: no monitors.',
+      ).optional(),
       alerts,
     })
     .describe('Configuration of spanscore.');
@@ -58,7 +58,7 @@ export type ConfigSchema<Listed extends Components> = ReturnType<typeof createCo
 /** Configuration as a user writes it. */
 export type ConfigInput<Listed extends Components> = z.input<ConfigSchema<Listed>>;
 
-/** Configuration after the schema check, with its defaults; `rules` may still be absent. */
+/** Configuration after the schema check, with its defaults; `rules` and `monitors` may still be absent. */
 export type ParsedConfig = z.infer<ConfigSchema<UnknownComponents>>;
 
 /**
@@ -67,7 +67,8 @@ export type ParsedConfig = z.infer<ConfigSchema<UnknownComponents>>;
  */
 export type Config<Listed extends Components = UnknownComponents> = Omit<
   z.infer<ConfigSchema<Listed>>,
-  'rules' | '$schema'
+  'rules' | 'monitors' | '$schema'
 > & {
   rules: NonNullable<ParsedConfig['rules']>;
+  monitors: NonNullable<ParsedConfig['monitors']>;
 };

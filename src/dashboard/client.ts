@@ -1,6 +1,7 @@
 import type { ReadPath, Replies, Writes } from './api-types.ts';
 import { BASE_PATH } from './base-path.ts';
 import { isServerGone, noteAnswer } from './live.ts';
+import { query as address } from './router.ts';
 import { fillPath, type Query } from './view-models/paths/fill-path.ts';
 import type { Problem } from './view-models/problem.ts';
 
@@ -24,6 +25,8 @@ interface Request {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Query;
   readonly signal?: AbortSignal;
+  /** True for a read of all tenants of the reader, whichever is chosen in the bar. */
+  readonly isOfAll?: boolean;
 }
 
 /** Asks a route for its JSON. Throws a `ProblemError`. */
@@ -44,14 +47,14 @@ export async function write<Route extends keyof Writes>(
 async function ask(
   method: string,
   path: string,
-  { params, query, signal, body }: Request & { readonly body?: unknown },
+  { params, query, signal, body, isOfAll = false }: Request & { readonly body?: unknown },
 ): Promise<unknown> {
   const limit = AbortSignal.timeout(REPLY_LIMIT_MS);
   const reply = await fetch(PREFIX + fillPath(path, params, query), {
     method,
     signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
     ...(method === 'GET'
-      ? {}
+      ? { headers: isOfAll ? {} : tenantHeader() }
       : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body ?? {}) }),
   }).catch((error: unknown) => {
     signal?.throwIfAborted();
@@ -64,6 +67,12 @@ async function ask(
     throw new ProblemError(readProblem(reply, content));
   }
   return content;
+}
+
+/** Header of a read for the tenant that is chosen in the bar: other readers ask for the rows of all their tenants. */
+function tenantHeader(): Record<string, string> {
+  const tenant = address.peek().get('tenant') ?? '';
+  return tenant === '' ? {} : { 'x-spanscore-tenant': encodeURIComponent(tenant) };
 }
 
 function describeSilence(error: unknown): Problem {

@@ -199,12 +199,18 @@ function Account() {
 /** Search, filters and freshness of all pages. */
 function Bar() {
   const facets = useResource('frame', (abort) =>
-    read('/traces/facets', { query: { since: '90d' }, signal: abort }),
+    read('/traces/facets', {
+      query: { since: '30d', of: ['agent', 'environment', 'tenant'] },
+      signal: abort,
+      isOfAll: true,
+    }),
   );
-  const values = (name: 'agent' | 'environment'): readonly (readonly [string, string])[] =>
+  const values = (name: 'agent' | 'environment' | 'tenant'): readonly (readonly [string, string])[] =>
     facets.kind === 'ready' ? facets.data[name].map(({ value }) => [value, value]) : [];
   const since = query.value.get('since') ?? defaultSince(path.value, query.value);
   const until = query.value.get('until');
+  const tenant = query.value.get('tenant') ?? '';
+  const tenants = values('tenant');
   return (
     <div class="bar-of-page">
       <Search />
@@ -220,6 +226,9 @@ function Bar() {
         choices={[['', 'all environments'], ...values('environment')]}
         value={query.value.getAll('environment').join(', ')}
       />
+      {(tenants.length > 1 || tenant !== '') && (
+        <Choice name="tenant" label="Tenant" choices={[['', 'all tenants'], ...tenants]} value={tenant} />
+      )}
       <Choice
         name="since"
         label="Time range"

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
 import { ProblemError } from './client.ts';
 import { renewals } from './live.ts';
+import { query } from './router.ts';
 import { isSignedOut, signIns } from './session.ts';
 import { classifyProblem, type Problem } from './view-models/problem.ts';
 
@@ -25,13 +26,14 @@ interface ResourceOptions {
 
 /**
  * Loads data for a page, and loads it again with each renewal. The data stays while the same key is loaded again; another key begins anew.
- * @param key what the data depends on
+ * @param name what the data depends on, beside the tenant of the bar
  */
 export function useResource<T>(
-  key: string,
+  name: string,
   load: (signal: AbortSignal) => Promise<T>,
   { isLive = true }: ResourceOptions = {},
 ): Resource<T> {
+  const key = `${name} ${query.value.get('tenant') ?? ''}`;
   const [entry, setEntry] = useState<{ key: string; state: ResourceState<T> }>({ key, state: LOADING });
   const [round, setRound] = useState(0);
   const [loadedRound, setLoadedRound] = useState(-1);

@@ -14,6 +14,8 @@ export interface JudgeKind {
   readonly keyVariable?: string;
   /** Settings of an entry that are keys. */
   readonly keys: readonly string[];
+  /** True for a package with a batch interface. */
+  readonly hasBatch?: true;
   /** True for a package that spanscore depends on. */
   readonly isBuiltIn?: true;
 }
@@ -42,6 +44,7 @@ const KINDS: readonly JudgeKind[] = [
     hosts: ['api.openai.com'],
     keyVariable: 'OPENAI_API_KEY',
     keys: API_KEY,
+    hasBatch: true,
     isBuiltIn: true,
   },
   OPENAI_COMPATIBLE,
@@ -54,6 +57,7 @@ const KINDS: readonly JudgeKind[] = [
     hosts: ['api.anthropic.com'],
     keyVariable: 'ANTHROPIC_API_KEY',
     keys: ['apiKey', 'authToken'],
+    hasBatch: true,
   },
   {
     name: 'google',
@@ -64,6 +68,7 @@ const KINDS: readonly JudgeKind[] = [
     hosts: ['googleapis.com'],
     keyVariable: 'GOOGLE_GENERATIVE_AI_API_KEY',
     keys: API_KEY,
+    hasBatch: true,
   },
   {
     name: 'google-vertex',
@@ -172,6 +177,51 @@ const KINDS: readonly JudgeKind[] = [
   },
 ];
 
+/** Kind with the built-in package that speaks the Decisions API, at any address. */
+export const OPENAI: JudgeKind = KINDS[0] as JudgeKind;
+
+/** Kinds whose models decide: they answer typed questions with probabilities, and write no text. */
+const DECIDING_KINDS: readonly string[] = ['typesafe-ai'];
+
+/** Decision models of OpenAI. */
+const DECIDING_MODELS = /^gpt-6-luna(?:-\d{4}-\d{2}-\d{2})?$/;
+
+/** Settings of judges that tell a decision judge. */
+export interface JudgeChoices {
+  readonly providers?: Readonly<Record<string, JudgeKindChoice>> | undefined;
+  readonly options?: Readonly<Record<string, { readonly decision?: boolean | undefined }>> | undefined;
+}
+
+/** True for a judge `provider/model` that answers typed questions with probabilities, and no chat. */
+export function isDecisionJudge(judge: string, { providers = {}, options = {} }: JudgeChoices): boolean {
+  const slash = judge.indexOf('/');
+  const provider = judge.slice(0, Math.max(0, slash));
+  const kind = judgeKindOf(provider, Object.hasOwn(providers, provider) ? providers[provider] : undefined);
+  const own = Object.hasOwn(options, judge) ? options[judge]?.decision : undefined;
+  const isKnown =
+    DECIDING_KINDS.includes(kind?.name ?? '') ||
+    (kind === OPENAI && DECIDING_MODELS.test(judge.slice(slash + 1)));
+  return own ?? isKnown;
+}
+
+/** Says what is wrong about the judge of a scorer: none where it needs one, or one that writes no text. Undefined where it fits. */
+export function findJudgeFault(
+  name: string,
+  scorer: { readonly needsJudge: boolean; readonly canDecide?: boolean } | undefined,
+  judge: string | undefined,
+  choices: JudgeChoices,
+): string | undefined {
+  if (scorer?.needsJudge !== true) {
+    return undefined;
+  }
+  if (judge === undefined) {
+    return `${name} needs a judge: set judges.default (or SPANSCORE_JUDGE) to provider/model`;
+  }
+  return scorer.canDecide !== true && isDecisionJudge(judge, choices)
+    ? `${name} needs a chat judge: ${judge} is a decision judge, which writes no text`
+    : undefined;
+}
+
 /** Names of the kinds, the commonest first. */
 export const JUDGE_KIND_NAMES: readonly string[] = KINDS.map((kind) => kind.name);
 
@@ -181,6 +231,8 @@ export interface JudgeKindChoice {
   readonly package?: string | undefined;
   readonly export?: string | undefined;
   readonly baseURL?: string | undefined;
+  /** Whether batches are made; `openai`: through OpenAI's batch API. Absent: when the package of the kind has a batch interface. */
+  readonly batch?: boolean | 'openai' | undefined;
 }
 
 /**
@@ -198,6 +250,12 @@ export function judgeKindOf(name: string, entry: JudgeKindChoice = {}): JudgeKin
   const kind = KINDS.find((each) => each.name === name);
   const isElsewhere = kind?.name === 'openai' && baseURL !== undefined && !isOwnHost(kind, baseURL);
   return kind === undefined || isElsewhere ? OPENAI_COMPATIBLE : kind;
+}
+
+/** True for a provider whose questions can go into batches. */
+export function takesBatches(name: string, entry: JudgeKindChoice = {}): boolean {
+  const { batch } = entry;
+  return batch === undefined ? judgeKindOf(name, entry)?.hasBatch === true : batch !== false;
 }
 
 /** True for an address of the provider itself. */

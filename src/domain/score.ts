@@ -22,7 +22,12 @@ export type SeenKind = (typeof SEEN_KINDS)[number];
 /** Finding of a judge on one statement, with its evidence. */
 export interface Verdict {
   statement: string;
+  /** Word of the judge; of a decision judge the likeliest option, or `refused` for a question that it declined. */
   verdict: string;
+  /** Probability of that option, as a decision judge gave it. */
+  probability?: number;
+  /** Probabilities of all options. */
+  probabilities?: Readonly<Record<string, number>>;
   reason?: string;
   /** Literal quote from the evidence, where the judge gave one. */
   quote?: string;
@@ -63,6 +68,19 @@ export const SCORES = {
     judgeModel: column('LowCardinality(String)'),
     promptVersion: column('LowCardinality(String)'),
     score: column('Float64'),
+    confidence: column(
+      'Nullable(Float64)',
+      'Mean probability of the winning options; null for a judge that gives none.',
+    ),
+    rung: column(
+      'UInt16',
+      '0 without a cascade, 1: the first judge alone, 2: the second judge was asked, too.',
+    ),
+    rungProbability: column(
+      'Nullable(Float64)',
+      'Probability with which the second judge of a cascade was asked; null without a cascade.',
+    ),
+    firstScore: column('Nullable(Float64)', 'Score of the first judge; without a cascade the score itself.'),
     label: column('LowCardinality(String)'),
     higherIsBetter: column('Nullable(Bool)'),
     scoreMin: column('Nullable(Float64)'),

@@ -3,8 +3,10 @@ import { z } from 'zod';
 import { SECOND_MS } from '../domain/durations.ts';
 import { ConfigError, findCause } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
+import { BATCH_TIMEOUT_MS, JudgeBatches, type BatchTimes } from '../judge/batches.ts';
+import { configuredJudges } from '../judge/judge-registry.ts';
 import { createProviderShare } from '../judge/limits.ts';
-import type { JudgeSlots } from '../scoring/live/queue.ts';
+import { createJudgeSlots, type JudgeSlots } from '../scoring/live/queue.ts';
 import { createReadLimits, type Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
@@ -49,10 +51,10 @@ import { createSessionTargets, createTraceTargets, type JobTargets } from './tar
 const WINDOW_MS = 30_000;
 
 /**
- * Most traces of a page by its slowest scorer: one that asks a judge, one of the user's own, one that runs here. A page begins anew after an
+ * Most traces of a page by its slowest scorer: one that asks a judge, one of the user's own, one that asks in batches, one that runs here. A page begins anew after an
  * interruption, and its traces are in memory.
  */
-const PAGE = { judged: 100, own: 500, quick: MAX_KEYS };
+const PAGE = { judged: 100, own: 500, batch: 1_000, quick: MAX_KEYS };
 
 /** Pages that are scored at the same time: while one waits for the store, the other one uses the processor. */
 const PAGES_AT_ONCE = 2;
@@ -75,6 +77,8 @@ export interface BackfillDeps {
   readonly pageSize?: number | undefined;
   /** Waits before scorers that wait for their judge are tried again, milliseconds. Default 1, 3 and 9 s. */
   readonly retryWaitsMs?: readonly number[] | undefined;
+  /** Waits around batches. */
+  readonly batchTimes?: Partial<BatchTimes> | undefined;
 }
 
 /** Creates the kind of job that scores stored traces with the code of live scoring. */
@@ -108,6 +112,10 @@ const Checkpoint = JobPlace.extend({
   counts: BackfillCounts,
   /** Money that judge calls may have cost when this place was stored, or cost before the next one is, USD. Absent without a cap. */
   claimedUsd: z.number().optional(),
+  /** Batches of the judge whose answers are not all rows. Absent without batches. */
+  batches: z
+    .array(z.object({ judge: z.string(), id: z.string().nullable(), sinceMs: z.number() }))
+    .optional(),
 });
 type Checkpoint = Readonly<z.infer<typeof Checkpoint>>;
 
@@ -149,11 +157,13 @@ class Progress {
     this.#last = last;
   }
 
-  /** Notes the page after the last one that is done. */
-  noteNext({ first }: PageTimes): void {
-    if (this.#last !== null && first > this.#last) {
+  /** Notes the page after the last one that is done. Returns true when all pages before it are never read again. */
+  noteNext({ first }: PageTimes): boolean {
+    const isPast = this.#last !== null && first > this.#last;
+    if (isPast) {
       this.place = this.done;
     }
+    return isPast;
   }
 }
 
@@ -174,6 +184,7 @@ class BackfillRun {
   readonly #rules: readonly PreparedRule[];
   readonly #pageSize: number;
   readonly #cap: CostCap | null;
+  readonly #batches: JudgeBatches | null;
   readonly #open = new Set<OpenPage>();
   readonly #progress: Progress;
   /** Stores one progress after the other, so that an older one never replaces a newer one. */
@@ -189,13 +200,17 @@ class BackfillRun {
     this.#run = run;
     this.#spec = readBackfillSpec(job.spec);
     this.#range = readRange(this.#spec, job.tenant);
-    this.#rules = renameRules(computeBackfillId(this.#spec, job.tenant), rules);
-    this.#pageSize = deps.pageSize ?? choosePageSize(rules);
+    this.#rules = renameRules(
+      computeBackfillId(this.#spec, job.tenant),
+      this.#spec.batch ? rules.map(withoutTimeouts) : rules,
+    );
+    this.#pageSize = deps.pageSize ?? (this.#spec.batch ? PAGE.batch : choosePageSize(rules));
     const { maxCostUsd } = this.#spec;
     const checkpoint = job.checkpoint === null ? START : Checkpoint.parse(job.checkpoint);
     const spentUsd = Math.max(job.costUsd, checkpoint.claimedUsd ?? 0);
     this.#cap = maxCostUsd === null ? null : new CostCap(maxCostUsd, spentUsd, () => this.#save());
     this.#costUsd = job.costUsd;
+    this.#batches = this.#spec.batch ? this.#openBatches(job, checkpoint.batches ?? []) : null;
     this.#progress = new Progress(checkpoint);
     this.#shown = readBackfillReport(job.report);
   }
@@ -211,6 +226,7 @@ class BackfillRun {
         await this.#advance({ begunMs, listed: await spans.count(this.#range) });
       }
       const scoring = this.#limitScoring();
+      await this.#batches?.recover();
       const { begunMs } = this.#progress.done;
       const redo = this.#spec.rescore ? { sinceMs: begunMs, selects: () => true } : null;
       const selecting = await startSelection(this.#deps, backfillMode(this.#rules, redo));
@@ -241,6 +257,25 @@ class BackfillRun {
     }
   }
 
+  /** Opens the batches of the job, in the state of its checkpoint. */
+  #openBatches(job: Job, stored: NonNullable<Checkpoint['batches']>): JudgeBatches {
+    const { scoring, batchTimes } = this.#deps;
+    const { signal, log } = scoring;
+    const judges = scoring.judgeScope.judges ?? configuredJudges();
+    const deps = {
+      judges,
+      prices: this.#rules.flatMap(({ scorers }) =>
+        scorers.flatMap(({ judgeModel }) => judgeModel.split(',')),
+      ),
+      job: job.id,
+      save: () => this.#save(),
+      signal: AbortSignal.any([this.#run.signal, ...(signal === undefined ? [] : [signal])]),
+      log,
+      times: batchTimes,
+    };
+    return new JudgeBatches(deps, stored);
+  }
+
   /** Adds the limits of the backfill to those of the process, and ends with the lease of the job. */
   #limitScoring(): Scoring {
     const { scoring, judgeShare } = this.#deps;
@@ -248,18 +283,33 @@ class BackfillRun {
     const { judgeScope, signal, judgeSlots, traceConcurrency, monotonicMs: now } = scoring;
     const share = this.#spec.judgeShare ?? judgeShare;
     const check = () => this.#run.check();
+    const batches = this.#batches;
+    // A run in a batch waits for hours: it has a place as soon as it is read.
+    const concurrencyOfBatch = this.#pageSize * countPairs(this.#rules);
+    const places =
+      batches === null
+        ? { judgeSlots: shareSlots(judgeSlots, share) }
+        : {
+            judgeSlots: createJudgeSlots({
+              concurrency: concurrencyOfBatch,
+              newestShare: 0,
+              monotonicMs: now,
+            }),
+            scorerTimeoutMs: BATCH_TIMEOUT_MS,
+          };
     return {
       ...scoring,
+      ...places,
       ...createReadLimits(),
       claims: { claim: (key) => ({ key, owns: () => true, check }) },
       budget: this.#cap?.limit(scoring.budget) ?? scoring.budget,
-      judgeSlots: shareSlots(judgeSlots, share),
       traceConcurrency: concurrency ?? Math.max(traceConcurrency, this.#pageSize),
       tracesPerBatch: MAX_KEYS,
       judgeScope: {
         ...judgeScope,
         ...(rescore ? { cache: undefined } : {}),
-        ...(share < 1 ? { share: createProviderShare(share, { now }) } : {}),
+        ...(batches === null ? {} : { judges: batches.judges }),
+        ...(share < 1 && batches === null ? { share: createProviderShare(share, { now }) } : {}),
         onCall: (call) => {
           this.#costUsd += call.cost ?? 0;
           judgeScope.onCall?.(call);
@@ -320,12 +370,13 @@ class BackfillRun {
     selecting: Selecting,
     counted: 'matched' | 'sessions',
   ): Promise<void> {
-    const atOnce = counted === 'matched' && this.#spec.concurrency === null ? PAGES_AT_ONCE : 1;
+    const isFast = counted === 'matched' && this.#spec.concurrency === null && this.#batches === null;
+    const atOnce = isFast ? PAGES_AT_ONCE : 1;
     const underWay: OpenPage[] = [];
     try {
       for await (const page of this.#pace(pages)) {
-        if (underWay.length === 0) {
-          this.#progress.noteNext(page.times);
+        if (underWay.length === 0 && this.#progress.noteNext(page.times)) {
+          this.#batches?.forget();
         }
         underWay.push(this.#startPage(targets, page, selecting));
         if (underWay.length >= atOnce) {
@@ -381,6 +432,9 @@ class BackfillRun {
 
   async #advance(change: Partial<Checkpoint>): Promise<void> {
     this.#progress.advance(change);
+    if ('phase' in change) {
+      this.#batches?.forget();
+    }
     await this.#save();
   }
 
@@ -404,7 +458,11 @@ class BackfillRun {
       maxCostUsd: this.#spec.maxCostUsd,
     };
     return {
-      checkpoint: { ...this.#progress.place, ...(claimedUsd === undefined ? {} : { claimedUsd }) },
+      checkpoint: {
+        ...this.#progress.place,
+        ...(claimedUsd === undefined ? {} : { claimedUsd }),
+        ...(this.#batches === null ? {} : { batches: this.#batches.stored }),
+      },
       report: { ...report },
       costUsd: this.#costUsd,
     };
@@ -439,6 +497,11 @@ class BackfillRun {
 export function shareSlots(slots: JudgeSlots, share: number): JudgeSlots {
   const queue = new PQueue({ concurrency: Math.max(1, Math.floor(slots.concurrency * share)) });
   return { ...slots, run: (end, call) => queue.add(() => slots.run(end, call)) };
+}
+
+/** Returns a rule whose scorers wait for a batch as long as it takes. */
+function withoutTimeouts(rule: PreparedRule): PreparedRule {
+  return { ...rule, scorers: rule.scorers.map((scorer) => ({ ...scorer, timeoutMs: undefined })) };
 }
 
 /** Returns the most traces of a page of these rules. */

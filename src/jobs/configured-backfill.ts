@@ -1,5 +1,6 @@
 import type { Config } from '../configuration.ts';
-import { InvalidInputError, RequestError, NotFoundError } from '../domain/errors.ts';
+import { ConfigError, InvalidInputError, RequestError, NotFoundError } from '../domain/errors.ts';
+import { takesBatches } from '../domain/judge-kinds.ts';
 import { findPrice, unpricedBudget } from '../domain/money/model-prices.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import type { JobKind } from './job-kind.ts';
@@ -29,6 +30,8 @@ export interface AskedBackfill {
   /** Part of the traces, instead of the samples of the rules. */
   readonly sample?: number | undefined;
   readonly rescore?: boolean | undefined;
+  /** True: the questions go to the judge in batches. */
+  readonly batch?: boolean | undefined;
   readonly limits: {
     readonly tracesPerSecond?: number | undefined;
     readonly maxCostUsd?: number | undefined;
@@ -65,6 +68,9 @@ export async function planBackfill(
   if (maxCostUsd !== undefined) {
     rejectUnpriced(rules, parts.config, nameField);
   }
+  if (request.batch === true) {
+    rejectUnbatched(rules, parts.config);
+  }
   return {
     from: new Date(fromMs).toISOString(),
     to: new Date(toMs).toISOString(),
@@ -75,6 +81,7 @@ export async function planBackfill(
     maxCostUsd: maxCostUsd ?? null,
     concurrency: concurrency ?? null,
     judgeShare: judgeShare ?? null,
+    ...(request.batch === true ? { batch: true } : {}),
   };
 }
 
@@ -165,7 +172,7 @@ function readConditions(value: unknown, nameField: NameField): Where {
 }
 
 /** Lists the judges of rules as `provider/model`. */
-function listJudges(rules: readonly PreparedRule[]): string[] {
+export function listJudges(rules: readonly PreparedRule[]): string[] {
   const named = rules.flatMap(({ scorers }) => scorers.flatMap(({ judgeModel }) => judgeModel.split(',')));
   return named.filter((judge) => judge !== '');
 }
@@ -178,6 +185,24 @@ function rejectUnpriced(
   const unpriced = listJudges(rules).find((judge) => findPrice(judge, prices) === undefined);
   if (unpriced !== undefined) {
     throw new RequestError(`${nameField('maxCostUsd')}: ${unpricedBudget(unpriced)}`);
+  }
+}
+
+/** Refuses scorers and judges whose questions cannot go into batches. */
+function rejectUnbatched(rules: readonly PreparedRule[], { judges: { providers } }: Config): void {
+  for (const { name, judgeModel, isJudged, asksOnce } of rules.flatMap(({ scorers }) => scorers)) {
+    const provider = judgeModel.split('/', 1)[0] ?? '';
+    const entry = Object.hasOwn(providers, provider) ? providers[provider] : undefined;
+    if (isJudged && asksOnce !== true) {
+      throw new ConfigError(
+        `${name} asks several questions about a run: batches take the scorers that ask one (grounding, panel and own judges); name such scorers, or leave out batches`,
+      );
+    }
+    if (isJudged && !takesBatches(provider, entry)) {
+      throw new ConfigError(
+        `the judge ${judgeModel} has no batch interface: batches go to openai, anthropic and google, and to entries of judges.providers with batch: true; leave out batches`,
+      );
+    }
   }
 }
 

@@ -69,6 +69,8 @@ export interface BackfillSpec {
   readonly concurrency: number | null;
   /** Part of the places of judges, above 0 and at most 1. */
   readonly judgeShare: number | null;
+  /** True: the questions go to the judge in batches. Absent: each by itself. */
+  readonly batch?: true;
 }
 
 /** Reads the specification of a stored job. */

@@ -275,7 +275,13 @@ export function toJudgeError(thrown: unknown, nowMs: number): JudgeError {
     if (isApiFault(fault)) {
       return fromApiFault(fault, thrown, nowMs);
     }
-    const inside = readErrorInReply((fault as { readonly data?: unknown }).data, nowMs);
+    const { data } = fault as { readonly data?: unknown };
+    if (isRefusedWhole(data)) {
+      return new JudgeError('judge_refused', `${PROVIDER_WORDS.judge_refused}: it declined every question`, {
+        cause: fault,
+      });
+    }
+    const inside = readErrorInReply(data, nowMs);
     if (inside !== undefined) {
       // A completion may have cost the model's work, so its call is not repeated at once.
       const repeatable = !(fault instanceof ErrorInCompletion);
@@ -283,6 +289,15 @@ export function toJudgeError(thrown: unknown, nowMs: number): JudgeError {
     }
   }
   return fromUnknown(thrown);
+}
+
+/** True for decisions that are refused as a whole: the refusal names no question. */
+function isRefusedWhole(body: unknown): boolean {
+  const answers: unknown = isRecord(body) ? body['answers'] : undefined;
+  return (
+    Array.isArray(answers) &&
+    answers.some((answer) => isRecord(answer) && answer['type'] === 'refusal' && answer['name'] === null)
+  );
 }
 
 function fromApiFault(fault: ApiFault, thrown: unknown, nowMs: number): JudgeError {

@@ -85,13 +85,13 @@ const TOKENS_PER_MESSAGE = 8;
 /** Output tokens expected of a reply before its real length is known. */
 const OUTPUT_TOKENS = 500;
 
-/** Estimates the tokens of a call from its messages and the schema sent with them. */
-function estimateTokens({ messages, responseSchema }: JudgeCallRequest): TokenEstimate {
+/** Estimates the tokens of a call from its messages and the schema sent with them. Decisions write no output. */
+function estimateTokens({ messages, responseSchema, decisions }: JudgeCallRequest): TokenEstimate {
   const schema = responseSchema === undefined ? '' : JSON.stringify(responseSchema.jsonSchema);
   const bytes = messages.reduce((sum, { text }) => sum + Buffer.byteLength(text), Buffer.byteLength(schema));
   return {
     inputTokens: Math.ceil(bytes / BYTES_PER_TOKEN) + messages.length * TOKENS_PER_MESSAGE,
-    outputTokens: OUTPUT_TOKENS,
+    outputTokens: decisions === undefined ? OUTPUT_TOKENS : 0,
   };
 }
 

@@ -1,6 +1,7 @@
 import { isOwnNetwork } from '../config/addresses/private-addresses.ts';
 import { outboundFetch } from '../delivery/http/proxies.ts';
 import {
+  isDecisionJudge,
   type JudgeKindChoice,
   JUDGE_KIND_NAMES,
   judgeKindOf,
@@ -8,11 +9,12 @@ import {
 } from '../domain/judge-kinds.ts';
 import { nearest } from '../domain/nearest.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
+import type { BatchApi } from './batches.ts';
 import { JudgeError } from './judge-error.ts';
 import { JudgeWindow } from './judge-window.ts';
 import { type BreakerState, CircuitBreaker, ProviderGate } from './limits.ts';
-import type { JudgeModelObject } from './model-call.ts';
-import { openModels, type ProviderEntry } from './provider-package.ts';
+import { type AnyModelObject, isDecisionModel } from './model-call.ts';
+import { openBatch, openDecisionModels, openModels, type ProviderEntry } from './provider-package.ts';
 
 /** Entry of a provider: its kind, its limits, and settings of its package, which get them as they are. */
 interface JudgeProviderConfig extends JudgeKindChoice {
@@ -39,6 +41,8 @@ interface JudgeOptions {
   readonly temperature?: number | undefined;
   /** Effort of thinking, in the words of the AI SDK. */
   readonly reasoning?: string | undefined;
+  /** True for a model that answers typed questions with probabilities. Absent: by its kind and name. */
+  readonly decision?: boolean | undefined;
 }
 
 /** Limits of judge calls with their defaults; tests and the serving side may set other values. */
@@ -98,7 +102,7 @@ export interface JudgesConfig {
 
 /** A judge with its model, price and limits. */
 export interface ResolvedJudge {
-  readonly model: JudgeModelObject;
+  readonly model: AnyModelObject;
   /** `provider/model` as configured. */
   readonly name: string;
   readonly provider: string;
@@ -121,7 +125,11 @@ export interface JudgeRegistry {
    * Throws `judge_misconfigured`, or `judge_unauthorised` when there is no key. `step` is the name of the scorer step that
    * asks.
    */
-  resolve(model: string | JudgeModelObject, step?: string): Promise<ResolvedJudge>;
+  resolve(model: string | AnyModelObject, step?: string): Promise<ResolvedJudge>;
+  /** True for a judge that answers typed questions, and writes no text. */
+  isDecision(model: string | AnyModelObject): boolean;
+  /** Opens the batch interface of a judge's provider. Throws as `resolve` does. */
+  openBatch(model: string): Promise<BatchApi>;
   /** Returns the window of a configured judge. */
   windowOf(model: string): JudgeWindow;
   /** Returns the state of the breaker of a judge's provider; `closed` before the first call. */
@@ -131,7 +139,8 @@ export interface JudgeRegistry {
 }
 
 type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'timeoutMs'>> & {
-  model(id: string): Promise<JudgeModelObject>;
+  model(id: string, isDecision: boolean): Promise<AnyModelObject>;
+  openBatch(): Promise<BatchApi>;
 };
 
 /** Creates the registry of judge providers by name. The provider `openai` needs no configuration. */
@@ -155,9 +164,11 @@ export function createJudgeRegistry(
     return provider;
   }
 
+  const isDecision = (model: string): boolean => isDecisionJudge(model, config);
+
   function findWindow(model: string): JudgeWindow {
     const { baseURL = '' } = config.providers?.[model.split('/', 1)[0] ?? ''] ?? {};
-    const isOwn = isLocal(baseURL);
+    const isOwn = isLocal(baseURL) && !isDecision(model);
     const { contextTokens } = options[model] ?? {};
     const window = windows.get(model) ?? new JudgeWindow(model, { contextTokens, isOwn });
     windows.set(model, window);
@@ -179,7 +190,7 @@ export function createJudgeRegistry(
       const provider = findProvider(name, model);
       const own = (Object.hasOwn(options, model) ? options[model] : undefined) ?? {};
       return {
-        model: await provider.model(modelId),
+        model: await provider.model(modelId, isDecision(model)),
         name: model,
         provider: name,
         options: own,
@@ -189,6 +200,8 @@ export function createJudgeRegistry(
         window: findWindow(model),
       };
     },
+    isDecision: (model) => (typeof model === 'string' ? isDecision(model) : isDecisionModel(model)),
+    openBatch: async (model) => findProvider(splitModelName(model).provider, model).openBatch(),
     windowOf: findWindow,
     breakerOf: (model) => providers.get(model.split('/', 1)[0] ?? '')?.breaker.state() ?? 'closed',
     opened,
@@ -230,7 +243,7 @@ function readProvider(
       `unknown judge provider "${name}" in "${modelName}": known are ${known}; set judges.providers.${name}.baseURL`,
     );
   }
-  const { concurrency: _c, requestsPerMinute: _r, tokensPerMinute: _t, ...ofPackage } = rest;
+  const { concurrency: _c, requestsPerMinute: _r, tokensPerMinute: _t, batch: _b, ...ofPackage } = rest;
   return { name, kind, baseURL, api, settings: { ...ofPackage, ...settings }, packagesFrom, limits: entry };
 }
 
@@ -266,8 +279,9 @@ function openProvider(
 ): Provider {
   const { limits: settings, ...entry } = readProvider(name, modelName, config);
   const { baseURL = '' } = entry;
-  const open = openModels({ ...entry, fetch: createGuardedFetch(limits, deps) });
-  const models = new Map<string, Promise<JudgeModelObject>>();
+  const guarded = { ...entry, fetch: createGuardedFetch(limits, deps) };
+  const [openChat, openDecision] = [openModels(guarded), openDecisionModels(guarded)];
+  const models = new Map<string, Promise<AnyModelObject>>();
   const timeoutMs = isLocal(baseURL) ? (config.limits?.timeoutMs ?? LOCAL_TIMEOUT_MS) : limits.timeoutMs;
   return {
     timeoutMs,
@@ -285,21 +299,27 @@ function openProvider(
       deps,
     ),
     breaker: new CircuitBreaker({ failures: limits.breakerFailures, openMs: limits.breakerOpenMs }, deps),
-    model(id) {
+    model(id, isDecision) {
       // A model builds the schemas of its replies, which takes as long as a call.
-      const model = models.get(id) ?? open(id);
-      models.set(id, model);
+      const key = `${isDecision ? 'decision' : 'chat'} ${id}`;
+      const model = models.get(key) ?? (isDecision ? openDecision(id) : openChat(id));
+      models.set(key, model);
       return model;
     },
+    openBatch: () =>
+      openBatch({ ...entry, fetch: createGuardedFetch({ maxReplyBytes: MAX_BATCH_REPLY_BYTES }, deps) }),
   };
 }
+
+/** Largest reply of a batch interface, bytes: the results of all requests of a batch. */
+const MAX_BATCH_REPLY_BYTES = 128 * 1024 * 1024;
 
 /**
  * Creates a `fetch` that follows no redirect (the key and the prompt would go to another server). It also ends a reply that is
  * too large after decompression. The deadline of the whole call comes from its abort signal.
  */
 function createGuardedFetch(
-  { maxReplyBytes }: JudgeLimits,
+  { maxReplyBytes }: Pick<JudgeLimits, 'maxReplyBytes'>,
   deps: JudgeRegistryDeps,
 ): typeof globalThis.fetch {
   return async (input, init) => {
@@ -336,6 +356,7 @@ const CLOUDS: readonly string[] = [
   'x.ai',
   'cohere.com',
   'cohere.ai',
+  'typesafe.ai',
   'deepinfra.com',
   'cerebras.ai',
   'nvidia.com',

@@ -4,7 +4,7 @@ import { QuestionTally } from './judge-call.ts';
 import { JudgeError } from './judge-error.ts';
 import { configuredJudges } from './judge-registry.ts';
 import { currentJudgeScope, type JudgeScope } from './judge-scope.ts';
-import type { JudgeModelObject } from './model-call.ts';
+import { type AnyModelObject, isDecisionModel } from './model-call.ts';
 import { defaultRedactor } from './redaction/redaction.ts';
 import {
   resolveSchema,
@@ -20,8 +20,8 @@ export type { JudgeCall, JudgeExecution } from './judge-execution.ts';
 export type { JudgeSchema } from './reply/judge-schema.ts';
 export type { Answer } from './retry.ts';
 
-/** `provider/model`, or a language model object of the AI SDK (specification v2 to v4). */
-export type JudgeModel = string | JudgeModelObject;
+/** `provider/model`, or a language or decision model object of the AI SDK (specification v2 to v4). */
+export type JudgeModel = string | AnyModelObject;
 
 export interface JudgeSettings {
   /** Default 0; not sent to models that refuse it. */
@@ -35,7 +35,14 @@ export interface JudgeSettings {
   redaction?: boolean | undefined;
 }
 
-interface Question {
+/** Parts of every question. */
+export interface AnyQuestion {
+  readonly settings?: JudgeSettings | undefined;
+  /** Name of the scorer step, for the record of calls. */
+  readonly step?: string | undefined;
+}
+
+interface Question extends AnyQuestion {
   /** The system message, written by the author of the scorer. */
   readonly instructions: string;
   /** The user message, or its beginning; text from the trace is fenced inside it. */
@@ -45,9 +52,6 @@ interface Question {
    * answer is told in the user message too, and the system message is `instructions` alone.
    */
   readonly task?: string | undefined;
-  readonly settings?: JudgeSettings | undefined;
-  /** Name of the scorer step, for the record of calls. */
-  readonly step?: string | undefined;
 }
 
 export interface ObjectQuestion<T> extends Question {
@@ -126,16 +130,26 @@ function tellFormat({ jsonSchema }: ResolvedSchema<unknown>): string {
 type Form<T> = Pick<Conversation<T>, 'system' | 'prompt' | 'schema' | 'read' | 'again'>;
 
 async function ask<T>(model: JudgeModel, question: Question, form: Form<T>): Promise<Answer<T>> {
+  const { clean, ...bounds } = await openQuestion(model, question);
+  const { judge } = bounds.deps;
+  if (isDecisionModel(judge.model)) {
+    throw new JudgeError(
+      'judge_misconfigured',
+      `${judge.name} is a decision judge, which writes no text: this question needs a chat judge`,
+    );
+  }
+  return askOnce({ ...form, ...bounds, system: clean(form.system), prompt: clean(form.prompt) });
+}
+
+/** Finds the judge of a question and its bounds; `clean` prepares a text for it. */
+export async function openQuestion(model: JudgeModel, { settings = {}, step = '' }: AnyQuestion) {
   const scope = currentJudgeScope();
   const registry = scope.judges ?? configuredJudges();
-  const judge = await registry.resolve(model, question.step);
-  const settings = question.settings ?? {};
+  const judge = await registry.resolve(model, step);
   const redact = createRedaction(scope, settings);
   const signals = [settings.abortSignal, scope.signal].filter((signal) => signal !== undefined);
-  return askOnce({
-    ...form,
-    system: redact(leaveOutBinary(form.system)),
-    prompt: redact(leaveOutBinary(form.prompt)),
+  return {
+    clean: (text: string) => redact(leaveOutBinary(text)),
     temperature: judge.options.temperature ?? settings.temperature ?? 0,
     maxRetries: settings.maxRetries ?? registry.limits.maxRetries,
     deps: {
@@ -144,9 +158,9 @@ async function ask<T>(model: JudgeModel, question: Question, form: Form<T>): Pro
       scope,
       tally: new QuestionTally(judge, settings.timeoutMs ?? judge.timeoutMs),
       signal: AbortSignal.any(signals),
-      step: question.step ?? '',
+      step,
     },
-  });
+  };
 }
 
 function createRedaction(scope: JudgeScope, settings: JudgeSettings): (text: string) => string {
@@ -158,7 +172,7 @@ function createRedaction(scope: JudgeScope, settings: JudgeSettings): (text: str
 }
 
 /** Looks in the reply cache of the scope first. If a call of the same question is running, waits for it. */
-async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
+export async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
   const { cache } = conversation.deps.scope;
   if (cache === undefined) {
     return converse(conversation);
@@ -201,6 +215,13 @@ async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<T>> {
 /** Resolves when the signal aborts; never otherwise. */
 function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** True for a judge that answers typed questions, and writes no text. */
+export function isDecisionJudge(model: JudgeModel | undefined): boolean {
+  const judges = currentJudgeScope().judges ?? configuredJudges();
+  const judge = model ?? judges.defaultModel;
+  return judge !== undefined && judges.isDecision(judge);
 }
 
 /**

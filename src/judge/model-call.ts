@@ -20,6 +20,48 @@ export interface JudgeModelObject {
   doGenerate(options: never): PromiseLike<unknown>;
 }
 
+/** A decision model object of the AI SDK: any object with `doDecide`, or with `doEvaluate`, its name in some packages. */
+export interface DecisionModelObject {
+  readonly modelId: string;
+  readonly provider: string;
+  doDecide?(options: never): PromiseLike<unknown>;
+  doEvaluate?(options: never): PromiseLike<unknown>;
+}
+
+export type AnyModelObject = JudgeModelObject | DecisionModelObject;
+
+/** True for a model that answers typed questions, and writes no text. */
+export function isDecisionModel(model: AnyModelObject): model is DecisionModelObject {
+  return !('doGenerate' in model) && ('doDecide' in model || 'doEvaluate' in model);
+}
+
+/** Part of the state that the questions of a decision judge are about. */
+export type StatePart =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'json'; readonly value: object };
+
+/** Typed question to a decision judge: one of several options, a level, or whether it is so. */
+export type DecisionQuestion =
+  | {
+      readonly type: 'choice';
+      readonly instructions: string;
+      /** Options, each with its meaning; null where the state tells it. */
+      readonly criteria: Readonly<Record<string, string | null>>;
+    }
+  | {
+      readonly type: 'score';
+      readonly instructions: string;
+      /** Meanings of the levels, the lowest first. */
+      readonly criteria: readonly (string | null)[];
+    }
+  | { readonly type: 'boolean'; readonly instructions: string };
+
+/** Questions about one state, by name. */
+export interface Decisions {
+  readonly state: readonly StatePart[];
+  readonly questions: Readonly<Record<string, DecisionQuestion>>;
+}
+
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant';
   readonly text: string;
@@ -35,6 +77,8 @@ export interface ModelCall {
   readonly reasoning?: string | undefined;
   /** Sent as a parameter of the request when present. */
   readonly responseSchema: { readonly jsonSchema: object; readonly strict: boolean } | undefined;
+  /** Questions for a decision model, in place of the messages, which show them as text. */
+  readonly decisions?: Decisions | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -58,7 +102,10 @@ export interface ModelReply {
  * Calls a model once. Throws the error that the model object throws; a reply in an unknown shape is `judge_malformed`. An error about
  * the model's own text is a reply with that text.
  */
-export async function callModel(model: JudgeModelObject, call: ModelCall): Promise<ModelReply> {
+export async function callModel(model: AnyModelObject, call: ModelCall): Promise<ModelReply> {
+  if (isDecisionModel(model)) {
+    return callDecisionModel(model, call);
+  }
   const options = {
     prompt: call.messages.map((message) =>
       message.role === 'system'
@@ -82,6 +129,43 @@ export async function callModel(model: JudgeModelObject, call: ModelCall): Promi
     const { text, said } = rejected;
     return { text, finishReason: 'error', usage: undefined, modelId: undefined, serverWords: said };
   }
+}
+
+/** Calls a decision model once. The text of the reply is the JSON of its answers and their rounding. */
+async function callDecisionModel(
+  model: DecisionModelObject,
+  { decisions, signal }: ModelCall,
+): Promise<ModelReply> {
+  const options = { ...decisions, abortSignal: signal } as never;
+  const called = model.doDecide === undefined ? model.doEvaluate?.(options) : model.doDecide(options);
+  const result: unknown = await untilAborted(Promise.resolve(called), signal);
+  if (!isObject(result) || !isObject(result['answers'])) {
+    throw new JudgeError('judge_malformed', 'the decision model returned no answers');
+  }
+  const { answers, rounding, usage, response } = result;
+  const { body, modelId } = isObject(response) ? response : {};
+  return {
+    text: JSON.stringify({ answers, rounding }),
+    finishReason: 'stop',
+    usage: readDecisionUsage(usage, body),
+    modelId: typeof modelId === 'string' && modelId !== '' ? modelId : undefined,
+  };
+}
+
+/** Reads the usage of decisions, which cost input alone: a provider that counts no output has none. */
+function readDecisionUsage(usage: unknown, body: unknown): JudgeUsage | undefined {
+  const read = readUsage(usage);
+  const sent = isObject(body) && isObject(body['usage']) ? body['usage']['input_tokens_details'] : undefined;
+  const cachedInputTokens = isObject(sent) ? count(sent['cached_tokens']) : undefined;
+  const { inputTokens, outputTokens = 0 } = read ?? {};
+  return inputTokens === undefined || read === undefined
+    ? undefined
+    : {
+        ...read,
+        outputTokens,
+        totalTokens: inputTokens + outputTokens,
+        cachedInputTokens: cachedInputTokens ?? read.cachedInputTokens,
+      };
 }
 
 /** Option of packages that send a schema as a strict one; each reads the key of its own name. */

@@ -1,10 +1,17 @@
 import { pathToFileURL } from 'node:url';
 import { readEnvironment } from '../config/environment.ts';
 import { findPackage } from '../config/judge-packages.ts';
-import { isOwnHost, type JudgeKind, missingPackage, OPENAI_COMPATIBLE } from '../domain/judge-kinds.ts';
+import {
+  isOwnHost,
+  type JudgeKind,
+  missingPackage,
+  OPENAI,
+  OPENAI_COMPATIBLE,
+} from '../domain/judge-kinds.ts';
 import { isObject } from '../domain/unknown-values.ts';
 import { JudgeError } from './judge-error.ts';
-import type { JudgeModelObject } from './model-call.ts';
+import type { BatchApi } from './batches.ts';
+import type { DecisionModelObject, JudgeModelObject } from './model-call.ts';
 
 /** Entry of a provider as its package sees it. */
 export interface ProviderEntry {
@@ -33,7 +40,7 @@ const KEY_HEADERS = [
 /** Key in place of one from the environment, for an address that must not get it. It is sent nowhere. */
 const NO_KEY = 'none';
 
-/** Opens the models of a provider. The package is loaded with the first one, so that a program which asks no judge loads none. */
+/** Opens the chat models of a provider. The package is loaded with the first one, so that a program which asks no judge loads none. */
 export function openModels(entry: ProviderEntry): (id: string) => Promise<JudgeModelObject> {
   let provider: Promise<Readonly<Record<string, unknown>>> | undefined;
   return async (id) => {
@@ -51,6 +58,39 @@ export function openModels(entry: ProviderEntry): (id: string) => Promise<JudgeM
     }
     return open(id) as JudgeModelObject;
   };
+}
+
+/** Opens the decision models of a provider. A server with OpenAI's API is asked through its package, which has them. */
+export function openDecisionModels(entry: ProviderEntry): (id: string) => Promise<DecisionModelObject> {
+  const { name } = entry;
+  const kind = entry.kind === OPENAI_COMPATIBLE ? OPENAI : entry.kind;
+  let provider: Promise<Readonly<Record<string, unknown>>> | undefined;
+  return async (id) => {
+    provider ??= createProvider({ ...entry, kind });
+    const { decisionModel, evaluationModel } = await provider;
+    const open = decisionModel ?? evaluationModel;
+    if (typeof open !== 'function') {
+      throw new JudgeError(
+        'judge_misconfigured',
+        `judge provider ${name}: the package ${kind.package} has no decision models`,
+      );
+    }
+    return open(id) as DecisionModelObject;
+  };
+}
+
+/** Opens the batch interface of a provider. A server with OpenAI's API is asked through its package, which has one. */
+export async function openBatch(entry: ProviderEntry): Promise<BatchApi> {
+  const kind = entry.kind === OPENAI_COMPATIBLE ? OPENAI : entry.kind;
+  const { experimental_batch: open } = await createProvider({ ...entry, kind });
+  const api: unknown = typeof open === 'function' ? open() : undefined;
+  if (!isObject(api) || typeof api['doListBatches'] !== 'function') {
+    throw new JudgeError(
+      'judge_misconfigured',
+      `judge provider ${entry.name}: the package ${kind.package} has no batch interface`,
+    );
+  }
+  return api as unknown as BatchApi;
 }
 
 async function createProvider(entry: ProviderEntry): Promise<Readonly<Record<string, unknown>>> {

@@ -4,7 +4,7 @@ import { isSchemaRefusal } from './faults.ts';
 import { type AnsweredCall, callJudge, type JudgeCallDeps, type JudgeCallRequest } from './judge-call.ts';
 import { JudgeError, quoteText } from './judge-error.ts';
 import type { JudgeExecution } from './judge-execution.ts';
-import type { ChatMessage, ModelReply } from './model-call.ts';
+import type { ChatMessage, Decisions, ModelReply } from './model-call.ts';
 import { findOutputLimit, type ResolvedSchema, type SchemaVerdict } from './reply/judge-schema.ts';
 
 // The retries of a question at once, of which docs/judges.md has a table: an answer that cannot be used is asked for once more, a
@@ -25,6 +25,8 @@ export interface Answer<T> {
 export interface Conversation<T> {
   readonly system: string;
   readonly prompt: string;
+  /** Questions for a decision judge; the prompt shows them. */
+  readonly decisions?: Decisions | undefined;
   readonly schema: ResolvedSchema<T> | undefined;
   /** Reads the answer from a reply to the prompt. */
   readonly read: (reply: Pick<ModelReply, 'text' | 'isThought'>, prompt: string) => SchemaVerdict<T>;
@@ -43,13 +45,21 @@ export async function converse<T>(
   conversation: Conversation<T>,
   remember: (reply: ModelReply) => void = () => undefined,
 ): Promise<Answer<T>> {
-  const { system, prompt, again, deps } = conversation;
+  const { system, prompt, decisions, again, deps } = conversation;
   const messages: ChatMessage[] = [
-    { role: 'system', text: system },
+    ...(decisions === undefined ? [{ role: 'system', text: system } as const] : []),
     { role: 'user', text: prompt },
   ];
   for (let attempt = 1; ; attempt += 1) {
-    const { reply, record } = await callForAttempt(conversation, messages, attempt);
+    const answered = await callForAttempt(conversation, messages, attempt).catch((error: unknown) => {
+      if (decisions === undefined || !isMalformed(error) || attempt >= MAX_ATTEMPTS) {
+        throw error;
+      }
+    });
+    if (answered === undefined) {
+      continue;
+    }
+    const { reply, record } = answered;
     const verdict = judgeReply(reply, conversation);
     if (verdict.ok) {
       record();
@@ -66,15 +76,22 @@ export async function converse<T>(
     if (verdict.refused === true || attempt >= MAX_ATTEMPTS) {
       throw addExecution(error, deps, prompt, attempt);
     }
-    messages.push(
-      { role: 'assistant', text: reply.text === '' ? '(nothing)' : reply.text },
-      { role: 'user', text: `${REPEAT_MARK}${verdict.fault}. ${again}` },
-    );
+    if (decisions === undefined) {
+      messages.push(
+        { role: 'assistant', text: reply.text === '' ? '(nothing)' : reply.text },
+        { role: 'user', text: `${REPEAT_MARK}${verdict.fault}. ${again}` },
+      );
+    }
   }
 }
 
+/** True for a reply of which the package of the provider found that it cannot be used. */
+function isMalformed(error: unknown): boolean {
+  return error instanceof JudgeError && error.code === 'judge_malformed';
+}
+
 async function callForAttempt<T>(
-  { schema, temperature, maxRetries, prompt, deps }: Conversation<T>,
+  { schema, temperature, maxRetries, prompt, decisions, deps }: Conversation<T>,
   messages: readonly ChatMessage[],
   attempt: number,
 ): Promise<AnsweredCall> {
@@ -83,7 +100,11 @@ async function callForAttempt<T>(
   // A schema without a JSON Schema says nothing of its size: its reply gets the room of a text.
   const maxOutputTokens = findOutputLimit(schema?.jsonSchema, Buffer.byteLength(prompt));
   try {
-    return await callRepeatedly({ messages, temperature, responseSchema, maxOutputTokens }, maxRetries, deps);
+    return await callRepeatedly(
+      { messages, temperature, responseSchema, maxOutputTokens, decisions },
+      maxRetries,
+      deps,
+    );
   } catch (thrown) {
     throw thrown instanceof JudgeError ? addExecution(thrown, deps, prompt, attempt) : thrown;
   }
@@ -180,6 +201,7 @@ export async function callRepeatedly(
       temperature: taken('temperature', request.temperature),
       maxOutputTokens: taken('maxOutputTokens', limitOutput(request, deps)),
       reasoning: deps.judge.options.reasoning,
+      decisions: request.decisions,
     };
     try {
       const answered = await callWithinWindow(sent, deps);
@@ -188,6 +210,9 @@ export async function callRepeatedly(
     } catch (thrown) {
       const refused = thrown instanceof JudgeError ? findRefusedSetting(thrown, sent) : undefined;
       if (refused === undefined) {
+        if (request.decisions !== undefined && isMalformed(thrown)) {
+          throw thrown;
+        }
         await waitBeforeRepeat(thrown as JudgeError, { repeats, maxRetries }, deps);
         repeats += 1;
       } else {
@@ -228,7 +253,8 @@ async function callWithinWindow(request: JudgeCallRequest, deps: JudgeCallDeps):
   const answered = await callJudge(request, deps).catch((thrown: unknown) => {
     throw (thrown instanceof JudgeError ? window?.readRefusal(thrown, request) : undefined) ?? thrown;
   });
-  const fault = window?.checkReply(request, answered.reply);
+  // Decisions are asked of hosted models, which refuse what is too long.
+  const fault = request.decisions === undefined ? window?.checkReply(request, answered.reply) : undefined;
   if (fault !== undefined) {
     answered.record(fault.message);
     throw fault;

@@ -12,12 +12,16 @@ export interface ScorerDefinition {
   /** Name in rules. */
   readonly name: string;
   readonly needsJudge: boolean;
+  /** True for a scorer that a decision judge can answer, too. */
+  readonly canDecide?: boolean;
   /** Names of its score rows, for a scorer that writes several. */
   readonly rows?: readonly string[];
   /** Facts of these rows, by name; a row that is absent has none before it is scored. */
   readonly rowFacts?: Readonly<Record<string, RowFacts>>;
   /** True for a scorer that measures what a run took, also a run that failed before its answer, beside the past of its agent. */
   readonly readsPast?: boolean;
+  /** True for a scorer that asks its judge one question about a run, so that its questions can go into batches. */
+  readonly asksOnce?: boolean;
   /** Completes "Measures …" in the documentation. */
   readonly measures: string;
   /** Options that a configuration can give, each with its meaning and default for the documentation. */

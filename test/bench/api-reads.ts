@@ -8,6 +8,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { anAlert } from '../support/builders/an-alert.ts';
 import { hasChromium, startChromium } from '../support/dashboard/chromium.ts';
 import { ServeFolder } from '../support/processes/serve-process.ts';
 import { queryRows } from '../support/store/clickhouse-query.ts';
@@ -51,14 +52,31 @@ interface Page {
   readonly requests: readonly string[];
 }
 
-function listPages({ traceId, scoreId }: { readonly traceId: string; readonly scoreId: string }): Page[] {
+/** Ids that requests name. */
+interface Ids {
+  readonly traceId: string;
+  readonly scoreId: string;
+  readonly incidentId: string;
+}
+
+function listPages({ traceId, scoreId, incidentId }: Ids): Page[] {
   const page = (pattern: string, requests: readonly string[], path = pattern): Page => ({
     page: pattern,
     path,
     requests,
   });
   return [
-    page('/', ['/overview', '/overview?bucket=1d', '/overview?bucket=1d&since=14d']),
+    page('/', [
+      '/overview',
+      '/overview?bucket=1d',
+      '/overview?bucket=1d&since=14d',
+      '/agents?since=14d',
+      '/coverage/funnel?since=14d',
+      '/series?scorer=scorer-1&since=14d&bucket=1d&by=agent',
+      '/traces?order=worst&since=14d&limit=5',
+      '/traces/facets?since=30d&of=agent&of=environment&of=tenant',
+      '/monitors?order=firing&limit=100',
+    ]),
     page('/agents', ['/agents', '/agents?since=14d', '/agents?since=90d']),
     page(
       '/agents/{agent}',
@@ -84,9 +102,24 @@ function listPages({ traceId, scoreId }: { readonly traceId: string; readonly sc
       ],
       '/scores/scorer-1',
     ),
-    page('/traces', ['/traces', '/traces?agent=agent-1&since=90d', '/traces?limit=500']),
+    page('/traces', [
+      '/traces',
+      '/traces?agent=agent-1&since=90d',
+      '/traces?limit=500',
+      '/traces?order=worst&since=90d',
+      '/traces?q=user-7&since=90d',
+      '/traces?q=order%201234%20left&since=90d',
+      '/traces?tool=tool-1&toolError=true&since=90d',
+      '/traces/facets?since=24h',
+      '/traces/facets?since=14d',
+      '/traces/facets?since=90d',
+      '/traces/facets?q=order%201234%20left&since=90d',
+      '/traces/facets?q=user-7&since=90d',
+      '/traces/facets?agent=agent-1&since=14d',
+    ]),
     page('/traces/{trace}', [`/traces/${traceId}`], `/traces/${traceId}`),
-    page('/sessions/{session}', ['/sessions/session-1000', '/sessions'], '/sessions/session-1000'),
+    page('/sessions', ['/sessions', '/sessions?since=14d', '/sessions?agent=agent-1&since=90d']),
+    page('/sessions/{session}', ['/sessions/session-1000'], '/sessions/session-1000'),
     page('/coverage', [
       '/coverage?by=scorer',
       '/coverage?by=service',
@@ -97,6 +130,8 @@ function listPages({ traceId, scoreId }: { readonly traceId: string; readonly sc
       '/coverage/funnel',
       '/coverage/funnel?agent=agent-1',
       '/coverage/funnel?since=14d',
+      '/coverage/funnel?since=90d',
+      '/coverage/funnel?agent=agent-1&since=90d',
     ]),
     page(
       '/compare',
@@ -108,6 +143,7 @@ function listPages({ traceId, scoreId }: { readonly traceId: string; readonly sc
       '/compare?left=scorer-1&right=scorer-2&since=90d',
     ),
     page('/alerts', ['/alerts?limit=500', '/mutes?limit=500', '/monitors']),
+    page('/alerts/{incident}', [`/alerts/${incidentId}`], `/alerts/${incidentId}`),
     page('/judges', [
       '/judges?since=24h',
       '/judges?since=30d',
@@ -157,16 +193,26 @@ try {
   await store.stop();
 }
 
-/** Finds a trace and a score of the middle of the history. */
-async function findIds(): Promise<{ traceId: string; scoreId: string }> {
-  const [found] = await queryRows<{ traceId: string; scoreId: string }>(
+/** Finds a trace and a score of the middle of the history, and makes an incident of an agent. */
+async function findIds(): Promise<Ids> {
+  const [found] = await queryRows<Pick<Ids, 'traceId' | 'scoreId'>>(
     store.options,
     'SELECT TraceId AS traceId, ScoreId AS scoreId FROM score_starts WHERE TraceTimestamp > now() - INTERVAL 45 DAY ORDER BY TraceTimestamp LIMIT 1',
   );
   if (found === undefined) {
     throw new Error('the history has no scores');
   }
-  return found;
+  const startsAtMs = Date.now() - 3_600_000;
+  const series = {
+    tenant: '',
+    scorer: 'scorer-1',
+    fingerprint: 'f1',
+    agent: 'agent-1',
+    environment: 'production',
+  };
+  const alert = anAlert({ startsAtMs, changeBeganMs: startsAtMs, series, agentVersion: 'v11' });
+  await store.store.alerts.write([alert]);
+  return { ...found, incidentId: alert.incidentId };
 }
 
 async function measureRequests(

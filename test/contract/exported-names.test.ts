@@ -12,7 +12,7 @@ const NAMES: [string, object, string][] = [
   [
     'evals',
     evals,
-    'createScorer defineScorer ScorerRunError runEvals filterRun notScorable isNotScorable extractTrajectory extractTrajectoryFromTrace extractWorkflowTrajectory',
+    'createScorer defineScorer ScorerRunError runEvals filterRun notScorable isNotScorable extractTrajectory extractTrajectoryFromTrace extractWorkflowTrajectory createClassifierScorer Classifier collectToolMocks',
   ],
   [
     'scorers/prebuilt',

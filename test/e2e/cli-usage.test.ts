@@ -241,7 +241,11 @@ describe('config print', () => {
     const { stdout } = await command(['config', 'print', '--defaults', '--json'], folder);
 
     expect(jsonLines(stdout)).toEqual([
-      expect.objectContaining({ store: expect.objectContaining({ database: 'spanscore' }) }),
+      expect.objectContaining({
+        store: expect.objectContaining({ database: 'spanscore' }),
+        rules: [expect.objectContaining({ name: 'default', scorers: ['behaviour'] })],
+        monitors: [{ groups: [expect.objectContaining({ name: 'behaviour', falseAlarmBudget: 1 })] }],
+      }),
     ]);
   });
 });

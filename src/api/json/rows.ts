@@ -103,6 +103,8 @@ const Verdict = z
   .object({
     statement: z.string(),
     verdict: z.string(),
+    probability: z.number().optional().describe('Probability of the verdict, of a decision judge.'),
+    probabilities: z.record(z.string(), z.number()).readonly().optional(),
     reason: z.string().optional(),
     quote: z.string().optional().describe('Literal quote of the evidence.'),
     source: z

@@ -72,7 +72,7 @@ const MAX_VALUES = 100;
 const text = z.string().min(1).max(1_000);
 
 /** Creates a parameter that may be repeated: any of its values. */
-function anyOf<Value extends z.ZodType<string>>(value: Value, description: string) {
+export function anyOf<Value extends z.ZodType<string>>(value: Value, description: string) {
   return z
     .union([value, z.array(value).max(MAX_VALUES)])
     .transform((given): readonly z.output<Value>[] => [given].flat() as z.output<Value>[])

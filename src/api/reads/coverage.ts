@@ -1,4 +1,5 @@
 import { isLiveRule, type DecisionStatus } from '../../domain/decision.ts';
+import { HOUR_MS } from '../../domain/durations.ts';
 import type {
   CoverageRow,
   FunnelQuery,
@@ -167,15 +168,27 @@ function findMend(reason: string, [rule, ...others]: readonly string[]): string 
 }
 
 /** Builds the funnel: each step without its losses is the next one. A loss names the runs that it is about. */
-export function buildFunnel({ rows: counts, waiting }: FunnelReading, request: FunnelRequest) {
-  const rows = counts.filter(({ scorer }) => scorer === null);
+export function buildFunnel(
+  { rows: counts, waiting, fromMs, toMs, stepMs }: FunnelReading,
+  request: FunnelRequest,
+) {
+  const rows = counts.filter(
+    ({ scorer, agent, startMs }) => scorer === null && agent === null && startMs === null,
+  );
+  const agents = countEach(counts, ({ agent }) => agent).toSorted((a, b) => b.eligible - a.eligible);
+  const steps = countEach(counts, ({ startMs }) => startMs).toSorted((a, b) => a.group - b.group);
   const countOf = (status: DecisionStatus) =>
     rows.filter((row) => row.status === status).reduce((sum, { count }) => sum + count, 0);
   const scored = countOf('scored');
   const sampled = scored + countOf('not_applicable') + countOf('deferred') + countOf('failed');
   const eligible = sampled + countOf('sampled_out');
-  const losses = rows.flatMap((row) => buildLoss(row, request));
+  const losses = rows.flatMap((row) => buildLoss(row, { ...request, fromMs, toMs }));
   return {
+    since: new Date(fromMs).toISOString(),
+    until: new Date(toMs).toISOString(),
+    bucket: stepMs === HOUR_MS ? ('1h' as const) : ('1d' as const),
+    agents: agents.slice(0, MAX_AGENTS).map(({ group, ...each }) => ({ agent: group, ...each })),
+    trend: steps.map(({ group, ...each }) => ({ bucket: new Date(group).toISOString(), ...each })),
     runs: (rows.find(({ status }) => status === null)?.runs ?? 0) + waiting.undecided,
     arrived: eligible + countOf('filtered') + waiting.count,
     eligible,
@@ -187,19 +200,30 @@ export function buildFunnel({ rows: counts, waiting }: FunnelReading, request: F
   };
 }
 
+/** Most agents of a funnel. */
+const MAX_AGENTS = 50;
+
 /** Counts the eligible and the scored pairs of each scorer. */
 export function countByScorer({ rows }: Pick<FunnelReading, 'rows'>) {
-  const scorers = Map.groupBy(rows, ({ scorer }) => scorer ?? '');
-  scorers.delete('');
+  return new Map(countEach(rows, ({ scorer }) => scorer).map(({ group, ...each }) => [group, each]));
+}
+
+/** Counts the eligible and the scored pairs of each group; rows without one are left out. */
+function countEach<T extends string | number>(
+  rows: readonly FunnelRow[],
+  groupOf: (row: FunnelRow) => T | null,
+) {
   const add = (counts: readonly FunnelRow[]) => counts.reduce((sum, { count }) => sum + count, 0);
-  return new Map(
-    [...scorers].map(([scorer, counts]) => [
-      scorer,
-      {
-        eligible: add(counts.filter(({ status }) => status !== 'filtered')),
-        scored: add(counts.filter(({ status }) => status === 'scored')),
-      },
-    ]),
+  return [...Map.groupBy(rows, groupOf)].flatMap(([group, counts]) =>
+    group === null
+      ? []
+      : [
+          {
+            group,
+            eligible: add(counts.filter(({ status }) => status !== 'filtered')),
+            scored: add(counts.filter(({ status }) => status === 'scored')),
+          },
+        ],
   );
 }
 

@@ -1,6 +1,12 @@
 import type { ComputedDecision } from '../json/rows.ts';
 import { NotFoundError, SeveralTenantsError } from '../../domain/errors.ts';
-import type { ListedTrace, ListFilters, ListPage, TraceListFilter } from '../../store/contracts/lists.ts';
+import type {
+  ListedTrace,
+  ListFilters,
+  ListPage,
+  TraceFacets,
+  TraceListFilter,
+} from '../../store/contracts/lists.ts';
 import {
   joinTraceKey,
   type SpanSource,
@@ -109,7 +115,8 @@ export function createTraceReads(store: Store, { tenant, namedRows, explain, fin
     listWorst: async (filters: ListFilters, limit: number) =>
       complete(await lists.worstTraces({ ...(await namedRows(filters)), tenant }, limit)),
     /** Counts traces by facet. */
-    facets: async (filters: ListFilters) => lists.traceFacets({ ...(await namedRows(filters)), tenant }),
+    facets: async (filters: ListFilters, of: readonly (keyof TraceFacets)[]) =>
+      lists.traceFacets({ ...(await namedRows(filters)), tenant }, of),
     /** The last arrived at the front, also traces without an agent. */
     listArrived: async (filter: Pick<TraceListFilter, 'sinceMs' | 'service'>, limit: number) =>
       complete(await store.listTraces({ ...filter, tenant, limit })),

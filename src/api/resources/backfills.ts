@@ -116,6 +116,12 @@ export const NewBackfill = z
       .boolean()
       .optional()
       .describe('True: run the scorers again where a score of the same fingerprint is, and replace it.'),
+    batch: z
+      .boolean()
+      .optional()
+      .describe(
+        'True: ask the judge in batches, which cost half and take up to a day. For grounding, panel and own judges.',
+      ),
     dryRun: z.boolean().optional().describe('True: only say what the backfill would do and cost.'),
   })
   .openapi('NewBackfill');
@@ -303,6 +309,7 @@ export function readAsked(
     where,
     sample,
     rescore,
+    batch,
     rate,
     ...limits
   }: Omit<z.output<typeof NewBackfill>, 'dryRun'>,
@@ -316,6 +323,7 @@ export function readAsked(
     where,
     sample,
     rescore,
+    batch,
     limits: { ...limits, tracesPerSecond: rate === undefined ? undefined : parseRatePerSecond(rate) },
   };
 }

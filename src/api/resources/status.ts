@@ -62,6 +62,10 @@ export const Status = z
       .describe('Jobs that have not ended, the oldest first.'),
     budgets: z.array(z.object({ ...BUDGET_FIELDS, reservedUsd: z.number() })).optional(),
     config: z.looseObject({}).optional().describe('The configuration without its secrets.'),
+    configChanges: z
+      .looseObject({})
+      .optional()
+      .describe('The parts of `config` that differ from the defaults.'),
     configuration: ConfigInForce.optional().describe('File and revision that are in force.'),
   })
   .openapi('Status');

@@ -14,7 +14,7 @@ import { Reading, Usage, createTextCutter, type TextCutter } from '../json/readi
 import { readWhole } from '../access/limits.ts';
 import type { CompleteTrace, StepSpan, TraceView } from '../reads/traces.ts';
 import { createList, describePage, refuseCursor, CURSOR_FIELDS } from '../lists/cursors.ts';
-import { NoQuery, hexId, TenantQuery, FILTER_FIELDS, TRACE_FIELDS } from '../lists/fields.ts';
+import { anyOf, NoQuery, hexId, TenantQuery, FILTER_FIELDS, TRACE_FIELDS } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
@@ -203,7 +203,13 @@ const listFacets = describeRoute('get', '/traces/facets', {
   summary: 'Numbers of read traces by the values of filters, the greatest first.',
   description:
     '`scorer` and `notScored` are counted in the newest 10,000 traces. A facet has 100 values at most.',
-  request: { query: z.strictObject({ ...FILTER_FIELDS, ...TRACE_FIELDS }) },
+  request: {
+    query: z.strictObject({
+      ...FILTER_FIELDS,
+      ...TRACE_FIELDS,
+      of: anyOf(z.enum(TRACE_FACETS), 'Facet to count. Without it, all are counted.'),
+    }),
+  },
   replies: { 200: describeJson('The counts.', TraceCounts) },
 });
 
@@ -214,6 +220,7 @@ const readTrace = describeRoute('get', '/traces/{traceId}', {
   replies: { 200: describeJson('The trace.', TraceDetail) },
 });
 
+/** Route of the button "Send a sample trace" on Welcome: the page has no token that may send spans, and a receiver may be another process. */
 const storeSample = describeRoute('post', '/traces/sample', {
   tag: 'traces',
   summary: 'Stores a made trace of an agent, so that the way to its scores is seen.',
@@ -250,8 +257,9 @@ export function createTraceRoutes() {
     })
     .openapi(listFacets, async (c) => {
       const { traces, nowMs } = tenantStore(c.var);
-      const { filters } = traceList.readQuery({ ...c.req.valid('query'), limit: 1 }, await nowMs());
-      const { facets, runs, buckets } = await traces.facets(filters);
+      const { of = TRACE_FACETS, ...query } = c.req.valid('query');
+      const { filters } = traceList.readQuery({ ...query, limit: 1 }, await nowMs());
+      const { facets, runs, buckets } = await traces.facets(filters, of);
       const overTime = buckets.map(({ startMs, ...counts }) => ({ at: isoTime(startMs), ...counts }));
       return c.json({ runs, ...facets, buckets: overTime }, 200);
     })

@@ -1,6 +1,12 @@
 import { BACKFILL, type BackfillReport } from '../../jobs/stored-job.ts';
-import { bindRule, defaultJudgeShare, type BackfillParts } from '../../jobs/configured-backfill.ts';
+import {
+  bindRule,
+  defaultJudgeShare,
+  listJudges,
+  type BackfillParts,
+} from '../../jobs/configured-backfill.ts';
 import { dryRunBackfill, type BackfillEstimate, type LookedBackfill } from '../../jobs/dry-run.ts';
+import { priceBatches } from '../../domain/money/model-prices.ts';
 import type { Scoring } from '../../scoring/scoring.ts';
 import { findProviderPace, sessionSettings } from '../../scoring/setup/configured-scoring.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
@@ -28,14 +34,16 @@ export async function dryRunConfigured(
 ): Promise<BackfillDryRun> {
   const { spec, tenant } = looked;
   const createdAtMs = await scoring.stores.spans.nowMs();
+  const rules = await Promise.all(spec.rules.map((rule) => bindRule(kit, rule)));
+  const { prices } = config.judges;
   const { report, estimate } = await dryRunBackfill(
     {
       scoring,
-      rules: await Promise.all(spec.rules.map((rule) => bindRule(kit, rule))),
+      rules,
       liveRules: kit.rules,
       sessions: sessionSettings(config),
       readSizes: (query) => judgeUse.sizes(query),
-      prices: config.judges.prices,
+      prices: spec.batch === true ? priceBatches(listJudges(rules), prices) : prices,
       findProvider: (name) => findProviderPace(config, name),
       judgeShare: defaultJudgeShare(isBesideLive),
     },

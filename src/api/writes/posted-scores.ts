@@ -183,17 +183,20 @@ interface PostTerms {
   readonly nowMs: number;
 }
 
+function targetOf({ traceId, spanId, sessionId }: ScaledScore): Pick<Score, 'target' | 'targetId'> {
+  if (traceId === '') {
+    return { target: 'session', targetId: buildSessionTargetId(sessionId) };
+  }
+  return spanId === ''
+    ? { target: 'trace', targetId: traceId }
+    : { target: 'agent', targetId: `${traceId}/${spanId}` };
+}
+
 function buildPostedRow(posted: ScaledScore, { author, nowMs }: PostTerms): Score {
   const { tenant, traceId, spanId, sessionId, scorer, source, scale } = posted;
   const scoredBy = posted.scoredBy ?? author;
   const fingerprint = computeAuthorFingerprint(source, scoredBy);
-  const ofSession = traceId === '';
-  const target = ofSession ? 'session' : spanId === '' ? 'trace' : 'agent';
-  const targetId = ofSession
-    ? buildSessionTargetId(sessionId)
-    : spanId === ''
-      ? traceId
-      : `${traceId}/${spanId}`;
+  const { target, targetId } = targetOf(posted);
   return {
     // Whether a span is an agent or a model call is known when its trace is read. It does not change the id.
     scoreId: computeScoreId({ tenant, target, targetId, scorer, fingerprint }),
@@ -209,6 +212,10 @@ function buildPostedRow(posted: ScaledScore, { author, nowMs }: PostTerms): Scor
     judgeModel: '',
     promptVersion: '',
     score: posted.score,
+    confidence: null,
+    rung: 0,
+    rungProbability: null,
+    firstScore: posted.score,
     label: posted.label,
     ...scale,
     reason: posted.reason,

@@ -68,6 +68,7 @@ export function addIncidentCommands(alerts: Command, bind: Bind): void {
       "name of an alert, id of a series (alerts list --json) or of an incident, or '*' for everything",
     )
     .requiredOption('--for <time>', 'how long: 30m, 2h, 7d', parseSpan)
+    .option('--reason <text>', 'why; the page and GET /mutes show it')
     .action(bind(mute));
   alerts
     .command('unmute')
@@ -163,10 +164,10 @@ async function acknowledge(context: CommandContext, id: string): Promise<ExitCod
 async function mute(
   context: CommandContext,
   subject: string,
-  { for: forMs }: { readonly for: number },
+  { for: forMs, reason }: { readonly for: number; readonly reason?: string },
 ): Promise<ExitCode> {
   const api = await openApi(context, 'alerts mute');
-  const body = { subject, for: writeSpan(forMs) };
+  const body = { subject, for: writeSpan(forMs), reason };
   const muted = await api.write<ReturnType<typeof muteJson>>('POST', '/mutes', { body });
   await context.out.document(muted, () => `no messages about ${muted.subject} until ${muted.until}`);
   return EXIT.done;

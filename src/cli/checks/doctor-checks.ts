@@ -18,7 +18,13 @@ import type { Store } from '../../store/store.ts';
 import { judgesInUse } from '../../config/checks/judge-checks.ts';
 import type { JudgeExecution } from '../../judge/judge-execution.ts';
 import { findPackage } from '../../config/judge-packages.ts';
-import { isOwnHost, judgeKindOf, missingPackage, OPENAI_COMPATIBLE } from '../../domain/judge-kinds.ts';
+import {
+  isDecisionJudge,
+  isOwnHost,
+  judgeKindOf,
+  missingPackage,
+  OPENAI_COMPATIBLE,
+} from '../../domain/judge-kinds.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 
@@ -40,7 +46,7 @@ interface JudgeProbe {
   readonly ms: number;
   /** Model that answered; null without an answer. */
   readonly model: string | null;
-  readonly type: 'chat';
+  readonly type: 'chat' | 'decision';
   /** Way in which the judge is told the form of its reply. */
   readonly structured: 'schema' | 'prompt';
   /** False for a model that refuses a temperature. */
@@ -352,24 +358,47 @@ export async function probeJudges(config: Config): Promise<ProbedJudge[]> {
   return Promise.all([...names].map(async (name) => probe(name, config)));
 }
 
-async function probe(name: string, config: Config): Promise<ProbedJudge> {
-  const { askForObject } = await import('../../judge/judge.ts');
-  const { acceptedSettings } = await import('../../judge/retry.ts');
-  const { createConfiguredJudges } = await import('../../scoring/setup/scorer-kit.ts');
-  const { withJudgeScope } = await import('../../judge/judge-scope.ts');
+/** Asks a judge about one claim, in words or as a decision. */
+async function askAbout(
+  judge: string,
+  { claim, evidence, verdict: known }: (typeof KNOWN)[number],
+  isDecision: boolean,
+): Promise<{ value: { verdict: string }; execution: JudgeExecution }> {
   const settings = { maxRetries: 0, timeoutMs: LIMIT_MS, redaction: false };
-  const ask = ({ claim, evidence }: (typeof KNOWN)[number]) =>
-    askForObject<{ verdict: string }>(name, {
+  const task = 'Does the evidence support the claim?';
+  if (!isDecision) {
+    const { askForObject } = await import('../../judge/judge.ts');
+    return askForObject<{ verdict: string }>(judge, {
       instructions: 'You judge claims by evidence.',
       prompt: JSON.stringify({ evidence, claim }),
-      task: 'Does the evidence support the claim? verdict: yes or no.',
+      task: `${task} verdict: yes or no.`,
       schema: { jsonSchema: VERDICT },
       settings,
     });
+  }
+  const { askDecisions } = await import('../../judge/decisions.ts');
+  const criteria = known === 'yes' ? { yes: null, no: null } : { no: null, yes: null };
+  const { value, execution } = await askDecisions(judge, {
+    state: [{ type: 'json', value: { evidence, claim } }],
+    questions: { verdict: { type: 'choice', instructions: task, criteria } },
+    settings,
+  });
+  const { verdict } = value;
+  return {
+    value: { verdict: verdict === undefined || verdict.refused === true ? 'none' : verdict.winner },
+    execution,
+  };
+}
+
+async function probe(name: string, config: Config): Promise<ProbedJudge> {
+  const { acceptedSettings } = await import('../../judge/retry.ts');
+  const { createConfiguredJudges } = await import('../../scoring/setup/scorer-kit.ts');
+  const { withJudgeScope } = await import('../../judge/judge-scope.ts');
+  const isDecision = isDecisionJudge(name, config.judges);
   const started = performance.now();
   const answered = await withJudgeScope({ judges: createConfiguredJudges(config) }, async () => {
     const [first, second] = KNOWN;
-    const answers = [await ask(first), await ask(second)];
+    const answers = [await askAbout(name, first, isDecision), await askAbout(name, second, isDecision)];
     const model = answers[0]?.execution.judgeModelId ?? null;
     return { model, finding: readAnswers(answers) };
   }).catch((error: unknown) => ({
@@ -391,8 +420,9 @@ async function probe(name: string, config: Config): Promise<ProbedJudge> {
       ok,
       ms: Math.round(performance.now() - started),
       model,
-      type: 'chat',
-      ...acceptedSettings(name),
+      ...(isDecision
+        ? { type: 'decision' as const, structured: 'schema' as const, temperature: false }
+        : { type: 'chat' as const, ...acceptedSettings(name) }),
       error: ok ? null : finding.detail,
     },
   };

@@ -163,7 +163,14 @@ function listScoresOf(
 
 function showValue(row: Score): string {
   const reason = row.reason === '' ? '' : `: ${cleanLine(row.reason, 400)}`;
-  return `    ${cleanLine(row.scorer, 60)} ${scoreText(row.score)}${reason}`;
+  const confidence = row.confidence === null ? '' : ` (confidence ${scoreText(row.confidence)})`;
+  const verdicts = row.verdicts
+    .filter(({ probability }) => probability !== undefined)
+    .map(
+      ({ statement, verdict, probability = 0 }) =>
+        `\n      ${verdict} ${scoreText(probability)}  ${cleanLine(statement, 200)}`,
+    );
+  return `    ${cleanLine(row.scorer, 60)} ${scoreText(row.score)}${confidence}${reason}${verdicts.join('')}`;
 }
 
 function byRuleAndScorer(a: Decision, b: Decision): number {

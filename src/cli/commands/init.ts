@@ -122,7 +122,7 @@ receivers:
 #     sample: { rate: 0.1, always: [error, tool-error] }
 #     budget: { perDay: 5 }                             # USD
 
-# Monitors find drifting scores, and alerts send messages. Try rules on stored scores first: npx spanscore alerts backtest --help
+# Monitors find drifting scores, and alerts send messages. Without this key, they watch what each agent does (behaviour). Try rules on stored scores first: npx spanscore alerts backtest --help
 # monitors:
 #   - groups:
 #       - name: quality

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { basename } from 'node:path';
+import { findJudgeFault } from '../../domain/judge-kinds.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
 import type { KnownScorer, Rule } from '../schema/rules.ts';
@@ -46,12 +47,16 @@ function scorerIssues(name: string, path: KeyPath, config: Config, known: Known)
       ? []
       : [{ path, message: noScorer(name, known, config), dependsOn: [['scorers', name]] }];
   }
-  const judge = entry?.judge ?? config.judges.default;
-  if (prebuilt?.needsJudge === true && judge === undefined) {
+  // A judge of an entry's own is checked at the entry.
+  const unfit =
+    entry?.judge === undefined
+      ? findJudgeFault(name, prebuilt, config.judges.default, config.judges)
+      : undefined;
+  if (unfit !== undefined) {
     return [
       {
         path,
-        message: `${name} needs a judge: set judges.default (or SPANSCORE_JUDGE) to provider/model`,
+        message: unfit,
         dependsOn: [
           ['judges', 'default'],
           ['scorers', name],
@@ -64,10 +69,20 @@ function scorerIssues(name: string, path: KeyPath, config: Config, known: Known)
   return fault === undefined ? [] : [{ path, message: fault, dependsOn: [['scorers', name]] }];
 }
 
-/** Reports entries of scorers whose `use` names no prebuilt scorer, whose options it refuses, or whose `module` is no file. */
-export function entryIssues({ scorers }: Config, known: Known): ConfigIssue[] {
-  return Object.entries(scorers).flatMap(([name, { use, module, options }]): ConfigIssue[] => {
+/**
+ * Reports entries of scorers whose `use` names no prebuilt scorer, whose options or judge it refuses, or whose `module` is no
+ * file.
+ */
+export function entryIssues({ scorers, judges }: Config, known: Known): ConfigIssue[] {
+  return Object.entries(scorers).flatMap(([name, { use, module, judge, options }]): ConfigIssue[] => {
     const prebuilt = known?.find((scorer) => scorer.name === use);
+    const unfit =
+      judge === undefined
+        ? undefined
+        : findJudgeFault(name, findAsking(module, use ?? name, known), judge, judges);
+    if (unfit !== undefined) {
+      return [{ path: ['scorers', name, 'judge'], message: unfit }];
+    }
     if (use !== undefined && known !== undefined && prebuilt === undefined) {
       return [{ path: ['scorers', name, 'use'], message: noPrebuilt(use, known) }];
     }
@@ -79,6 +94,11 @@ export function entryIssues({ scorers }: Config, known: Known): ConfigIssue[] {
       ? []
       : [{ path: ['scorers', name, 'module'], message: noModuleText(module, known) }];
   });
+}
+
+/** Finds what asks the judge of an entry: a module asks in words. */
+function findAsking(module: string | undefined, name: string, known: Known) {
+  return module === undefined ? known?.find((scorer) => scorer.name === name) : { needsJudge: true };
 }
 
 function noScorer(name: string, known: readonly KnownScorer[], { scorers }: Config): string {

@@ -39,6 +39,13 @@ const provider = z
       .record(z.string(), z.unknown())
       .describe('Settings for the export of the package.')
       .optional(),
+    batch: z
+      .union([z.boolean(), z.literal('openai')])
+      .describe(
+        'Whether `backfill --batch` may make batches. `true` or `openai` in an entry of another server: it has the batch API of OpenAI. Absent: true for openai, anthropic and google.',
+      )
+      .meta({ examples: [true] })
+      .optional(),
     concurrency: wholeNumber(
       'Limit of requests at the same time. Absent: 16 for a known cloud. Any other provider starts with 2 and finds its number: one more while replies come as fast, half after a time-out, at most 16.',
       { unit: 'requests' },
@@ -63,12 +70,16 @@ const price = z
   .strictObject({
     input: perMillionTokens('Price of input tokens.', 0.25),
     output: perMillionTokens('Price of output tokens.', 2),
+    reasoning: perMillionTokens(
+      'Price of output tokens that the model thinks. Absent: the price of output.',
+      2,
+    ).exactOptional(),
     cachedInput: perMillionTokens(
       "Price of input tokens read from the provider's cache. Absent: the price of input, for Anthropic's models 0.1 times that.",
       0.025,
     ).exactOptional(),
     cacheWrite: perMillionTokens(
-      "Price of input tokens written to the provider's cache, in runs of agents. Absent: the price of input, for Anthropic's models 1.25 times that.",
+      "Price of input tokens written to the provider's cache. Absent: the price of input, for Anthropic's models 1.25 times that.",
       0.25,
     ).exactOptional(),
   })
@@ -98,6 +109,12 @@ const judgeOptions = z
     reasoning: z
       .enum(['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'])
       .describe('Effort of thinking of the model. Absent: the setting of the provider.')
+      .optional(),
+    decision: z
+      .boolean()
+      .describe(
+        'true: a decision model, which answers typed questions with probabilities. Absent: true for openai/gpt-6-luna and models of typesafe-ai.',
+      )
       .optional(),
   })
   .describe('Settings of the calls to one judge.');

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { type Measure, nameMeasure } from '../../domain/behaviour/measures.ts';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { findTemplateFault, ALERT_LABELS, SPLIT_FACETS } from '../../domain/series-facets.ts';
 import { parseDurationMs } from '../units.ts';
@@ -270,6 +271,41 @@ export const monitorFileSchema = z
 export const Monitors = z.array(
   z.union([z.string().min(1).describe('A file, or a glob pattern.'), monitorFileSchema]),
 );
+
+/** Builds a default rule: drift of one measure of `behaviour`, for each agent. */
+function defaultMonitor(alert: string, measure: Measure, summary: string) {
+  return {
+    alert,
+    detector: 'drift' as const,
+    series: { scorer: nameMeasure(measure) },
+    reference: { days: 7, minScores: 100 },
+    annotations: { summary },
+  };
+}
+
+/** Monitors that apply when the configuration has no `monitors`: what each run did, under one allowance of false alarms. */
+export const DEFAULT_MONITORS: readonly z.infer<typeof monitorFileSchema>[] = [
+  monitorFileSchema.parse({
+    groups: [
+      {
+        name: 'behaviour',
+        falseAlarmBudget: 1,
+        rules: [
+          defaultMonitor('CostRose', 'cost', 'Runs of {{ $labels.agent }} cost more than usual'),
+          defaultMonitor('DurationRose', 'duration', 'Runs of {{ $labels.agent }} take longer than usual'),
+          defaultMonitor(
+            'ToolErrorsRose',
+            'tool-errors',
+            'Tools of {{ $labels.agent }} fail more than usual',
+          ),
+          defaultMonitor('RepeatsRose', 'repeats', '{{ $labels.agent }} repeats equal calls more than usual'),
+          defaultMonitor('AnsweredFell', 'answered', '{{ $labels.agent }} leaves more questions unanswered'),
+          defaultMonitor('PathChanged', 'path', '{{ $labels.agent }} takes other steps than usual'),
+        ],
+      },
+    ],
+  }),
+];
 
 export type MonitorGroup = z.infer<typeof MonitorGroup>;
 export type MonitorRule = z.infer<typeof MonitorRule>;

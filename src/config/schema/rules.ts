@@ -273,6 +273,8 @@ export interface KnownScorer {
   /** Name used in rules. */
   readonly name: string;
   readonly needsJudge: boolean;
+  /** True for a scorer that a decision judge can answer, too. */
+  readonly canDecide?: boolean;
   /** Names of its score rows, for a scorer that writes several. */
   readonly rows?: readonly string[];
   /** The first fault of its options in words; absent: they are not checked. */

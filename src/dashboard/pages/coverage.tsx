@@ -6,8 +6,9 @@ import { Page } from '../parts/page.tsx';
 import { CopyLink } from '../parts/share.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text } from '../parts/text.tsx';
+import { TimeChart } from '../parts/time-chart.tsx';
 import { useResource } from '../resource.ts';
-import { adjustQuery, frame, query } from '../router.ts';
+import { adjustQuery, frame, framed, query } from '../router.ts';
 import {
   buildBar,
   COVERAGE_GROUPS,
@@ -18,8 +19,14 @@ import {
   type CoverageGroup,
   type CoverageLine,
 } from '../view-models/coverage-rows.ts';
-import { formatNumber } from '../view-models/format.ts';
-import { buildFunnel, describeFunnel, nameReason, type FunnelStep } from '../view-models/funnel.ts';
+import { formatNumber, formatPercent } from '../view-models/format.ts';
+import {
+  buildFunnel,
+  describeFunnel,
+  listTrend,
+  nameReason,
+  type FunnelStep,
+} from '../view-models/funnel.ts';
 
 /** Page of the coverage: the scored share of the traffic, and for the rest the reason, its traces and what mends it. */
 export function Coverage() {
@@ -40,7 +47,12 @@ export function Coverage() {
           </p>
         }
       >
-        {(data) => <Funnel funnel={data} />}
+        {(data) => (
+          <>
+            <Funnel funnel={data} />
+            <Parts funnel={data} />
+          </>
+        )}
       </Loaded>
       <Lines />
     </Page>
@@ -71,6 +83,53 @@ function Funnel({ funnel }: { readonly funnel: FunnelReply }) {
     </section>
   );
 }
+
+const TREND_HEIGHT = 120;
+
+/** Scored share over time, and of each agent. */
+function Parts({ funnel }: { readonly funnel: FunnelReply }) {
+  const points = listTrend(funnel);
+  const last = points.findLast(({ value }) => value !== null)?.value ?? null;
+  return (
+    <div class="split">
+      <figure class="card" aria-label="Scored of eligible over time">
+        <figcaption>Scored of eligible over time</figcaption>
+        <TimeChart
+          label={last === null ? 'nothing was eligible' : `the last share is ${formatPercent(last)}`}
+          lines={[{ name: 'scored', points, isSubject: true }]}
+          from={Date.parse(funnel.since)}
+          to={Date.parse(funnel.until)}
+          height={TREND_HEIGHT}
+          format={(value) => formatPercent(value)}
+          bottom={0}
+          top={1}
+        />
+      </figure>
+      <Table
+        caption="Coverage by agent"
+        columns={AGENT_COLUMNS}
+        rows={funnel.agents}
+        keyOf={({ agent }) => agent}
+      />
+    </div>
+  );
+}
+
+const AGENT_COLUMNS: readonly Column<FunnelReply['agents'][number]>[] = [
+  {
+    name: 'Agent',
+    cell: ({ agent }) =>
+      agent === '' ? (
+        'not known'
+      ) : (
+        <a href={framed('/coverage', { agent })}>
+          <Text of={agent} />
+        </a>
+      ),
+  },
+  { name: 'Eligible', cell: ({ eligible }) => formatNumber(eligible), isNumber: true },
+  { name: 'Scored', cell: ({ scored, eligible }) => formatPercent(scored, eligible), isNumber: true },
+];
 
 function Step({ step: { name, count, share, note, losses } }: { readonly step: FunnelStep }) {
   const id = `step-${name}`;

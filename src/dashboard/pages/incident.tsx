@@ -39,9 +39,21 @@ export function Incident() {
         {(data) => (
           <>
             <Head incident={data} order={order} onMuted={incident.reload} />
-            {data.budget === undefined && <Change incident={data} />}
-            <Messages messages={data.messages} />
-            <Notes notes={data.notes} incidentId={data.incidentId} order={order} />
+            {data.budget === undefined ? (
+              <div class="split">
+                <div>
+                  <Series incident={data} />
+                  <Messages messages={data.messages} />
+                  <Notes notes={data.notes} incidentId={data.incidentId} order={order} />
+                </div>
+                <Change incident={data} />
+              </div>
+            ) : (
+              <>
+                <Messages messages={data.messages} />
+                <Notes notes={data.notes} incidentId={data.incidentId} order={order} />
+              </>
+            )}
           </>
         )}
       </Loaded>
@@ -195,8 +207,8 @@ const DAY_MS = 86_400_000;
 /** Days of the chart before the change. */
 const DAYS_BEFORE = 8;
 
-function Change({ incident }: { readonly incident: Reply }) {
-  const { series, changeBegan, startsAt, endsAt, cause, versions } = incident;
+function Series({ incident }: { readonly incident: Reply }) {
+  const { series, changeBegan, startsAt, endsAt } = incident;
   const { scorer, agent, environment, model, agentVersion, serviceVersion, service, target } = series;
   const began = changeBegan ?? startsAt;
   const asked = {
@@ -215,24 +227,27 @@ function Change({ incident }: { readonly incident: Reply }) {
     read('/series', { query: asked, signal }),
   );
   return (
-    <div class="split">
-      <div>
-        <Loaded of={chart} what="the series">
-          {(data) => <SeriesFigure title="Before and after" data={data} by={[]} />}
-        </Loaded>
-      </div>
-      <div>
-        <section class="card" aria-labelledby="changed">
-          <h2 id="changed">What changed</h2>
-          <Segments cause={cause} />
-        </section>
-        <div class="card">
-          {versions ? (
-            <ShortVersions versions={versions} agent={series.agent} />
-          ) : (
-            <LoadedVersions incident={incident} />
-          )}
-        </div>
+    <Loaded of={chart} what="the series">
+      {(data) => <SeriesFigure title="Before and after" data={data} by={[]} />}
+    </Loaded>
+  );
+}
+
+/** What changed with the incident, and the versions of its agent side by side. */
+function Change({ incident }: { readonly incident: Reply }) {
+  const { series, cause, versions } = incident;
+  return (
+    <div>
+      <section class="card" aria-labelledby="changed">
+        <h2 id="changed">What changed</h2>
+        <Segments cause={cause} />
+      </section>
+      <div class="card">
+        {versions ? (
+          <ShortVersions versions={versions} agent={series.agent} />
+        ) : (
+          <LoadedVersions incident={incident} />
+        )}
       </div>
     </div>
   );
@@ -331,18 +346,21 @@ const MESSAGE_COLUMNS: readonly Column<Message>[] = [
 ];
 
 function Messages({ messages }: { readonly messages: readonly Message[] }) {
-  return messages.length === 0 ? (
-    <p class="note">
-      No message was sent: no channel takes this alert, or it is muted. The key <code>alerts</code> of the
-      configuration names channels.
-    </p>
-  ) : (
-    <Table
-      caption="Messages sent"
-      columns={MESSAGE_COLUMNS}
-      rows={messages}
-      keyOf={({ channel, at, state }) => JSON.stringify([channel, at, state])}
-    />
+  return (
+    <>
+      <Table
+        caption="Messages sent"
+        columns={MESSAGE_COLUMNS}
+        rows={messages}
+        keyOf={({ channel, at, state }) => JSON.stringify([channel, at, state])}
+      />
+      {messages.length === 0 && (
+        <p class="note">
+          No message was sent: no channel takes this alert, or it is muted. The key <code>alerts</code> of the
+          configuration names channels.
+        </p>
+      )}
+    </>
   );
 }
 

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
 import { read } from '../client.ts';
 import { Facts } from '../parts/facts.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -31,7 +32,7 @@ export function Status() {
 
 /** A caller of one tenant sees fewer parts, and so does a process with few roles. */
 function Parts({ status }: { readonly status: Reply }) {
-  const { components, scoring, store, judges, jobs, budgets, config, configuration } = status;
+  const { components, scoring, store, judges, jobs, budgets } = status;
   const { isHealthy, words } = describeHealth(status);
   return (
     <>
@@ -75,25 +76,38 @@ function Parts({ status }: { readonly status: Reply }) {
       <Section name="Process">
         <Facts facts={listProcessFacts(status)} />
       </Section>
-      {config !== undefined && (
-        <Section name="Configuration">
-          {configuration !== undefined && <InForce of={configuration} />}
-          {Object.entries(config).map(([key, value]) => (
-            <details key={key}>
-              <summary>{key}</summary>
-              <LongText of={writeYaml({ [key]: value })} />
-            </details>
-          ))}
-        </Section>
-      )}
+      <Configuration status={status} />
     </>
   );
 }
 
-type Configuration = NonNullable<Reply['configuration']>;
+/** Configuration in force: of its keys those that differ from the defaults, or all. */
+function Configuration({ status: { config, configChanges, configuration } }: { readonly status: Reply }) {
+  const [isWhole, setWhole] = useState(false);
+  const shown = isWhole ? config : configChanges;
+  return shown === undefined ? null : (
+    <Section name="Configuration">
+      {configuration !== undefined && <InForce of={configuration} />}
+      <p>
+        <label>
+          <input type="checkbox" checked={!isWhole} onChange={() => setWhole(!isWhole)} /> Changed keys only
+        </label>
+      </p>
+      {Object.keys(shown).length === 0 && <p class="note">All keys have their defaults.</p>}
+      {Object.entries(shown).map(([key, value]) => (
+        <details key={key}>
+          <summary>{key}</summary>
+          <LongText of={writeYaml({ [key]: value })} />
+        </details>
+      ))}
+    </Section>
+  );
+}
+
+type InForceReply = NonNullable<Reply['configuration']>;
 
 /** Revision of the configuration, and what the last reload did. */
-function InForce({ of: { file, revision, loadedAt, lastReload } }: { readonly of: Configuration }) {
+function InForce({ of: { file, revision, loadedAt, lastReload } }: { readonly of: InForceReply }) {
   return (
     <p>
       Revision {revision} of <code>{file ?? 'the defaults'}</code>, in force since <Time at={loadedAt} />.

@@ -16,6 +16,7 @@ import {
   FACET_GROUPS,
   listActiveFilters,
   listChips,
+  orderFacet,
   readTraceFilters,
   STATES,
   toggleValue,
@@ -52,6 +53,7 @@ export function Traces() {
           ))}
         </nav>
         <ActiveFilters />
+        <ColumnChoice />
       </div>
       <div class="listing">
         <FilterPanel facets={facets.kind === 'ready' ? facets.data : undefined} />
@@ -86,20 +88,23 @@ interface RowsProps {
 function Rows({ items, next, hasFirst }: RowsProps) {
   useEffect(() => rememberList(items), [items]);
   const chosen = readTraceFilters(query.value);
+  const hidden = query.value.getAll('hide');
   return (
     <>
       <Table
         caption="Traces"
         isCaptionHidden
         kind="traces"
-        columns={COLUMNS}
+        columns={COLUMNS.filter(({ name }) => !hidden.includes(name))}
         rows={items}
         keyOf={({ tenant, traceId }) => `${tenant} ${traceId}`}
       />
       <p class="pages">
         {formatNumber(items.length)} traces, {chosen['order'] === undefined ? 'newest' : 'worst'} first.{' '}
-        {hasFirst && <a href={framed('/traces', chosen)}>First page</a>}{' '}
-        {next !== null && <a href={framed('/traces', { ...chosen, cursor: next })}>Next page</a>}
+        {hasFirst && <a href={framed('/traces', { ...chosen, hide: hidden })}>First page</a>}{' '}
+        {next !== null && (
+          <a href={framed('/traces', { ...chosen, hide: hidden, cursor: next })}>Next page</a>
+        )}
       </p>
     </>
   );
@@ -158,6 +163,29 @@ const COLUMNS: readonly Column<TraceRow>[] = [
       ),
   },
 ];
+
+/** Choice of the columns that the list shows: the address keeps it. The first column names the row and stays. */
+function ColumnChoice() {
+  const search = query.value;
+  return (
+    <details class="columns">
+      <summary class="small">Columns</summary>
+      <fieldset class="menu">
+        <legend class="unseen">Columns</legend>
+        {COLUMNS.slice(1).map(({ name: value }) => (
+          <label key={value}>
+            <input
+              type="checkbox"
+              checked={!search.getAll('hide').includes(value)}
+              onChange={() => adjustQuery(toggleValue(search, { parameter: 'hide', value }))}
+            />{' '}
+            {value}
+          </label>
+        ))}
+      </fieldset>
+    </details>
+  );
+}
 
 /** One line of a cell; a longer text is whole beside the pointer. */
 function Line({ of, isQuiet = false }: { readonly of: string; readonly isQuiet?: boolean }) {
@@ -231,7 +259,7 @@ function FilterPanel({ facets }: { readonly facets: Facets | undefined }) {
     <aside aria-label="Filters" class="facets">
       {FACET_GROUPS.map(({ name, parameter, facet }) => {
         const chosen = search.getAll(parameter);
-        const counts = facets?.[facet] ?? [];
+        const counts = orderFacet(facet, facets?.[facet] ?? []);
         const lost = chosen.filter((value) => counts.every((each) => each.value !== value));
         const values = [...lost.map((value) => ({ value, count: 0 })), ...counts];
         const shown = Math.max(VALUES, chosen.length);

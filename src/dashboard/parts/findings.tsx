@@ -11,11 +11,13 @@ import {
   type Claim,
   type FindingGroup,
 } from '../view-models/findings.ts';
+import { isMeasure } from '../view-models/trace-list.ts';
 import { readTexts } from '../view-models/messages.ts';
 import { formatDuration, formatNumber, formatUsd } from '../view-models/format.ts';
 import type { SpanItem, TraceDetail } from '../view-models/waterfall.ts';
 import { Loaded } from './loaded.tsx';
 import { Score } from './score.tsx';
+import { Table, type Column } from './table.tsx';
 import { LongText, Text } from './text.tsx';
 
 interface FindingsProps {
@@ -48,12 +50,33 @@ export function Findings({ trace, selected, onSelect }: FindingsProps) {
         </section>
       </div>
       {groups.length === 0 && <p>This trace has no scores. The tab Decisions says why.</p>}
-      {groups.map((group) => (
+      {groups.filter(hasMore).map((group) => (
         <Group key={group.score.scoreId} group={group} selected={chosen?.id ?? ''} onSelect={onSelect} />
       ))}
+      {groups.some((group) => !hasMore(group)) && (
+        <section class="finding">
+          <Table
+            caption="Measures"
+            columns={MEASURES}
+            rows={groups.flatMap((group) => (hasMore(group) ? [] : group.score))}
+            keyOf={({ scoreId }) => scoreId}
+          />
+        </section>
+      )}
     </>
   );
 }
+
+/** True for a score of which more is known than its value and its reason. */
+function hasMore({ score, claims }: FindingGroup): boolean {
+  return !isMeasure(score) || claims.length > 0;
+}
+
+const MEASURES: readonly Column<FindingGroup['score']>[] = [
+  { name: 'Measure', cell: ({ scorer }) => <Text of={scorer} /> },
+  { name: 'Value', cell: (score) => <Score {...score} /> },
+  { name: 'Reason', cell: ({ reason }) => <Text of={reason} /> },
+];
 
 interface AnswerProps extends Pick<TraceDetail, 'reading'>, Pick<FindingsProps, 'onSelect'> {
   /** Claims with a bad verdict. */

@@ -61,7 +61,8 @@ function buildPlane(props: TimeChartProps, width: number): Plane {
     height,
     right,
     ticks,
-    x: (at) => LEFT + ((at - from) / Math.max(to - from, 1)) * (right - LEFT),
+    // The first bucket of a range may begin before it.
+    x: (at) => LEFT + ((Math.max(at, from) - from) / Math.max(to - from, 1)) * (right - LEFT),
     y: (value) => TOP + (1 - (value - least) / (greatest - least || 1)) * (height - TOP - BOTTOM),
   };
 }

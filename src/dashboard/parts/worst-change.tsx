@@ -3,7 +3,7 @@ import { read } from '../client.ts';
 import { useResource } from '../resource.ts';
 import { framed } from '../router.ts';
 import { formatPercent } from '../view-models/format.ts';
-import type { AlertEvent } from '../view-models/incidents.ts';
+import { type AlertEvent, describeCause } from '../view-models/incidents.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import {
   agentOf,

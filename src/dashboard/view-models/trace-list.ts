@@ -39,6 +39,15 @@ export const FACET_GROUPS = [
   { name: 'Not scored', parameter: 'reason', facet: 'notScored' },
 ] as const;
 
+/** Orders the values of a facet: qualities stand before measures, which every run has. */
+export function orderFacet<T extends { readonly value: string }>(facet: string, counts: readonly T[]): T[] {
+  return facet === 'scorer'
+    ? counts.toSorted(
+        (a, b) => Number(isMeasure({ scorer: a.value })) - Number(isMeasure({ scorer: b.value })),
+      )
+    : [...counts];
+}
+
 /** Saved views: the filters of each. */
 export const VIEWS: readonly { readonly name: string; readonly query: Query }[] = [
   { name: 'Failed tools', query: { toolError: 'true' } },

@@ -65,7 +65,10 @@ const HEADROOM = 3;
 /** Limits of the wanted range over the range in force between which the latter stays: a range that moves with each row would hide a drift. */
 const STAYS = { from: 0.5, to: 1.5 };
 
-/** Returns the greatest value of the range of a measure. */
+/**
+ * Returns the greatest value of the range of a measure. The first range of `FIRST_RANGES` is never one that was chosen from the past, so
+ * that it tells the runs of a new agent.
+ */
 export function chooseRange(measure: Measure, past: MeasurePast | undefined): number {
   const { first, least } = LIMITS[measure];
   if (past === undefined || measure === 'answered') {
@@ -74,10 +77,27 @@ export function chooseRange(measure: Measure, past: MeasurePast | undefined): nu
   const inForce = past.scoreMax > 0 ? past.scoreMax : first;
   const wanted = Math.max(least, HEADROOM * past.upperQuartile);
   const ratio = wanted / inForce;
-  return past.runs < LEAST_RUNS || (ratio >= STAYS.from && ratio <= STAYS.to)
-    ? inForce
-    : Number(wanted.toPrecision(2));
+  const isFirst = inForce === FIRST_RANGES[measure];
+  if (past.runs < LEAST_RUNS || (!isFirst && ratio >= STAYS.from && ratio <= STAYS.to)) {
+    return inForce;
+  }
+  const chosen = Number(wanted.toPrecision(2));
+  return chosen === FIRST_RANGES[measure] ? Number((chosen * BESIDE_FIRST).toPrecision(3)) : chosen;
 }
+
+/** Factor from the first range to a chosen one that would be equal. */
+const BESIDE_FIRST = 1.01;
+
+/**
+ * Ranges of a new agent that say nothing about its runs: monitors leave these rows out, as the range of the later rows would look like a
+ * fall of the scores. Absent: the first range is also the range of most agents.
+ */
+export const FIRST_RANGES: Readonly<Partial<Record<Measure, number>>> = Object.fromEntries(
+  MEASURES.filter((measure) => LIMITS[measure].first > LIMITS[measure].least).map((measure) => [
+    measure,
+    LIMITS[measure].first,
+  ]),
+);
 
 /** Most different steps in a row that a path names, and the length of a name. */
 const MOST_GROUPS = 40;

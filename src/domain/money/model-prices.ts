@@ -6,16 +6,20 @@ export interface ModelPrice {
   readonly cachedInput?: number;
   /** Price of input tokens written to that cache; when absent, `input`, and for Anthropic's models 1.25 times that. */
   readonly cacheWrite?: number;
+  /** Price of output tokens that a model thinks; when absent, `output`. */
+  readonly reasoning?: number;
 }
 
 /** Prices by `provider/model`. */
 export type PriceTable = Readonly<Record<string, ModelPrice>>;
 
 /**
- * List prices of well-known models, as a starting point only: providers change them. `judges.prices` in the configuration
- * overrides them. A model without an entry has no price: its cost is unknown, not 0.
+ * List prices of well-known models, as a starting point only: providers change them. Each provider has the month of its list.
+ * `judges.prices` in the configuration overrides them. A model without an entry has no price: its cost is unknown, not 0.
  */
 const DEFAULT_PRICES: PriceTable = {
+  // 2025-11; gpt-6-luna: 2026-11
+  'openai/gpt-5.1': { input: 1.25, cachedInput: 0.125, output: 10 },
   'openai/gpt-5': { input: 1.25, cachedInput: 0.125, output: 10 },
   'openai/gpt-5-mini': { input: 0.25, cachedInput: 0.025, output: 2 },
   'openai/gpt-5-nano': { input: 0.05, cachedInput: 0.005, output: 0.4 },
@@ -24,10 +28,36 @@ const DEFAULT_PRICES: PriceTable = {
   'openai/gpt-4.1-nano': { input: 0.1, cachedInput: 0.025, output: 0.4 },
   'openai/gpt-4o': { input: 2.5, cachedInput: 1.25, output: 10 },
   'openai/gpt-4o-mini': { input: 0.15, cachedInput: 0.075, output: 0.6 },
+  'openai/o3': { input: 2, cachedInput: 0.5, output: 8 },
   'openai/o4-mini': { input: 1.1, cachedInput: 0.275, output: 4.4 },
   'openai/gpt-6-luna': { input: 0.1, output: 0 },
+  // 2026-03
   'anthropic/claude-haiku-4-5': { input: 1, output: 5 },
+  'anthropic/claude-sonnet-4-5': { input: 3, output: 15 },
+  'anthropic/claude-sonnet-4-6': { input: 3, output: 15 },
+  'anthropic/claude-opus-4-5': { input: 5, output: 25 },
+  'anthropic/claude-opus-4-6': { input: 5, output: 25 },
+  // 2025-11, questions up to 200,000 tokens
+  'google/gemini-2.5-pro': { input: 1.25, cachedInput: 0.125, output: 10 },
   'google/gemini-2.5-flash': { input: 0.3, cachedInput: 0.03, output: 2.5 },
+  'google/gemini-2.5-flash-lite': { input: 0.1, cachedInput: 0.01, output: 0.4 },
+  'google-vertex/gemini-2.5-pro': { input: 1.25, cachedInput: 0.125, output: 10 },
+  'google-vertex/gemini-2.5-flash': { input: 0.3, cachedInput: 0.03, output: 2.5 },
+  // 2025-11
+  'amazon-bedrock/amazon.nova-micro-v1:0': { input: 0.035, output: 0.14 },
+  'amazon-bedrock/amazon.nova-lite-v1:0': { input: 0.06, output: 0.24 },
+  'amazon-bedrock/amazon.nova-pro-v1:0': { input: 0.8, output: 3.2 },
+  'mistral/mistral-small-latest': { input: 0.1, output: 0.3 },
+  'mistral/mistral-medium-latest': { input: 0.4, output: 2 },
+  'groq/llama-3.1-8b-instant': { input: 0.05, output: 0.08 },
+  'groq/llama-3.3-70b-versatile': { input: 0.59, output: 0.79 },
+  'xai/grok-3-mini': { input: 0.3, cachedInput: 0.075, output: 0.5 },
+  'xai/grok-4-fast-non-reasoning': { input: 0.2, cachedInput: 0.05, output: 0.5 },
+  'cohere/command-r7b-12-2024': { input: 0.0375, output: 0.15 },
+  'cohere/command-a-03-2025': { input: 2.5, output: 10 },
+  'deepseek/deepseek-chat': { input: 0.28, cachedInput: 0.028, output: 0.42 },
+  'togetherai/meta-llama/Llama-3.3-70B-Instruct-Turbo': { input: 0.88, output: 0.88 },
+  'fireworks/accounts/fireworks/models/llama-v3p3-70b-instruct': { input: 0.9, output: 0.9 },
 };
 
 /** Suffix of a dated snapshot: `-2025-08-07`, `-20250807`. */
@@ -58,12 +88,29 @@ function withCache(name: string, price: ModelPrice | undefined): ModelPrice | un
   return { cachedInput: input * ANTHROPIC_CACHE.read, cacheWrite: input * ANTHROPIC_CACHE.write, ...price };
 }
 
+/** Part of the list price that providers ask for requests in batches. */
+const BATCH_PRICE = 0.5;
+
+/** Returns the prices of judges that are asked in batches, over a table. */
+export function priceBatches(judges: readonly string[], table: PriceTable): PriceTable {
+  const batched = judges.flatMap((judge) => {
+    const price = Object.entries(findPrice(judge, table) ?? {});
+    const cut = price.map(([kind, usd]) => [kind, (usd as number) * BATCH_PRICE]);
+    return price.length === 0 ? [] : [[judge, Object.fromEntries(cut) as ModelPrice] as const];
+  });
+  return { ...table, ...Object.fromEntries(batched) };
+}
+
 /** Token counts of a call; input counts include the cached ones. */
 interface PricedUsage {
   readonly inputTokens?: number | undefined;
   readonly outputTokens?: number | undefined;
   readonly cachedInputTokens?: number | undefined;
   readonly cacheWriteTokens?: number | undefined;
+  /** Name of `cacheWriteTokens` in the usage of a judge. */
+  readonly cacheCreationInputTokens?: number | undefined;
+  /** Part of the output tokens. */
+  readonly reasoningTokens?: number | undefined;
 }
 
 /** Computes the cost of a usage in US dollars; undefined when the price or one of the two counts is unknown. */
@@ -72,12 +119,15 @@ export function findCost(usage: PricedUsage | undefined, price: ModelPrice | und
     return undefined;
   }
   const cached = Math.min(usage.cachedInputTokens ?? 0, usage.inputTokens);
-  const written = Math.min(usage.cacheWriteTokens ?? 0, usage.inputTokens - cached);
+  const { cacheWriteTokens = usage.cacheCreationInputTokens ?? 0 } = usage;
+  const written = Math.min(cacheWriteTokens, usage.inputTokens - cached);
+  const thought = Math.min(usage.reasoningTokens ?? 0, usage.outputTokens);
   const input =
     (usage.inputTokens - cached - written) * price.input +
     cached * (price.cachedInput ?? price.input) +
     written * (price.cacheWrite ?? price.input);
-  return (input + usage.outputTokens * price.output) / 1_000_000;
+  const output = (usage.outputTokens - thought) * price.output + thought * (price.reasoning ?? price.output);
+  return (input + output) / 1_000_000;
 }
 
 /**
@@ -108,7 +158,8 @@ export function isSamePrice(a: ModelPrice | undefined, b: ModelPrice | undefined
     a?.input === b?.input &&
     a?.output === b?.output &&
     a?.cachedInput === b?.cachedInput &&
-    a?.cacheWrite === b?.cacheWrite
+    a?.cacheWrite === b?.cacheWrite &&
+    a?.reasoning === b?.reasoning
   );
 }
 

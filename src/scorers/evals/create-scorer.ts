@@ -193,7 +193,7 @@ function checkStep(
   let fault: string | undefined;
   if (last !== undefined && STEP_NAMES.indexOf(last) >= STEP_NAMES.indexOf(name)) {
     fault = `comes after ${last}; steps go ${STEP_NAMES.join(', ')}, each at most once`;
-  } else if (typeof definition !== 'function' && typeof definition?.createPrompt !== 'function') {
+  } else if (!isStep(definition)) {
     fault = 'needs a function or an object with description and createPrompt';
   }
   if (fault !== undefined) {
@@ -202,6 +202,13 @@ function checkStep(
       details: { scorerId: id, step: name },
     });
   }
+}
+
+function isStep(definition: StepDefinition['run'] | undefined): boolean {
+  return (
+    typeof definition === 'function' ||
+    ['createPrompt', 'decide'].some((name) => typeof Object(definition)[name] === 'function')
+  );
 }
 
 function describeSteps(

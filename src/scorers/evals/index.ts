@@ -16,6 +16,22 @@ export {
   type FilterRunOptions,
 } from './create-scorer.ts';
 export {
+  Classifier,
+  createClassifierScorer,
+  type AnyClassifier,
+  type ClassifierAnswer,
+  type ClassifierEvidence,
+  type ClassifierModelObject,
+  type ClassifierQuestion,
+  type ClassifierQuestions,
+  type ClassifierResult,
+  type ClassifierScorerOptions,
+  type ClassifierUsage,
+  type EvaluateOptions,
+} from './classifier.ts';
+export {
+  collectToolMocks,
+  type ToolMock,
   extractTrajectory,
   extractTrajectoryFromTrace,
   type TraceSpan,

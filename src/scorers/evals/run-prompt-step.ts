@@ -6,6 +6,7 @@ import { currentJudgeScope } from '../../judge/judge-scope.ts';
 import type { SchemaVerdict } from '../../judge/reply/judge-schema.ts';
 import {
   isNotScorable,
+  type DecisionStep,
   type StepName,
   type ErasedPromptStep,
   type JudgeConfig,
@@ -34,10 +35,13 @@ interface PromptStepDeps {
 /** Asks the judge the question of a prompt step: for an object, a score or a text, depending on the name of the step. */
 export async function runPromptStep(
   name: StepName,
-  step: ErasedPromptStep,
+  step: ErasedPromptStep | DecisionStep<StepContext, unknown>,
   context: StepContext,
   deps: PromptStepDeps,
 ): Promise<PromptOutcome> {
+  if ('decide' in step) {
+    return { value: await runDecisionStep(name, step, context, deps) };
+  }
   const known = await step.withoutJudge?.(context);
   if (known !== undefined) {
     return { value: known };
@@ -86,6 +90,38 @@ export async function runPromptStep(
       throw error;
     }
     return askAbout(shorter);
+  });
+}
+
+/** Asks a decision judge. A state that is longer than its window is built anew, once, when that makes it shorter. */
+async function runDecisionStep(
+  name: StepName,
+  step: DecisionStep<StepContext, unknown>,
+  context: StepContext,
+  deps: PromptStepDeps,
+): Promise<unknown> {
+  const { model = currentJudgeScope().judges?.defaultModel, modelSettings } = {
+    ...deps.scorerJudge,
+    ...definedFields(step.judge),
+  };
+  const form = await step.decide(context);
+  if (isNotScorable(form)) {
+    return form;
+  }
+  const { askDecisions } = await import('../../judge/decisions.ts');
+  const settings: JudgeSettings = { ...modelSettings, abortSignal: context.abortSignal };
+  const ask = async ({ state, questions, read }: typeof form) =>
+    read(await reportFailure(askDecisions(model ?? '', { state, questions, settings, step: name }), deps));
+  return ask(form).catch(async (error: unknown) => {
+    const shorter = isTooLong(error) ? await step.decide(context) : undefined;
+    const isShorter =
+      shorter !== undefined &&
+      !isNotScorable(shorter) &&
+      JSON.stringify(shorter.state).length < JSON.stringify(form.state).length;
+    if (!isShorter) {
+      throw error;
+    }
+    return ask(shorter);
   });
 }
 

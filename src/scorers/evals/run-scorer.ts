@@ -25,6 +25,8 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 export interface RunDetails {
   /** Name of the band, where the findings decide it and not the score alone. */
   readonly label?: string | undefined;
+  /** Mean probability of the winning options, for a judge that gives probabilities. */
+  readonly confidence?: number | undefined;
   readonly verdicts?: readonly Verdict[] | undefined;
   readonly scores?: readonly NamedScore[] | undefined;
 }
@@ -223,9 +225,10 @@ function buildResult({ plan, run, results, reached }: RunState): ScorerRunResult
 
 function readDetails(plan: ScorerPlan, context: StepContext): Partial<ScorerRunResult> {
   try {
-    const { label, verdicts, scores } = plan.details?.(context) ?? {};
+    const { label, confidence, verdicts, scores } = plan.details?.(context) ?? {};
     return {
       ...(label === undefined ? {} : { label }),
+      ...(confidence === undefined ? {} : { confidence }),
       ...(verdicts === undefined ? {} : { verdicts }),
       ...(scores === undefined ? {} : { scores }),
     };

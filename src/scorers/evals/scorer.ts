@@ -1,5 +1,6 @@
 import { findBand } from '../../domain/agreement/directed-score.ts';
 import type { Verdict } from '../../domain/score.ts';
+import type { DecisionAnswers, Decisions } from '../../judge/decisions.ts';
 import type { JudgeExecution } from '../../judge/judge-execution.ts';
 import type { JudgeModel, JudgeSettings } from '../../judge/judge.ts';
 import type { JudgeSchema } from '../../judge/reply/judge-schema.ts';
@@ -79,6 +80,8 @@ export interface ScorerRunOptions {
 export interface NamedScore {
   readonly name: string;
   readonly score: number;
+  /** Mean probability of the winning options, for a judge that gives probabilities. */
+  readonly confidence?: number;
   readonly label?: string;
   readonly reason?: string;
   readonly higherIsBetter?: boolean;
@@ -108,6 +111,8 @@ export interface ScorerRunResult {
   reason?: unknown;
   /** Name of the score's band, for scorers that declare `labels`. */
   label?: string;
+  /** Mean probability of the winning options, for a judge that gives probabilities. */
+  confidence?: number;
   preprocessStepResult?: unknown;
   analyzeStepResult?: unknown;
   /** The prompts that prompt steps sent. */
@@ -229,13 +234,26 @@ export interface ReasonPromptStep<TContext> extends PromptBase<TContext> {
   withoutJudge?(context: TContext): string | undefined | Promise<string | undefined>;
 }
 
+/** Questions to a decision judge, and the reader of its answers. */
+export interface DecisionForm<T> extends Decisions {
+  readonly read: (answers: DecisionAnswers) => T | NotScorable;
+}
+
+/** Asks a decision judge typed questions about one state. */
+export interface DecisionStep<TContext, T> {
+  readonly description: string;
+  readonly judge?: JudgeConfig;
+  /** Returns the questions, or `notScorable()` when the run cannot be scored. */
+  decide(context: TContext): DecisionForm<T> | NotScorable | Promise<DecisionForm<T> | NotScorable>;
+}
+
 /** A step as a function. It may be async; later steps get the resolved value. */
 export type FunctionStep<TContext, T> = (context: TContext) => T;
 
 /** A step without its types, as the runner uses it. */
 export interface StepDefinition {
   readonly name: StepName;
-  readonly run: FunctionStep<StepContext, unknown> | ErasedPromptStep;
+  readonly run: FunctionStep<StepContext, unknown> | ErasedPromptStep | DecisionStep<StepContext, unknown>;
 }
 
 export interface ErasedPromptStep extends PromptBase<StepContext> {
@@ -278,7 +296,10 @@ export interface PreprocessedScorer<
   TResults extends object,
 > extends AnalyzedScorer<TRun, TResults> {
   analyze<T>(
-    step: FunctionStep<StepContext<TRun, TResults>, T> | PromptStep<StepContext<TRun, TResults>, T>,
+    step:
+      | FunctionStep<StepContext<TRun, TResults>, T>
+      | PromptStep<StepContext<TRun, TResults>, T>
+      | DecisionStep<StepContext<TRun, TResults>, T>,
   ): AnalyzedScorer<TRun, TResults & { analyzeStepResult: Settled<T> }>;
 }
 

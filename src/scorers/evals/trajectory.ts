@@ -390,3 +390,34 @@ function findDuration({ startedAt, endedAt }: TraceSpan): number | undefined {
   const durationMs = new Date(endedAt).getTime() - new Date(startedAt).getTime();
   return Number.isNaN(durationMs) ? undefined : durationMs;
 }
+
+/** Call of a tool that a test answers in place of the tool. */
+export interface ToolMock {
+  readonly toolName: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly output: unknown;
+  /** `ignore`: the mock answers every call of the tool, whatever its arguments are. */
+  readonly matchArgs?: 'ignore';
+}
+
+/** Labels of spans of tools, in place of the tool's name. */
+const TOOL_LABEL = /^(?:mcp_)?tool:\s*'([^'\n]*)'/;
+
+/** Begin of the tool that hands a task to another agent. Its arguments are written anew in each run. */
+const DELEGATION = 'agent-';
+
+/**
+ * Collects the tool calls of an agent in their order, as mocks. Calls inside a tool call belong to another agent and are left out;
+ * calls inside any other step belong to the agent.
+ */
+export function collectToolMocks(steps: readonly TrajectoryStep[] | undefined): ToolMock[] {
+  return (steps ?? []).flatMap((step) => {
+    if (step.stepType !== 'tool_call' && step.stepType !== 'mcp_tool_call') {
+      return collectToolMocks(step.children);
+    }
+    const { name, toolArgs, toolResult } = step;
+    const toolName = TOOL_LABEL.exec(name)?.[1] ?? name;
+    const mock: ToolMock = { toolName, args: toolArgs ?? {}, output: toolResult ?? null };
+    return name === '' ? [] : [toolName.startsWith(DELEGATION) ? { ...mock, matchArgs: 'ignore' } : mock];
+  });
+}

@@ -128,9 +128,9 @@ function packResult(result: ScorerRunResult): ReturnType<typeof serialize> {
   return bytes;
 }
 
-function readMembers({ score, reason, label, notScorable, verdicts, scores }: ScorerRunResult) {
+function readMembers({ score, confidence, reason, label, notScorable, verdicts, scores }: ScorerRunResult) {
   const text = typeof reason === 'string' ? reason : JSON.stringify(reason);
-  return { score, reason: text, label, notScorable, verdicts, scores };
+  return { score, confidence, reason: text, label, notScorable, verdicts, scores };
 }
 
 function onMessage(message: ToWorker): void {

@@ -1,7 +1,8 @@
 import { allBegin, formatPart } from '../../domain/plural.ts';
 import { notScorable, type RunnableScorer } from '../evals/scorer.ts';
 import { showConversation, type Sight } from '../shared/run-evidence.ts';
-import { readAnswer, readQuestion, type AnswerRunInput } from '../shared/messages.ts';
+import { readAnswer, readQuestion, type AgentRunInput, type AnswerRunInput } from '../shared/messages.ts';
+import { withDecidedQuality } from '../shared/decided.ts';
 import { checkOptions } from '../shared/options.ts';
 import { nameFindings } from '../shared/texts.ts';
 import { reasonInstructions, type JudgedConfig, type JudgedOptions } from '../shared/judged.ts';
@@ -49,7 +50,9 @@ export function createAnswerRelevancyScorer(
     uncertaintyWeight = DEFAULT_OPTIONS.uncertaintyWeight,
     reason = 'judge',
   } = options;
-  return createStatementScorer(
+  const unfit = (run: AgentRunInput) =>
+    readQuestion(run).trim() === '' ? notScorable('the run holds no question of a user') : undefined;
+  const chat = createStatementScorer(
     {
       id: ID,
       name: 'Answer Relevancy Scorer',
@@ -60,8 +63,7 @@ export function createAnswerRelevancyScorer(
       nouns: 'statements',
       statementInstructions: RELEVANCY_STATEMENT_INSTRUCTIONS,
       source: (run) => ({ name: 'answer', text: readAnswer(run) }),
-      unfit: (run) =>
-        readQuestion(run).trim() === '' ? notScorable('the run holds no question of a user') : undefined,
+      unfit,
       verdicts: { direct: 'yes', indirect: 'unsure', beside: 'no' },
       form: { list: 'results', field: 'result', quotes: false },
       repeatStatements: false,
@@ -79,6 +81,14 @@ export function createAnswerRelevancyScorer(
     },
     { model, scale, reason, options: { ...options, uncertaintyWeight } },
   );
+  return withDecidedQuality(chat, 'relevancy', {
+    model,
+    scale,
+    hasReasons: reason !== false,
+    worth: { direct: 1, indirect: uncertaintyWeight, beside: 0 },
+    unfit,
+    show: (run) => showConversation(run, options),
+  });
 }
 
 function explain(findings: readonly Finding[]): string {

@@ -2,6 +2,7 @@ import { formatPart } from '../../domain/plural.ts';
 import type { RunnableScorer } from '../evals/scorer.ts';
 import { showConversation, type Sight } from '../shared/run-evidence.ts';
 import { readAnswer, type AnswerRunInput } from '../shared/messages.ts';
+import { withDecidedQuality } from '../shared/decided.ts';
 import { checkOptions } from '../shared/options.ts';
 import { nameFindings } from '../shared/texts.ts';
 import { reasonInstructions, type JudgedConfig, type JudgedOptions } from '../shared/judged.ts';
@@ -33,7 +34,7 @@ export function createBiasScorer(config: JudgedConfig<BiasOptions>): RunnableSco
   const { model, options = {} } = config;
   checkOptions(ID, options, OPINION_OPTIONS);
   const { scale = 1, reason = 'judge' } = options;
-  return createStatementScorer(
+  const chat = createStatementScorer(
     {
       id: ID,
       name: 'Bias Scorer',
@@ -57,6 +58,12 @@ export function createBiasScorer(config: JudgedConfig<BiasOptions>): RunnableSco
     },
     { model, scale, reason, options },
   );
+  return withDecidedQuality(chat, 'bias', {
+    model,
+    scale,
+    hasReasons: reason !== false,
+    show: (run) => showConversation(run, options),
+  });
 }
 
 function explain(findings: readonly Finding[]): string {

@@ -129,7 +129,7 @@ export const GROUNDING_OPTIONS = {
   maxEvidenceChars: {
     ...isCount,
     means:
-      'most characters of evidence in the first question (48,000, or fewer in a small window of the judge)',
+      'most characters of evidence in the first question (48,000, for a decision judge 480,000; or fewer in a small window of the judge)',
   },
   reason: {
     ...isTemplateOrNone,
@@ -185,7 +185,7 @@ export const PANEL_OPTIONS = {
   maxEvidenceChars: {
     ...isCount,
     means:
-      'most characters of evidence in the question (48,000, or fewer in a small window of the judge); of longer evidence the passages that matter most',
+      'most characters of evidence in the question (48,000, for a decision judge 480,000; or fewer in a small window of the judge); of longer evidence the passages that matter most',
   },
   reason: {
     ...isTemplateOrNone,
@@ -390,6 +390,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
   defineScorer({
     name: 'grounding',
     needsJudge: true,
+    canDecide: true,
+    asksOnce: true,
     rowFacts: GROUNDING_ROWS,
     measures: 'whether each sentence of the answer rests on evidence, by quotes that code looks up',
     options: GROUNDING_OPTIONS,
@@ -398,6 +400,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
   defineScorer({
     name: 'panel',
     needsJudge: true,
+    canDecide: true,
+    asksOnce: true,
     rowFacts: PANEL_ROWS,
     measures: 'several qualities of the answer, sentence by sentence, in one question to the judge',
     options: PANEL_OPTIONS,
@@ -406,6 +410,7 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
   defineScorer({
     name: 'answer-relevancy',
     needsJudge: true,
+    canDecide: true,
     measures: 'how much of the answer is about the question',
     options: ANSWER_RELEVANCY_OPTIONS,
     create: async (config) => (await import('./answer-relevancy.ts')).createAnswerRelevancyScorer(config),
@@ -413,6 +418,7 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
   defineScorer({
     name: 'bias',
     needsJudge: true,
+    canDecide: true,
     measures: 'opinions of the answer that are biased',
     options: OPINION_OPTIONS,
     create: async (config) => (await import('./bias.ts')).createBiasScorer(config),
@@ -420,6 +426,7 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
   defineScorer({
     name: 'toxicity',
     needsJudge: true,
+    canDecide: true,
     measures: 'suspicious passages of the answer that are toxic',
     options: OPINION_OPTIONS,
     create: async (config) => (await import('./toxicity.ts')).createToxicityScorer(config),

@@ -1,5 +1,6 @@
 import { createScorer } from '../evals/create-scorer.ts';
 import {
+  isNotScorable,
   notScorable,
   type NotScorable,
   type RunnableScorer,
@@ -7,6 +8,7 @@ import {
   type StepContext,
   type NamedScore,
 } from '../evals/scorer.ts';
+import type { Verdict } from '../../domain/score.ts';
 import type { JudgeModel } from '../../judge/judge.ts';
 import { readAnswer, type AgentRunInput, type AnswerRunInput } from '../shared/messages.ts';
 import {
@@ -21,6 +23,7 @@ import {
   type JudgedConfig,
   judgeAfterData,
 } from '../shared/judged.ts';
+import { DECIDED_EVIDENCE, weighVerdicts, withDecisions } from '../shared/decided.ts';
 import { checkOptions } from '../shared/options.ts';
 import {
   answerUnits,
@@ -73,6 +76,9 @@ const SECOND_READING = 4;
 
 export type GroundingOptions = EvidenceOptions;
 
+/** Verdicts that count. */
+const GROUNDING_CLAIMS = GROUNDING_VERDICTS.filter((verdict) => verdict !== 'no_claim');
+
 interface GroundingResults {
   preprocessStepResult: { sentences: string[]; verdicts: JudgedSentence[] };
   /** One entry for each sentence, with its quotes checked. */
@@ -82,7 +88,8 @@ interface GroundingResults {
 /** Sentences, evidence and table of a run, computed once, with the passages of the second question. */
 interface Reading {
   readonly sentences: readonly string[];
-  readonly evidence: Evidence;
+  /** Undefined for an answer without a sentence. */
+  readonly evidence: Evidence | undefined;
   readonly table?: GroundedSentence[];
   readonly second?: ReturnType<typeof secondReading>;
 }
@@ -100,6 +107,34 @@ export function createGroundingScorer(
   const { model, options = {} } = config;
   checkOptions(ID, options, GROUNDING_OPTIONS);
   const { maxEvidenceChars = DEFAULT_EVIDENCE_CHARS, reason = 'template' } = options;
+  const chat = createChatScorer(model, { ...options, maxEvidenceChars, reason });
+  return withDecisions(chat, {
+    model,
+    hasReasons: reason !== false,
+    isNamed: true,
+    prepare: async (run) => {
+      const most = options.maxEvidenceChars ?? DEFAULT_EVIDENCE_CHARS * DECIDED_EVIDENCE;
+      const reading = await readRun(run, { ...options, maxEvidenceChars: most, model });
+      if (isNotScorable(reading)) {
+        return reading;
+      }
+      const { evidence, sentences } = reading;
+      return {
+        shown: evidence === undefined ? {} : showEvidence(evidence, evidence.shown),
+        sentences,
+        qualities: ['grounding'],
+        isCut: (evidence?.held.length ?? 0) > 0,
+      };
+    },
+    rate: ({ grounding = [] }) => rateDecisions(grounding, reason !== false),
+  });
+}
+
+function createChatScorer(
+  model: JudgeModel,
+  options: GroundingOptions & Required<Pick<GroundingOptions, 'maxEvidenceChars' | 'reason'>>,
+): RunnableScorer<AnswerRunInput, GroundingResults> {
+  const { maxEvidenceChars, reason } = options;
   const readings: Readings = new WeakMap();
   const scored = createScorer({
     id: ID,
@@ -110,13 +145,13 @@ export function createGroundingScorer(
     namedScoresOnly: true,
     version: '1',
     promptVersion: GROUNDING_PROMPT_VERSION,
-    options: { ...options, maxEvidenceChars, reason },
+    options,
     details: ({ results }) => {
       const { sentences } = (results as GroundingResults).analyzeStepResult;
       return { verdicts: listVerdicts(sentences), scores: listScores(sentences, reason !== false) };
     },
   })
-    .preprocess(firstQuestion({ ...options, maxEvidenceChars, model }, readings))
+    .preprocess(firstQuestion({ ...options, model }, readings))
     .analyze(secondQuestion({ maxEvidenceChars, model }, readings))
     .generateScore(({ results }) => anyScore(results.analyzeStepResult.sentences));
   return reason === false
@@ -148,26 +183,41 @@ function firstQuestion(
       return groundingSchema(sentences.length, (verdicts) => ({ sentences, verdicts }));
     },
     withoutJudge: async ({ run }) => {
-      const sentences = answerUnits(readAnswer(run));
-      if (sentences.length === 0) {
-        return { sentences, verdicts: [] };
+      const reading = await readRun(run, options);
+      if (isNotScorable(reading)) {
+        return reading;
       }
-      const given = (await options.getContext?.({ run })) ?? options.context;
-      const sources = given === undefined ? listRunEvidence(run, options) : numberSources(given);
-      const lack = lackOfEvidence(sources);
-      if (lack !== undefined) {
-        return notScorable(lack);
+      if (reading.evidence === undefined) {
+        return { sentences: [], verdicts: [] };
       }
-      const material = { evidence: sources.map(({ text }) => text), beside: byNumber(sentences) };
-      const maxChars = await limitEvidence(options.model, material, options.maxEvidenceChars);
-      readings.set(run, { sentences, evidence: assembleEvidence(sources, sentences, maxChars) });
+      readings.set(run, reading);
       return undefined;
     },
     createPrompt: ({ run }) => {
       const reading = readings.get(run);
-      return questionPrompt(reading?.evidence, reading?.evidence.shown ?? [], reading?.sentences ?? []);
+      return questionPrompt(reading?.evidence, reading?.evidence?.shown ?? [], reading?.sentences ?? []);
     },
   };
+}
+
+/** Reads the sentences of an answer and the evidence for them. */
+async function readRun(
+  run: AgentRunInput,
+  options: GroundingOptions & Limits,
+): Promise<Reading | NotScorable> {
+  const sentences = answerUnits(readAnswer(run));
+  if (sentences.length === 0) {
+    return { sentences, evidence: undefined };
+  }
+  const given = (await options.getContext?.({ run })) ?? options.context;
+  const sources = given === undefined ? listRunEvidence(run, options) : numberSources(given);
+  const lack = lackOfEvidence(sources);
+  if (lack !== undefined) {
+    return notScorable(lack);
+  }
+  const material = { evidence: sources.map(({ text }) => text), beside: byNumber(sentences) };
+  const maxChars = await limitEvidence(options.model, material, options.maxEvidenceChars);
+  return { sentences, evidence: assembleEvidence(sources, sentences, maxChars) };
 }
 
 /** Builds the second question; needed only when evidence was left out and sentences found no support in the shown evidence. */
@@ -188,13 +238,19 @@ function secondQuestion(
       const reading = readings.get(run);
       const table = firstTable(results.preprocessStepResult, reading);
       const open = table.filter(isOpen).map(({ sentence }) => sentence);
-      if (reading === undefined || reading.evidence.held.length === 0 || open.length === 0) {
+      const evidence = reading?.evidence;
+      if (
+        reading === undefined ||
+        evidence === undefined ||
+        evidence.held.length === 0 ||
+        open.length === 0
+      ) {
         return { sentences: table };
       }
-      const held = reading.evidence.held.map(({ text }) => text);
+      const held = evidence.held.map(({ text }) => text);
       const material = { evidence: held, beside: byNumber(open) };
       const maxChars = await limitEvidence(model, material, maxEvidenceChars * SECOND_READING);
-      const second = secondReading(reading.evidence, open, maxChars);
+      const second = secondReading(evidence, open, maxChars);
       readings.set(run, { ...reading, table, second });
       return undefined;
     },
@@ -253,7 +309,7 @@ function withSecondVerdicts(
 }
 
 function readSources(reading: Reading | undefined): ReadonlyMap<number, EvidenceSource> {
-  return reading?.evidence.sources ?? new Map<number, EvidenceSource>();
+  return reading?.evidence?.sources ?? new Map<number, EvidenceSource>();
 }
 
 /** Returns a number when the run can be scored; the real scores are the named ones. */
@@ -287,6 +343,24 @@ function groundingSchema<T>(count: number, make: (judged: JudgedSentence[]) => T
       ),
     ),
   };
+}
+
+/** Computes the scores of decisions. A decision judge quotes nothing, so that there is no precision of citations. */
+function rateDecisions(verdicts: readonly Verdict[], withReason: boolean): NamedScore[] {
+  const rate = (name: keyof typeof GROUNDING_ROWS, wanted: readonly string[]): NamedScore[] => {
+    const worth = GROUNDING_CLAIMS.map((verdict) => [verdict, wanted.includes(verdict) ? 1 : 0] as const);
+    const weighed = weighVerdicts('grounding', verdicts, Object.fromEntries(worth));
+    if (weighed === undefined) {
+      return [];
+    }
+    const { score, confidence, reason } = weighed;
+    return [{ ...buildRowScore(GROUNDING_ROWS, name, score), confidence, ...(withReason ? { reason } : {}) }];
+  };
+  const [hallucination, ...others] = [
+    ...rate('grounding-hallucination', ['contradicted', 'unsupported']),
+    ...rate('grounding-faithfulness', ['supported']),
+  ];
+  return hallucination === undefined ? [] : [{ ...hallucination, verdicts }, ...others];
 }
 
 /** Computes the scores of a table of sentences; none without claims. */

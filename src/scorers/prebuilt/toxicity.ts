@@ -5,6 +5,7 @@ import type { JsonJudgeSchema } from '../../judge/reply/judge-schema.ts';
 import { roundToTwoDecimals, nameFindings } from '../shared/texts.ts';
 import { readAnswer, type AnswerRunInput } from '../shared/messages.ts';
 import { showConversation, type Sight } from '../shared/run-evidence.ts';
+import { withDecidedQuality } from '../shared/decided.ts';
 import { checkOptions } from '../shared/options.ts';
 import { isQuotedIn, quotable } from '../shared/quotes.ts';
 import {
@@ -103,7 +104,7 @@ export function createToxicityScorer(
       const toxic = verdicts.filter(isToxic).length;
       return verdicts.length === 0 ? 0 : roundToTwoDecimals((toxic / verdicts.length) * scale);
     });
-  return withReason(scored, reason, scale, {
+  const chat = withReason(scored, reason, scale, {
     instructions: TOXICITY_REASON_INSTRUCTIONS,
     nothingJudged: ({ run, results }) => countedVerdicts(results, run).length === 0,
     // Passages that are not toxic move nothing: why they are not is enough.
@@ -115,6 +116,12 @@ export function createToxicityScorer(
       })),
     }),
     explain: ({ run, results }) => explain(countedVerdicts(results, run), readAnswer(run)),
+  });
+  return withDecidedQuality(chat, 'toxicity', {
+    model,
+    scale,
+    hasReasons: reason !== false,
+    show: (run) => showConversation(run, options),
   });
 }
 

@@ -36,11 +36,7 @@ export function askAfterData(task: string): Pick<JudgeConfig, 'instructions' | '
  * its own; marker signs inside are escaped too, and the code itself is removed.
  */
 export function fence(material: Record<string, unknown>): string {
-  const written = JSON.stringify(material, (_key, value: unknown) =>
-    typeof value === 'string' ? cleanText(value) : value,
-  );
-  // Once more, for the keys of what a tool got or gave.
-  const json = cleanText(written)
+  const json = writeMaterial(material)
     .replaceAll('<<<', String.raw`\u003c\u003c\u003c`)
     .replaceAll('>>>', String.raw`\u003e\u003e\u003e`)
     .replaceAll('\u2028', String.raw`\u2028`)
@@ -49,8 +45,17 @@ export function fence(material: Record<string, unknown>): string {
   return `<<<${code}\n${json.replaceAll(code, '')}\n${code}>>>`;
 }
 
+/** Writes trace material as JSON without invisible characters. */
+export function writeMaterial(material: Record<string, unknown>): string {
+  const written = JSON.stringify(material, (_key, value: unknown) =>
+    typeof value === 'string' ? cleanText(value) : value,
+  );
+  // Once more, for the keys of what a tool got or gave.
+  return cleanText(written);
+}
+
 /** Removes invisible characters, which could hide words from a reader. */
-function cleanText(text: string): string {
+export function cleanText(text: string): string {
   return text.toWellFormed().replace(UNSEEN, '');
 }
 

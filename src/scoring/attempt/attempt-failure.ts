@@ -9,6 +9,8 @@ export interface ScoreValue {
   /** '' for the scorer's own score, else the name of a further score. */
   readonly name: string;
   readonly score: number;
+  /** Mean probability of the winning options; null for a judge that gives none. */
+  readonly confidence: number | null;
   readonly label: string;
   readonly reason: string;
   readonly verdicts: readonly Verdict[];

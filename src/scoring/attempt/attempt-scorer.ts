@@ -171,6 +171,7 @@ function readOwnValue(bound: BoundScorer, result: ScorerRunResult, score: number
   return {
     name: '',
     score,
+    confidence: result.confidence ?? null,
     label: result.label ?? findScoreLabel(score, scorer.labels ?? []) ?? '',
     reason: readText(result.reason),
     verdicts: readVerdicts(result.verdicts),
@@ -183,6 +184,7 @@ function readNamedValue(bound: BoundScorer, entry: NamedScore): ScoreValue {
   return {
     name: entry.name,
     score: entry.score,
+    confidence: entry.confidence ?? null,
     label: entry.label ?? '',
     reason: entry.reason ?? '',
     verdicts: readVerdicts(entry.verdicts),

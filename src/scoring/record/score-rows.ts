@@ -180,6 +180,10 @@ function listValueColumns(value: ScoreValue) {
   const [scoreMin, scoreMax] = value.range ?? [null, null];
   return {
     score: value.score,
+    confidence: value.confidence,
+    rung: 0,
+    rungProbability: null,
+    firstScore: value.score,
     label: value.label,
     higherIsBetter: value.higherIsBetter,
     scoreMin,

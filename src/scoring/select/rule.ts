@@ -21,6 +21,8 @@ export interface BoundScorer {
   readonly timeoutMs?: number | undefined;
   /** True: it gets what the run took, and the past of its agent. */
   readonly readsPast?: boolean | undefined;
+  /** True: it asks its judge one question about a run. */
+  readonly asksOnce?: boolean | undefined;
   /** Runs in child processes. Set for such a scorer: it has places and a timer of its own. */
   readonly own?: RunSlots | undefined;
 }

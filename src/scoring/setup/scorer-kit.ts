@@ -11,6 +11,7 @@ import {
 import { COMMAND_RULE } from '../../domain/decision.ts';
 import { ConfigError, readErrorMessage, RequestError } from '../../domain/errors.ts';
 import type { SharedBudgets } from '../../domain/money/budget.ts';
+import { findJudgeFault } from '../../domain/judge-kinds.ts';
 import { findPrice, unpricedBudget, type PriceTable } from '../../domain/money/model-prices.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import type { OwnScorers } from '../../scorers/own/pool.ts';
@@ -162,14 +163,16 @@ async function bindPrebuilt(name: string, entry: Entry | undefined, config: Conf
     throw new ConfigError(`there is no scorer ${name}; the scorers are ${names.join(', ')}`);
   }
   const judge = entry?.judge ?? config.judges.default;
-  if (prebuilt.needsJudge && judge === undefined) {
-    throw new ConfigError(`${name} needs a judge: set judges.default (or SPANSCORE_JUDGE) to provider/model`);
+  const unfit = findJudgeFault(name, prebuilt, judge, config.judges);
+  if (unfit !== undefined) {
+    throw new ConfigError(unfit);
   }
   const timeout = entry?.limits?.timeout;
   try {
     const scorer = await prebuilt.create({ judge: judge ?? '', options: entry?.options ?? {} });
     const timeoutMs = timeout === undefined ? undefined : durationMs(timeout);
-    return { name, scorer, timeoutMs, readsPast: prebuilt.readsPast };
+    const { readsPast, asksOnce } = prebuilt;
+    return { name, scorer, timeoutMs, readsPast, asksOnce };
   } catch (cause) {
     throw new ConfigError(`scorers.${name}: ${readErrorMessage(cause)}`, {}, cause);
   }

@@ -184,6 +184,7 @@ export const TRACE_FACETS = [
   'tool',
   'scorer',
   'notScored',
+  'tenant',
 ] as const;
 
 /** Counts of traces by facet, the greatest first. */
@@ -237,7 +238,7 @@ export interface ListStore {
   /** Traces of agents with their worst scores first. */
   worstTraces(filters: ListFilters, limit: number): Promise<readonly ListedTrace[]>;
   /** Counts traces by facet. Scorers and reasons are counted in the newest ones only. */
-  traceFacets(filters: ListFilters): Promise<CountedTraces>;
+  traceFacets(filters: ListFilters, of: readonly (keyof TraceFacets)[]): Promise<CountedTraces>;
   /** Reads the traces of these ids that have a run. */
   tracesOf(keys: readonly TraceKey[]): Promise<readonly ListedTrace[]>;
   /** Lists the tenants that have a run of a trace, or a score that was not posted, by name. */

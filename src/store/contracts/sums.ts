@@ -196,22 +196,30 @@ export interface FunnelQuery extends RunSumsQuery {
   readonly live: readonly CoveredPair[];
 }
 
-/** Current decisions of one status and reason, of one scorer and status, or of all together. */
+/** Current decisions of one status and a reason, a scorer, an agent or a step of time, or of all together. */
 export interface FunnelRow {
   /** Null for all scorers. */
   readonly scorer: string | null;
   readonly status: DecisionStatus | null;
   /** Code of the reason; '' for none. */
   readonly reason: string;
+  /** Null for all agents. */
+  readonly agent: string | null;
+  /** Start of the step, Unix milliseconds; null for all steps. */
+  readonly startMs: number | null;
   readonly count: number;
-  /** Distinct traces. */
+  /** Distinct traces, by status and reason and of all together. */
   readonly runs: number;
   /** Rules that decided. */
   readonly rules: readonly string[];
 }
 
-/** Decisions on the runs that began in a range. */
+/** Decisions on the runs that began in a range: the asked one, or its whole hours where they are summed. */
 export interface FunnelReading {
+  readonly fromMs: number;
+  readonly toMs: number;
+  /** Length of a step of time, milliseconds. */
+  readonly stepMs: number;
   readonly rows: readonly FunnelRow[];
   /** Pairs of a trace and a scorer without a decision, their traces, and the number of those without any decision. */
   readonly waiting: {

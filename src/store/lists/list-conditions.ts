@@ -53,14 +53,20 @@ export const OF_RUNS: Known = {
 /** Conditions on runs, of which `q` asks for texts alone. */
 export const OF_TEXTS: Known = { ...OF_TOOLS, q: HOLDS_TEXT };
 
-/** Conditions on all runs of a range: texts and ids are looked for apart, or the index of the texts would not serve. */
-export const OF_RANGE: Known = {
-  ...OF_TOOLS,
-  q: `(Tenant, TraceId) IN (
-    SELECT Tenant, TraceId FROM run_starts WHERE ${HOLDS_TEXT}
-    UNION ALL
-    SELECT Tenant, TraceId FROM run_starts WHERE {q:String} IN (UserId, SessionId) OR TraceId = lower({q:String}))`,
-};
+/** Returns the conditions on all runs of a range. Texts and ids are looked for apart, each by its index, and found runs by their key. */
+export function ofRange({ sinceMs, untilMs }: ListFilters): Known {
+  const key = 'StartedAt, TraceId, Tenant';
+  const { sql: within } = buildConditions({ sinceMs, untilMs }, ofTimes('StartedAt'));
+  const ofId = (is: string) => `
+    UNION ALL SELECT ${key} FROM runs WHERE Target = 'trace' AND TargetId = TraceId AND ${is}`;
+  const ids = ['UserId = {q:String}', 'SessionId = {q:String}', 'TraceId = lower({q:String})']
+    .map(ofId)
+    .join('');
+  return {
+    ...OF_TOOLS,
+    q: `(${key}) IN (SELECT ${key} FROM run_starts WHERE ${within} AND ${HOLDS_TEXT} ${ids})`,
+  };
+}
 
 /** Conditions on decisions. */
 export const OF_DECISIONS: Known = {

@@ -12,7 +12,7 @@ export function createListStore(database: Database): ListStore {
     worstScores: (filters, limit) => readWorstScores(database, filters, limit),
     traces: (filters, page) => listTraces(database, filters, page),
     worstTraces: (filters, limit) => listWorstTraces(database, filters, limit),
-    traceFacets: (filters) => countTraceFacets(database, filters),
+    traceFacets: (filters, of) => countTraceFacets(database, filters, of),
     tracesOf: (keys) => readListedTraces(database, keys),
     tenantsOf: (traceId) => readTenantsOf(database, traceId),
     sessions: (filters, page) => listSessions(database, filters, page),

@@ -4,62 +4,71 @@ import {
   type CountedTraces,
   type FacetCount,
   type ListFilters,
-  type TraceBucket,
   type TraceFacets,
 } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
-import { buildConditions, buildDecided, OF_RANGE, ofTimes, type Conditions } from './list-conditions.ts';
+import { chooseSource, CLOCKS_MS } from '../sums/coverage.ts';
+import {
+  buildConditions,
+  buildDecided,
+  ofRange,
+  ofTimes,
+  startOf,
+  type Conditions,
+} from './list-conditions.ts';
 import { buildScored } from './trace-list.ts';
 
 /** Newest traces in which scorers and reasons are counted. */
 const NEWEST = 10_000;
 
-/** Most values of one facet. */
+/** Most values of one facet, and most buckets of time: more than a range has. */
 const MAX_VALUES = 100;
+const MAX_BUCKETS = 1_000;
 
 interface FacetRow extends FacetCount {
-  readonly facet: keyof TraceFacets;
+  readonly facet: keyof TraceFacets | 'runs' | 'bucket';
+  /** Runs with a tool call that failed. */
+  readonly errors: number;
 }
 
-/** Counts the traces with a run that are as asked, and those with each value of a facet. */
-export async function countTraceFacets(database: Database, filters: ListFilters): Promise<CountedTraces> {
+/** Facets whose values stand in other tables than the run. */
+const BESIDE_RUNS: readonly (keyof TraceFacets)[] = ['scorer', 'notScored'];
+
+/**
+ * Counts the traces with a run that are as asked, and those with each value of a facet.
+ * @param of facets to count
+ */
+export async function countTraceFacets(
+  database: Database,
+  filters: ListFilters,
+  of: readonly (keyof TraceFacets)[],
+): Promise<CountedTraces> {
   const { sql, params } = joinConditions(filters);
   const from = `FROM run_starts FINAL WHERE ${sql}`;
-  const [ofRuns, ofNewest, buckets] = await Promise.all([
-    database.rows<FacetRow>(countRuns(from), params),
-    database.rows<FacetRow>(countNewest(from), params),
-    countBuckets(database, filters, { sql: from, params }),
+  const { sinceMs, untilMs = Date.now() } = filters;
+  const bucketMs = sinceMs === undefined ? 0 : untilMs - sinceMs <= HOURLY_MS ? HOUR_MS : DAY_MS;
+  const [ofRuns, ofNewest] = await Promise.all([
+    database.rows<FacetRow>(countRuns(from, of, bucketMs), params),
+    of.some((facet) => BESIDE_RUNS.includes(facet)) ? countNewest(database, { sql, params }) : [],
   ]);
   const counted = Map.groupBy([...ofRuns, ...ofNewest], ({ facet }) => facet as string);
   const facets = TRACE_FACETS.map((facet) => [
     facet,
-    (counted.get(facet) ?? []).map(({ value, count }) => ({ value, count })),
+    (counted.get(facet) ?? []).slice(0, MAX_VALUES).map(({ value, count }) => ({ value, count })),
   ]);
   const [all] = counted.get('runs') ?? [];
+  const buckets = (counted.get('bucket') ?? [])
+    .map(({ value, count, errors }) => ({ startMs: Number(value), runs: count, errors }))
+    .toSorted((a, b) => a.startMs - b.startMs);
   return { facets: Object.fromEntries(facets) as TraceFacets, runs: all?.count ?? 0, buckets };
 }
 
 /** Longest range that is counted by the hour, milliseconds; a longer one is counted by the day. */
 const HOURLY_MS = 3 * DAY_MS;
 
-/** Counts the runs of a range over time, and those with a tool call that failed. A range without a begin has no buckets. */
-async function countBuckets(
-  database: Database,
-  { sinceMs, untilMs = Date.now() }: ListFilters,
-  { sql, params }: Conditions,
-): Promise<readonly TraceBucket[]> {
-  return sinceMs === undefined
-    ? []
-    : database.rows<TraceBucket>(
-        `SELECT intDiv(toUnixTimestamp64Milli(StartedAt), {bucketMs:Int64}) * {bucketMs:Int64} AS startMs, count() AS runs,
-           countIf(ToolErrors > 0) AS errors ${sql} GROUP BY startMs ORDER BY startMs`,
-        { ...params, bucketMs: untilMs - sinceMs <= HOURLY_MS ? HOUR_MS : DAY_MS },
-      );
-}
-
 function joinConditions(filters: ListFilters): Conditions {
   const parts = [
-    buildConditions(filters, OF_RANGE, ofTimes('StartedAt')),
+    buildConditions(filters, ofRange(filters), ofTimes('StartedAt')),
     buildScored(filters),
     buildDecided(filters, '1'),
   ];
@@ -69,25 +78,74 @@ function joinConditions(filters: ListFilters): Conditions {
   };
 }
 
-/** Returns the statement that counts all runs by their own facets; one read for all facets. */
-function countRuns(from: string): string {
-  return `SELECT pair.1 AS facet, pair.2 AS value, count() AS count FROM (
-      SELECT arrayJoin(arrayConcat(
-        [('runs', ''), ('agent', toString(Agent)), ('agentVersion', toString(AgentVersion)), ('environment', toString(Environment)),
-          ('service', toString(ServiceName))],
-        arrayMap(name -> ('model', toString(name)), Models), arrayMap(name -> ('tool', toString(name)), Tools))) AS pair ${from})
+/** SQL for the values of each facet of a run. */
+const RUN_VALUES: Readonly<
+  Partial<Record<keyof TraceFacets, { readonly column: string; readonly isList?: true }>>
+> = {
+  agent: { column: 'Agent' },
+  agentVersion: { column: 'AgentVersion' },
+  environment: { column: 'Environment' },
+  service: { column: 'ServiceName' },
+  tenant: { column: 'Tenant' },
+  model: { column: 'Models', isList: true },
+  tool: { column: 'Tools', isList: true },
+};
+
+/**
+ * Returns the statement that counts all runs, by their own facets, and over time: one read for all. Runs that are alike are counted together
+ * first, because the values of a run are several.
+ * @param bucketMs length of a bucket; 0 for none
+ */
+function countRuns(from: string, of: readonly (keyof TraceFacets)[], bucketMs: number): string {
+  const values = of.flatMap((facet) => {
+    const value = RUN_VALUES[facet];
+    return value === undefined ? [] : [{ facet, ...value }];
+  });
+  const bucket =
+    bucketMs === 0 ? 'toInt64(0)' : `intDiv(toUnixTimestamp64Milli(StartedAt), ${bucketMs}) * ${bucketMs}`;
+  const pairs = values.map(({ facet, column, isList = false }) =>
+    isList
+      ? `arrayMap(name -> ('${facet}', toString(name)), ${column})`
+      : `[('${facet}', toString(${column}))]`,
+  );
+  const ofTime = bucketMs === 0 ? "[('runs', '')]" : "[('runs', ''), ('bucket', toString(start))]";
+  return `SELECT pair.1 AS facet, pair.2 AS value, sum(n) AS count, sum(failed) AS errors FROM (
+      SELECT arrayJoin(arrayConcat(${[ofTime, ...pairs].join(', ')})) AS pair, n, failed FROM (
+        SELECT ${[...values.map(({ column }) => column), `${bucket} AS start`].join(', ')}, count() AS n, countIf(ToolErrors > 0) AS failed
+        ${from} GROUP BY ALL))
     WHERE value != '' OR facet = 'runs'
-    GROUP BY facet, value ORDER BY count DESC, value LIMIT ${MAX_VALUES} BY facet`;
+    GROUP BY facet, value ORDER BY count DESC, value LIMIT ${MAX_BUCKETS} BY facet`;
 }
 
-/** Returns the statement that counts the newest runs by their scorers, and by the codes of the reasons for none. */
-function countNewest(from: string): string {
-  return `WITH newest AS (SELECT Tenant, TraceId ${from} ORDER BY StartedAt DESC LIMIT ${NEWEST})
-    SELECT * FROM (
-      SELECT 'scorer' AS facet, toString(Scorer) AS value, uniqExact(Tenant, TraceId) AS count
-      FROM scores FINAL WHERE (Tenant, TraceId) IN newest GROUP BY value
+/**
+ * Counts the newest runs by their scorers, and by the codes of the reasons for none. Scores and decisions are found by time: a score is of
+ * the run or of a part of it that starts later, and a decision is written later, by clocks that differ.
+ */
+async function countNewest(database: Database, { sql, params }: Conditions): Promise<FacetRow[]> {
+  const [row] = await database.rows<{ firstMs: number | null }>(
+    `SELECT toUnixTimestamp64Milli(minOrNull(StartedAt)) AS firstMs FROM (
+       SELECT StartedAt FROM run_starts WHERE ${sql} AND NOT IsDeleted ORDER BY StartedAt DESC LIMIT ${NEWEST})`,
+    params,
+  );
+  const firstMs = row?.firstMs ?? null;
+  if (firstMs === null) {
+    return [];
+  }
+  const first = 'fromUnixTimestamp64Milli({first:Int64})';
+  const newest = `(Tenant, TraceId) IN (SELECT Tenant, TraceId FROM run_starts WHERE StartedAt >= ${first} AND ${sql} AND NOT IsDeleted)`;
+  const source = await chooseSource(database, firstMs - CLOCKS_MS);
+  const written = `WrittenAt >= ${first} - toIntervalMillisecond(${CLOCKS_MS})`;
+  return database.rows<FacetRow>(
+    `SELECT * FROM (
+      SELECT 'scorer' AS facet, toString(Scorer) AS value, uniqExact(Tenant, TraceId) AS count, 0 AS errors
+      FROM score_starts WHERE TraceTimestamp >= ${first} AND NOT IsDeleted AND ${newest} GROUP BY value
       UNION ALL
-      SELECT 'notScored' AS facet, substringIndex(Reason, ':', 1) AS value, uniqExact(Tenant, TraceId) AS count
-      FROM decisions FINAL WHERE (Tenant, TraceId) IN newest AND Status != 'scored' AND Reason != '' GROUP BY value)
-    ORDER BY count DESC, value LIMIT ${MAX_VALUES} BY facet`;
+      SELECT 'notScored' AS facet, code AS value, uniqExact(Tenant, TraceId) AS count, 0 FROM (
+        SELECT Tenant, TraceId, argMax((toString(Status), substringIndex(Reason, ':', 1)), (Version, WrittenAt)) AS last, last.2 AS code
+        FROM ${source} WHERE ${source === 'decisions' ? '1' : written} AND ${newest}
+        GROUP BY Tenant, TraceId, Target, TargetId, Rule, Scorer HAVING last.1 != 'scored' AND code != '')
+      GROUP BY value)
+    ORDER BY count DESC, value LIMIT ${MAX_VALUES} BY facet`,
+    { ...params, first: startOf(firstMs) },
+  );
 }

@@ -1,4 +1,5 @@
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
+import { FIRST_RANGES, type Measure, nameMeasure } from '../../domain/behaviour/measures.ts';
 import { HOUR_MS, MINUTE_MS } from '../../domain/durations.ts';
 
 /**
@@ -28,6 +29,11 @@ export const DIRECTED = `multiIf(
 /** Directed score of `score_arrivals` and `scores` in thousandths. */
 export const STEP = `toUInt16(floor(ifNull(${DIRECTED}, 0) * ${SCORE_STEPS} + 0.5))`;
 
+/** Condition for the measures of a new agent, whose range comes from no run of it. */
+export const IS_OF_NEW_AGENT = `(${Object.entries(FIRST_RANGES)
+  .map(([name, range]) => `endsWith(Scorer, '${nameMeasure(name as Measure)}') AND ScoreMax = ${range}`)
+  .join(' OR ')})`;
+
 /** Reason why a row of `score_arrivals` is not folded, or `folded`; does not detect repeats within the window. */
 export const STANDING = `multiIf(
   Source != 'live', 'not_live',
@@ -36,6 +42,7 @@ export const STANDING = `multiIf(
   Stratum != 'uniform', 'not_uniform',
   DelayMs > ${MAX_DELAY_MS}, 'late',
   ${DIRECTED} IS NULL, 'refused',
+  ${IS_OF_NEW_AGENT}, 'new_agent',
   'folded')`;
 
 /**

@@ -10,7 +10,7 @@ import type {
 } from '../contracts/monitors.ts';
 import type { Database } from '../database.ts';
 import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
-import { DIRECTED, meanStep, STEP, UNIT } from './folded-scores-sql.ts';
+import { DIRECTED, IS_OF_NEW_AGENT, meanStep, STEP, UNIT } from './folded-scores-sql.ts';
 import {
   fromSeriesRow,
   fromSeriesValues,
@@ -79,6 +79,7 @@ async function* readPastScores(
          ${seriesColumnsBy(SPLIT_FACETS)}
        FROM scores FINAL
        WHERE NOT IsDeleted AND Source IN ('live', 'backfill') AND Stratum = 'uniform' AND ${DIRECTED} IS NOT NULL
+         AND NOT ${IS_OF_NEW_AGENT}
          AND AtMs >= {from:Int64} AND AtMs < {to:Int64})
      GROUP BY ${SERIES_COLUMNS}, Unit
      SETTINGS max_bytes_before_external_group_by = ${MAX_GROUP_BYTES}`,

@@ -90,7 +90,7 @@ async function countRows(database: Database, query: CoverageQuery): Promise<Cove
 
 export const WRITTEN = 'WrittenAt >= fromUnixTimestamp64Milli({written:Int64})';
 
-const SINCE = `${WRITTEN} AND EvidenceUntil >= fromUnixTimestamp64Milli({since:Int64})`;
+export const SINCE = `${WRITTEN} AND EvidenceUntil >= fromUnixTimestamp64Milli({since:Int64})`;
 
 /** Table that decisions are counted in. */
 export type Source = 'decisions' | 'decision_arrivals';

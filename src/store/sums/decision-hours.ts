@@ -1,10 +1,11 @@
-import { WHOLE_RULE } from '../../domain/decision.ts';
+import { BACKFILL_RULES, COMMAND_RULE, WHOLE_RULE } from '../../domain/decision.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import type { AggregateStore, CoverageQuery, CoverageRow, TouchedHour } from '../contracts/sums.ts';
 import type { CoveredPair } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { pairParams } from '../spans/trace-keys.ts';
 import { createProgress, hourOf, isAsked, listHours, READ_SETTINGS, replaceBuckets } from './score-sums.ts';
+import { AGENT_NAME, IS_RUN } from './run-sums.ts';
 import { readDoneUntil } from '../tables/progress.ts';
 
 /** Name of the progress of decisions. With a new name, the first pass computes all hours again. */
@@ -86,7 +87,13 @@ function listTouched(
   });
 }
 
-const KEYS = 'Tenant, Bucket, Rule, Scorer, ServiceName, Status, Reason';
+const KEYS = 'Tenant, Bucket, RunBucket, Rule, Scorer, ServiceName, Agent, Environment, Status, Reason';
+
+/** SQL for the decisions of the rules in force: no work of backfills and commands. */
+export const IS_LIVE = `NOT startsWith(Rule, '${BACKFILL_RULES}') AND Rule != '${COMMAND_RULE}'`;
+
+/** Start that stands for what is no run of an agent, Unix milliseconds: before all others. */
+const NO_RUN_MS = -HOUR_MS;
 
 async function computeHours(
   database: Database,
@@ -104,20 +111,59 @@ async function computeHours(
     {
       table: 'decision_hours',
       keys: KEYS,
-      columns: 'Decisions, Weight, Unweighted',
-      empty: '0, 0, 0',
-      sums: 'sum(D), sum(W), sum(U)',
-      isEmpty: 'sum(D) = 0',
+      columns: 'Decisions, Weight, Unweighted, Traces',
+      empty: '0, 0, 0, 0',
+      sums: 'sum(D), sum(W), sum(U), sum(T)',
+      isEmpty: 'sum(D) + sum(T) = 0',
       rows: `
-      SELECT decided.Tenant AS Tenant, ${hourOf('fromUnixTimestamp64Milli(decided.evidenceMs)')} AS Bucket, decided.rule AS Rule,
-        decided.scorer AS Scorer, run.Service AS ServiceName, decided.status AS Status,
-        substringIndex(decided.reason, ':', 1) AS Reason, count() AS D, sum(ifNull(decided.weight, 0)) AS W,
-        countIf(isNull(decided.weight)) AS U
-      FROM (${buildDecidedPairs(targets)}) AS decided ${joinServices(selectRuns(within))}
-      GROUP BY ${KEYS}`,
+      SELECT ${KEYS}, if(grouping(Rule) = 1, 0, count()) AS D, if(grouping(Rule) = 1, 0, sum(ifNull(weight, 0))) AS W,
+        if(grouping(Rule) = 1, 0, countIf(isNull(weight))) AS U,
+        if(grouping(Rule) = 1, uniqExactIf(TraceId, TraceId != '' AND ${IS_LIVE}), 0) AS T
+      FROM (${selectDecidedRuns(targets, `SELECT Tenant, TraceId FROM decisions WHERE ${within}`)})
+      GROUP BY GROUPING SETS ((${KEYS}), (${OF_TRACES}, Status, Reason), (${OF_TRACES}))`,
     },
     { buckets: hours.map(({ tenant, hourMs }) => [tenant, hourMs]), params: pairParams(pairs) },
   );
+}
+
+const OF_TRACES = 'Tenant, Bucket, RunBucket, Agent, Environment';
+
+/**
+ * Returns SQL for decided pairs with their runs: keys of the sums, `TraceId`, `weight`, and `startMs`, the start of the run. A trace that no row
+ * of a run tells of began with its first span.
+ * @param targets SQL of the decisions, for `buildDecidedPairs`
+ * @param keys SQL of the tenants and traces of these decisions
+ * @param written condition on runs that were written lately: those of traces are then found by their start, for `runs` has them all over
+ * its key
+ */
+export function selectDecidedRuns(targets: string, keys: string, written?: string): string {
+  const ofKeys = `(Tenant, TraceId) IN (${keys})`;
+  const fact = `(toString(ServiceName), ${AGENT_NAME}, toString(Environment),
+    if(${IS_RUN}, toUnixTimestamp64Milli(StartedAt), ${NO_RUN_MS})) AS fact, Version AS version`;
+  const runs =
+    written === undefined
+      ? `SELECT Tenant, TraceId, if(TraceId = '', TargetId, '') AS SessionTarget, ${fact}
+      FROM runs WHERE Target IN ('trace', 'session') AND (TraceId = '' OR TargetId = TraceId) AND ${ofKeys}`
+      : `SELECT Tenant, TraceId, '' AS SessionTarget, ${fact} FROM run_starts WHERE ${written}
+      UNION ALL
+      SELECT Tenant, TraceId, TargetId AS SessionTarget, ${fact} FROM runs WHERE TraceId IN ('') AND Target = 'session' AND ${written}`;
+  return `
+  SELECT decided.Tenant AS Tenant, ${hourOf('fromUnixTimestamp64Milli(decided.evidenceMs)')} AS Bucket,
+    ${hourOf('fromUnixTimestamp64Milli(startMs)')} AS RunBucket, decided.rule AS Rule, decided.scorer AS Scorer,
+    run.facts.1 AS ServiceName, run.facts.2 AS Agent, run.facts.3 AS Environment, decided.status AS Status,
+    substringIndex(decided.reason, ':', 1) AS Reason, decided.TraceId AS TraceId, decided.weight AS weight,
+    if(run.isFound, run.facts.4, ${NO_RUN_MS}) AS startMs
+  FROM (${buildDecidedPairs(targets)}) AS decided
+  LEFT JOIN (
+    SELECT Tenant, TraceId, SessionTarget, argMax(fact, version) AS facts, true AS isFound
+    FROM (
+      ${runs}
+      UNION ALL
+      SELECT Tenant, TraceId, '', ('', '', '', intDiv(min(FirstStart), 1000000)), toUInt64(0)
+      FROM trace_activity WHERE TraceId != '' AND ${ofKeys} GROUP BY Tenant, TraceId)
+    GROUP BY Tenant, TraceId, SessionTarget) AS run
+    ON decided.Tenant = run.Tenant AND decided.TraceId = run.TraceId
+    AND if(decided.TraceId = '', decided.TargetId, '') = run.SessionTarget`;
 }
 
 /** Returns the end of the hours whose numbers are computed, Unix milliseconds; null before the first pass. */
@@ -140,7 +186,7 @@ export function sumDecisionHours(
     `SELECT Rule AS rule, Scorer AS scorer, ${byService ? 'ServiceName' : "''"} AS service, Status AS status, Reason AS reason,
        sum(Decisions) AS decisions, sum(Weight) AS weight, sum(Unweighted) AS unweighted
      FROM decision_hours FINAL
-     WHERE Bucket >= fromUnixTimestamp64Milli({from:Int64}) AND Bucket < fromUnixTimestamp64Milli({to:Int64})
+     WHERE Bucket >= fromUnixTimestamp64Milli({from:Int64}) AND Bucket < fromUnixTimestamp64Milli({to:Int64}) AND Rule != ''
        ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}
      GROUP BY rule, scorer, service, status, reason ${READ_SETTINGS}`,
     { from: fromMs, to: toMs, tenant },
@@ -175,13 +221,6 @@ export function buildDecidedPairs(targets: string): string {
         if(empty(own) AND empty(${others} AS found), ['${WHOLE_RULE}'], found)), verdicts))) AS pairs
     FROM (${targets}))
   ARRAY JOIN pairs AS pair`;
-}
-
-/** Builds the SQL of the runs of traces and sessions as a condition selects them, for `joinServices`. */
-export function selectRuns(within: string): string {
-  return `SELECT Tenant, TraceId, if(TraceId = '', TargetId, '') AS SessionTarget, ServiceName, Version
-    FROM runs
-    WHERE Target IN ('trace', 'session') AND (TraceId = '' OR TargetId = TraceId) AND ${within}`;
 }
 
 /**

@@ -1,8 +1,9 @@
-import { BACKFILL_RULES, COMMAND_RULE } from '../../domain/decision.ts';
-import type { FunnelQuery, FunnelReading, FunnelRow } from '../contracts/sums.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
+import type { FunnelQuery, FunnelReading, FunnelRow, RunSumsQuery } from '../contracts/sums.ts';
 import { bind, type Database } from '../database.ts';
 import { pairParams } from '../spans/trace-keys.ts';
 import { readRanges } from '../tables/decisions.ts';
+import type { QueryParams } from '../values.ts';
 import {
   chooseSource,
   CLOCKS_MS,
@@ -10,69 +11,120 @@ import {
   OF_TENANT,
   readPieces,
   selectWaiting,
+  SINCE,
   WRITTEN,
 } from './coverage.ts';
-import { buildDecidedPairs } from './decision-hours.ts';
-import { chosenRuns, ofChoice, paramsOf, within } from './run-sums.ts';
+import { IS_LIVE, readSummedUntil, selectDecidedRuns } from './decision-hours.ts';
+import { paramsOf, within } from './run-sums.ts';
 
 /** Creates the counts of the funnel from runs to scores. */
 export function createFunnelStore(database: Database) {
   return bind(database, { count: countFunnel });
 }
 
+/** Longest range whose trend has a point an hour, milliseconds; a longer one has a point a day. */
+const HOURLY_MS = 3 * DAY_MS;
+
 /**
- * Counts the current decisions of rules on the runs that began in a range, by status and reason, and what waits for a first one. A run
- * that no row tells of began with its first span.
+ * Counts the current decisions of rules on the runs that began in a range, and what waits for a first one. Decisions of past hours are read
+ * from their sums: a range that reaches into them has whole hours there.
  */
 async function countFunnel(database: Database, query: FunnelQuery): Promise<FunnelReading> {
-  const { tenant, pairs } = query;
-  const written = Math.max(0, Math.trunc(query.fromMs) - CLOCKS_MS);
-  const params = { ...paramsOf(query), written, since: written, ...pairParams(pairs) };
+  const summedUntilMs = (await readSummedUntil(database)) ?? 0;
+  const asked = { ...query, ...roundRange(query, summedUntilMs) };
+  const { fromMs, toMs } = asked;
+  const stepMs = toMs - fromMs <= HOURLY_MS ? HOUR_MS : DAY_MS;
+  const params = { ...paramsOf(asked), ...pairParams(query.pairs), summedUntil: summedUntilMs, step: stepMs };
+  const rows = await Promise.all([
+    fromMs < summedUntilMs ? readHours(database, asked, params) : [],
+    countPresent(database, asked, { params, summedUntilMs }),
+    countWaiting(database, asked),
+  ]);
+  const [past, present, waiting] = rows;
+  return { fromMs, toMs, stepMs, rows: addUp([...past, ...present]), waiting };
+}
+
+function roundRange({ fromMs, toMs }: RunSumsQuery, summedUntilMs: number) {
+  return fromMs >= summedUntilMs
+    ? { fromMs, toMs }
+    : {
+        fromMs: Math.floor(fromMs / HOUR_MS) * HOUR_MS,
+        toMs: toMs < summedUntilMs ? Math.ceil(toMs / HOUR_MS) * HOUR_MS : toMs,
+      };
+}
+
+/** Reads the sums of past hours. A run begins before its decisions are made, by clocks that differ. */
+function readHours(database: Database, query: FunnelQuery, params: QueryParams): Promise<FunnelRow[]> {
+  return database.rows<FunnelRow>(
+    foldCounts(`
+      SELECT Agent, RunBucket, Rule, Scorer, Status, Reason, Decisions, Traces FROM decision_hours FINAL
+      WHERE Bucket >= fromUnixTimestamp64Milli({from:Int64}) - toIntervalMillisecond(${CLOCKS_MS})
+        AND Bucket < fromUnixTimestamp64Milli({summedUntil:Int64}) AND ${within('RunBucket')} AND ${ofNames(query)} AND ${IS_LIVE}`),
+    params,
+  );
+}
+
+/** Returns SQL for the conditions on the columns of the sums; `Agent` is the name. */
+function ofNames({ tenant, agent, environment }: FunnelQuery): string {
+  return [
+    ...(tenant === undefined ? ['1'] : ['Tenant = {tenant:String}']),
+    ...(agent === undefined ? [] : ['Agent IN {agent:Array(String)}']),
+    ...(environment === undefined ? [] : ['Environment IN {environment:Array(String)}']),
+  ].join(' AND ');
+}
+
+/** Counts the decisions that the sums lack, in queries of limited size. */
+async function countPresent(
+  database: Database,
+  query: FunnelQuery,
+  { params: of, summedUntilMs }: { readonly params: QueryParams; readonly summedUntilMs: number },
+): Promise<FunnelRow[]> {
+  const written = Math.max(0, Math.trunc(Math.max(query.fromMs, summedUntilMs)) - CLOCKS_MS);
+  const params = { ...of, written, since: summedUntilMs };
   const source = await chooseSource(database, written);
   const found: FunnelRow[] = [];
   for (const [from, to] of await readPieces(database, query, { params, source })) {
-    const piece = `TraceId >= {pieceFrom:String} ${to === null ? '' : 'AND TraceId < {pieceTo:String}'} ${tenant === undefined ? '' : OF_TENANT}`;
-    const targets = currentTargets(source, `${WRITTEN} AND ${piece}`);
+    const piece = `TraceId >= {pieceFrom:String} ${to === null ? '' : 'AND TraceId < {pieceTo:String}'}
+      ${query.tenant === undefined ? '' : OF_TENANT}`;
+    const condition = `${SINCE} AND ${piece}`;
+    const decided = selectDecidedRuns(
+      currentTargets(source, condition),
+      `SELECT Tenant, TraceId FROM ${source} WHERE ${condition}`,
+      `${WRITTEN} AND ${piece}`,
+    );
     const rows = await database.rows<FunnelRow>(
-      `SELECT if(grouping(Scorer) = 1, NULL, Scorer) AS scorer, if(grouping(Status) = 1, NULL, Status) AS status,
-         if(grouping(Reason) = 1, '', Reason) AS reason, count() AS count,
-         uniqExactIf((Tenant, TraceId), TraceId != '') AS runs, arraySort(groupUniqArray(rule)) AS rules
-       FROM (
-         SELECT decided.Tenant AS Tenant, decided.TraceId AS TraceId, decided.rule AS rule, decided.scorer AS Scorer, decided.status AS Status,
-           splitByString(': ', decided.reason)[1] AS Reason
-         FROM (${buildDecidedPairs(targets)}) AS decided
-         INNER JOIN (${selectStarted(query, piece)}) AS run
-           ON decided.Tenant = run.Tenant AND decided.TraceId = run.TraceId AND if(decided.TraceId = '', decided.TargetId, '') = run.SessionTarget
-         WHERE NOT startsWith(decided.rule, '${BACKFILL_RULES}') AND decided.rule != '${COMMAND_RULE}')
-       GROUP BY GROUPING SETS ((Scorer, Status), (Status, Reason), ())`,
+      foldCounts(`
+        SELECT Agent, RunBucket, Rule, Scorer, Status, Reason,
+          if(grouping(Rule) = 1, 0, count()) AS Decisions,
+          if(grouping(Rule) = 1, uniqExactIf((Tenant, TraceId), TraceId != ''), 0) AS Traces
+        FROM (${decided})
+        WHERE startMs >= {from:Int64} AND startMs < {to:Int64} AND ${ofNames(query)} AND ${IS_LIVE}
+        GROUP BY GROUPING SETS ((Agent, RunBucket, Rule, Scorer, Status, Reason), (Agent, RunBucket, Status, Reason), (Agent, RunBucket))`),
       { ...params, pieceFrom: from, pieceTo: to ?? '' },
     );
     found.push(...rows);
   }
-  return { rows: addUp(found), waiting: await countWaiting(database, query) };
+  return found;
 }
 
-/** Returns SQL for the runs and sessions that began in the range: one without a row began with the first span of its trace. */
-function selectStarted(query: FunnelQuery, piece: string): string {
-  const started = `SELECT Tenant, TraceId, '' AS SessionTarget FROM ${chosenRuns(query)} AND ${piece}
-    UNION ALL
-    SELECT Tenant, TraceId, TargetId AS SessionTarget FROM runs FINAL
-    WHERE TraceId IN ('') AND Target = 'session' AND ${within('StartedAt')} AND ${piece} AND ${ofChoice(query)}`;
-  const spans = `FirstStart >= {from:Int64} * 1000000 AND FirstStart < {to:Int64} * 1000000 AND ${piece}`;
-  return query.agent !== undefined || query.environment !== undefined
-    ? started
-    : `${started}
-    UNION ALL
-    SELECT DISTINCT Tenant, TraceId, '' AS SessionTarget FROM trace_starts
-    WHERE ${spans} AND (Tenant, TraceId) NOT IN (
-      SELECT Tenant, TraceId FROM run_starts
-      WHERE StartedAt >= fromUnixTimestamp64Milli({from:Int64}) - INTERVAL 1 DAY AND NOT IsDeleted AND ${piece})`;
+/** Returns the statement that folds rows of the sums: by scorer, by reason, by agent and over time, and of all together. */
+function foldCounts(rows: string): string {
+  return `
+    SELECT if(grouping(Scorer) = 1, NULL, toString(Scorer)) AS scorer, if(grouping(Status) = 1, NULL, toString(Status)) AS status,
+      if(grouping(Reason) = 1, '', toString(Reason)) AS reason, if(grouping(Agent) = 1, NULL, toString(Agent)) AS agent,
+      if(grouping(Step) = 1, NULL, Step) AS startMs, sum(Decisions) AS count,
+      if(grouping(Status) = 1, sum(AllTraces), sum(Traces - AllTraces)) AS runs, arraySort(groupUniqArrayIf(toString(Rule), Rule != '')) AS rules
+    FROM (
+      SELECT *, if(Status = '', Traces, 0) AS AllTraces, intDiv(toUnixTimestamp64Milli(RunBucket), {step:Int64}) * {step:Int64} AS Step
+      FROM (${rows}))
+    GROUP BY GROUPING SETS ((Scorer, Status), (Status, Reason), (Agent, Status), (Step, Status), ())
+    HAVING (scorer IS NULL OR scorer != '') AND (status IS NULL OR status != '')`;
 }
 
-/** Adds the counts of pieces: a trace is in one of them. */
+/** Adds the counts of the same kind. A trace of past and present hours counts in both. */
 function addUp(counts: readonly FunnelRow[]): FunnelRow[] {
-  const groups = Map.groupBy(counts, ({ scorer, status, reason }) =>
-    JSON.stringify([scorer, status, reason]),
+  const groups = Map.groupBy(counts, ({ scorer, status, reason, agent, startMs }) =>
+    JSON.stringify([scorer, status, reason, agent, startMs]),
   );
   return [...groups.values()].flatMap((group) => {
     const [first] = group;

@@ -18,7 +18,7 @@ export const AGENT_NAME = "toString(if(Agent != '', Agent, ServiceName))";
 export const AGENT_VERSION = "toString(if(AgentVersion != '', AgentVersion, ServiceVersion))";
 
 /** Condition on rows of `run_starts`: the run of an agent. */
-const IS_RUN = "NOT IsDeleted AND NotScorable != 'no_agent_or_llm_span'";
+export const IS_RUN = "NOT IsDeleted AND NotScorable != 'no_agent_or_llm_span'";
 
 /** Run of which the content was read: its tools and models are known. */
 const IS_READ = 'ToolCalls IS NOT NULL';
@@ -29,7 +29,7 @@ const IS_UNPRICED = 'CostUsd IS NULL AND notEmpty(Models)';
 const ofTenant = (tenant: string | undefined) => (tenant === undefined ? '1' : 'Tenant = {tenant:String}');
 
 /** Returns SQL for the conditions of a query on the agent, the environment and the tenant. */
-export function ofChoice({ tenant, agent, environment }: Omit<RunSumsQuery, 'fromMs' | 'toMs'>): string {
+function ofChoice({ tenant, agent, environment }: Omit<RunSumsQuery, 'fromMs' | 'toMs'>): string {
   return [
     ofTenant(tenant),
     ...(agent === undefined
@@ -47,7 +47,7 @@ export function within(column: string): string {
 const MOVED_MS = HOUR_MS;
 
 /** Returns SQL for the current runs that a query selects: the first run of each trace. Of rows with different starts the newest counts. */
-export function chosenRuns(query: RunSumsQuery): string {
+function chosenRuns(query: RunSumsQuery): string {
   return `(
     SELECT * FROM run_starts
     WHERE StartedAt >= fromUnixTimestamp64Milli({from:Int64} - ${MOVED_MS}) AND StartedAt < fromUnixTimestamp64Milli({to:Int64} + ${MOVED_MS})

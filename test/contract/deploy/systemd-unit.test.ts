@@ -31,6 +31,12 @@ describe('the unit of systemd', () => {
     expect(directive('CapabilityBoundingSet')).toEqual(['']);
   });
 
+  it('reloads the configuration that it starts with', () => {
+    expect(directive('ExecReload')).toEqual(
+      directive('ExecStart').map((start) => start.replace(' serve ', ' reload ')),
+    );
+  });
+
   it('waits longer than the 30 s of a stop, and signals spanscore before its engine', () => {
     expect(Number(directive('TimeoutStopSec')[0])).toBeGreaterThan(30);
     expect(directive('KillMode')).toEqual(['mixed']);
@@ -72,7 +78,7 @@ describe.skipIf(!hasTools)('systemd', () => {
     scratch = mkdtempSync(join(tmpdir(), 'spanscore-unit-'));
     file = join(scratch, 'spanscore.service');
     // `verify` asks whether the program exists on this machine.
-    writeFileSync(file, unit.replace('/usr/bin/node', process.execPath));
+    writeFileSync(file, unit.replaceAll('/usr/bin/node', process.execPath));
   });
 
   afterEach(() => {

@@ -166,7 +166,9 @@ describe('alerts that run', () => {
   test('are muted by name or incident for a while, and speak again', async () => {
     const { incidentId } = await readIncident('Low');
     expect((await alerts('mute', 'Worse', '--for', '2h')).stdout).toContain('no messages about Worse until');
-    expect((await alerts('mute', incidentId, '--for', '2h')).code).toBe(0);
+    expect((await alerts('mute', incidentId, '--for', '2h', '--reason', 'release 1.5')).code).toBe(0);
+    const reasons = (await world.store.alerts.mutes()).map(({ reason }) => reason);
+    expect(reasons).toContain('release 1.5');
     const { stdout } = await alerts('list', '--json');
     expect(jsonLines(stdout)).toMatchObject([{ muted: true }, { muted: true }]);
     expect((await alerts('list')).stdout).toContain('firing (muted)');

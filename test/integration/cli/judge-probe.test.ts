@@ -8,6 +8,7 @@ import { parseConfig } from '../../../src/configuration.ts';
 import { emptyFolder } from '../../support/processes/cli.ts';
 import {
   judgeFaults,
+  replyDecisions,
   replyJson,
   startJudgeServer,
   type JudgeServer,
@@ -91,6 +92,27 @@ it.each([
     fix: expect.stringContaining(fix),
   });
   expect(judge?.requests).toHaveLength(1);
+});
+
+it('asks a decision judge two known questions, and says that it decides', async () => {
+  judge = await startJudgeServer((request) => {
+    const yes = JSON.stringify(request.body).includes('snow') ? 0.1 : 0.9;
+    return replyDecisions(request, () => ({ yes, no: 1 - yes }));
+  });
+  const config = parseConfig({
+    judges: {
+      default: 'gate/luna',
+      providers: { gate: { baseURL: judge.baseUrl } },
+      options: { 'gate/luna': { decision: true } },
+    },
+    rules: [],
+  });
+  expect(await probeJudges(config)).toMatchObject([
+    {
+      check: { status: 'ok', detail: expect.stringMatching(/tokens in, 0 out.* 2 of 2/) as string },
+      probe: { judge: 'gate/luna', model: 'luna', ok: true, type: 'decision', temperature: false },
+    },
+  ]);
 });
 
 it('is what doctor --judge prints; without the flag no question is asked', async () => {

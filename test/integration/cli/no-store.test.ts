@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { emptyFolder } from '../../support/processes/cli.ts';
-import { startJudgeServer } from '../../support/fakes/judge-server.ts';
+import { replyDecisions, startJudgeServer } from '../../support/fakes/judge-server.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
@@ -153,5 +153,64 @@ describe('Ctrl-C', () => {
     } finally {
       await judge.close();
     }
+  });
+});
+
+describe('score with a decision judge', () => {
+  const judges = (baseURL: string) => ({
+    default: 'gate/luna',
+    providers: { gate: { baseURL } },
+    options: { 'gate/luna': { decision: true } },
+    prices: { 'gate/luna': { input: 0.1, output: 0 } },
+  });
+
+  it('prints its probabilities and the price of one request', async () => {
+    const judge = await startJudgeServer((request) =>
+      replyDecisions(request, () => ({
+        supported: 0.9,
+        contradicted: 0.05,
+        unsupported: 0.03,
+        no_claim: 0.02,
+      })),
+    );
+    const cwd = emptyFolder();
+    const config = { judges: judges(judge.baseUrl), rules: [{ name: 'all', scorers: ['grounding'] }] };
+    writeFileSync(join(cwd, 'spanscore.config.json'), JSON.stringify(config));
+
+    const { code, stdout } = await runCommand(['score', WEATHER, '--json'], { cwd });
+    await judge.close();
+
+    expect(code).toBe(0);
+    expect(judge.requests).toHaveLength(1);
+    const rows = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { readonly inputTokens: number; readonly costUsd: number });
+    expect(rows).toMatchObject([
+      {
+        scorer: 'grounding-hallucination',
+        score: 0.081633,
+        confidence: 0.9,
+        firstScore: 0.081633,
+        outputTokens: 0,
+        judgeCalls: 1,
+        verdicts: [{ verdict: 'supported', probability: 0.9, probabilities: { no_claim: 0.02 } }],
+      },
+      { scorer: 'grounding-faithfulness', score: 0.918367, confidence: 0.9, judgeCalls: 0, costUsd: 0 },
+    ]);
+    expect(rows[0]?.costUsd).toBeCloseTo(((rows[0]?.inputTokens ?? 0) * 0.1) / 1e6, 10);
+  });
+
+  it('refuses a scorer that asks for words, with exit code 78', async () => {
+    const cwd = emptyFolder();
+    writeFileSync(
+      join(cwd, 'spanscore.config.json'),
+      JSON.stringify({ judges: judges('http://127.0.0.1:1/v1'), rules: [] }),
+    );
+
+    expect(await runCommand(['score', WEATHER, '--scorer', 'hallucination'], { cwd })).toMatchObject({
+      code: 78,
+      stderr: expect.stringContaining('hallucination needs a chat judge'),
+    });
   });
 });

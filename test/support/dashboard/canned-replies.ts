@@ -307,6 +307,7 @@ const STATUS: Replies['/status'] = {
     },
   },
   config: { store: { dataDir: '.spanscore' }, judges: { default: 'openai/gpt-5-mini' } },
+  configChanges: { judges: { default: 'openai/gpt-5-mini' } },
 };
 
 /** Replies with data on every page. */
@@ -374,6 +375,7 @@ export const FULL: CannedReplies = {
     scorer: [{ value: 'hallucination', count: 300 }],
     tool: [{ value: 'get_weather', count: 210 }],
     notScored: [{ value: 'no_content', count: 18 }],
+    tenant: [],
   },
   '/traces/{traceId}': aTrace(),
   '/traces/{traceId}/spans/{spanId}': aTrace().spans[0],
@@ -385,6 +387,9 @@ export const FULL: CannedReplies = {
     until: UNTIL,
     runs: 412,
     arrived: 5_200,
+    agents: [{ agent: 'weather-agent', eligible: 5_130, scored: 3_745 }],
+    trend: [{ bucket: SINCE, eligible: 5_130, scored: 3_745 }],
+    bucket: '1h',
     eligible: 5_130,
     sampled: 4_100,
     scored: 3_745,
@@ -477,12 +482,16 @@ export const EMPTY: CannedReplies = {
     tool: [],
     scorer: [],
     notScored: [],
+    tenant: [],
   },
   '/coverage/funnel': {
     since: SINCE,
     until: UNTIL,
     runs: 0,
     arrived: 0,
+    agents: [],
+    trend: [],
+    bucket: '1h',
     eligible: 0,
     sampled: 0,
     scored: 0,

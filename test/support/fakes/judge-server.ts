@@ -80,6 +80,33 @@ export function replyJson(value: unknown, more: Partial<ScriptedText> = {}): Scr
   return replyText(JSON.stringify(value), more);
 }
 
+/** A question of the Decisions API. */
+interface AskedDecision {
+  readonly name: string;
+  readonly instructions: string;
+  readonly choices: readonly { readonly value: string }[];
+}
+
+/** Answers choices of the Decisions API with probabilities of their options; an option that is not named has none. */
+export function replyDecisions(
+  { body }: JudgeServerRequest,
+  decide: (question: AskedDecision) => Readonly<Record<string, number>>,
+): ScriptedReply {
+  const answers = (body['questions'] as AskedDecision[]).map((question) => {
+    const shares = decide(question);
+    const probabilities = question.choices.map(({ value }) => ({ value, probability: shares[value] ?? 0 }));
+    const { value: choice } = probabilities.reduce((a, b) => (b.probability > a.probability ? b : a));
+    return { type: 'choice', name: question.name, choice, probabilities };
+  });
+  const usage = { input_tokens: Math.ceil(JSON.stringify(body).length / 4), output_tokens: 0 };
+  return {
+    kind: 'raw',
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ model: body.model, answers, usage }),
+  };
+}
+
 function errorReply(status: number, message: string, headers: Record<string, string> = {}): ScriptedReply {
   const body = JSON.stringify({ error: { message, type: 'invalid_request_error', code: null, param: null } });
   return { kind: 'raw', status, headers: { 'content-type': 'application/json', ...headers }, body };
@@ -168,7 +195,7 @@ async function answer(
     return;
   }
   const path = request.url ?? '';
-  if (request.method !== 'POST' || !path.endsWith('/chat/completions')) {
+  if (request.method !== 'POST' || !/\/(chat\/completions|decisions)$/.test(path)) {
     response.writeHead(404, { 'content-type': 'application/json' });
     response.end('{"error":{"message":"no such path"}}');
     return;
@@ -191,14 +218,14 @@ function readRequest(
 ): JudgeServerRequest {
   const body = JSON.parse(text) as JudgeServerRequest['body'];
   const said = (role: string): string =>
-    contentText(body.messages.find((message) => message.role === role)?.content);
+    contentText(body.messages?.find((message) => message.role === role)?.content);
   return {
     path,
     headers: request.headers,
     body,
     system: said('system'),
     prompt: said('user'),
-    lastMessage: contentText(body.messages.at(-1)?.content),
+    lastMessage: contentText(body.messages?.at(-1)?.content),
     count,
   };
 }

@@ -84,6 +84,7 @@ export function createBackfillKind(
     settleMs: 0,
     pageSize,
     retryWaitsMs: [1, 1],
+    batchTimes: { quietMs: 20, pollMs: [5, 20], appearsMs: 200 },
   });
 }
 

@@ -31,6 +31,23 @@ describe('loadConfig without a file', () => {
     expect(notes).toEqual([expect.stringContaining('SPANSCORE_JUDGE=openai/gpt-5-mini')]);
   });
 
+  it('watches what each agent does, under one allowance of false alarms, unless the file has monitors', async () => {
+    const { config } = await load({});
+    const [entry] = config.monitors;
+    const groups = typeof entry === 'object' ? entry.groups : [];
+    expect(groups.map(({ name, falseAlarmBudget, rules }) => [name, falseAlarmBudget, rules.length])).toEqual(
+      [['behaviour', 1, 6]],
+    );
+    expect(groups[0]?.rules.map(({ detector, series }) => [detector, series])).toEqual(
+      ['cost', 'duration', 'tool-errors', 'repeats', 'answered', 'path'].map((measure) => [
+        'drift',
+        { scorer: `behaviour-${measure}` },
+      ]),
+    );
+    const none = await load({ 'spanscore.config.yaml': 'monitors: []\n' });
+    expect(none.config.monitors).toEqual([]);
+  });
+
   it('adds the judged scorers under a daily budget, and reports it, when SPANSCORE_JUDGE names a judge', async () => {
     const { config, notes } = await load({}, { variables: { SPANSCORE_JUDGE: 'openai/gpt-5-mini' } });
 

@@ -129,46 +129,107 @@ describe('the recorded agents', () => {
   });
 });
 
-const ANSWERS: readonly [text: string, reason: string | undefined][] = [
-  ['I’m sorry, but I can’t help with that.', 'refusal'],
-  ["I can't assist with that request.", 'refusal'],
-  ['I am unable to comply with this request.', 'refusal'],
-  ['I must respectfully decline.', 'refusal'],
-  ['Es tut mir leid, aber ich kann dir dabei nicht helfen.', 'refusal'],
-  ['Dabei kann ich Ihnen leider nicht weiterhelfen.', 'refusal'],
-  ['Je suis désolé, mais je ne peux pas vous aider avec cela.', 'refusal'],
-  ['Lo siento, pero no puedo ayudarte con eso.', 'refusal'],
-  ['Desculpe, não posso ajudar com isso.', 'refusal'],
-  ['Mi dispiace, non posso aiutarti con questa richiesta.', 'refusal'],
-  ['Sorry, ik kan je daar niet bij helpen.', 'refusal'],
-  ['Przepraszam, nie mogę ci w tym pomóc.', 'refusal'],
-  ['Üzgünüm, bu konuda yardımcı olamam.', 'refusal'],
-  ['Извините, я не могу вам помочь с этим.', 'refusal'],
-  ['申し訳ありませんが、お手伝いできません。', 'refusal'],
-  ['抱歉，我无法协助完成这个请求。', 'refusal'],
-  ['죄송하지만 도와드릴 수 없습니다.', 'refusal'],
-  ['The weather service is unavailable, so the temperature in Oslo is unknown.', undefined],
-  ["I couldn't find a flight on that day. The next one leaves on Friday.", undefined],
-  ['I can help with that. It is 18 °C in Paris.', undefined],
-  ['You cannot help with tickets of others; ask an admin.', undefined],
-  ['Ich kann nicht sagen, ob es morgen regnet: der Bericht fehlt.', undefined],
-  ['No puedo encontrar el pedido 42. ¿Es el número correcto?', undefined],
-  ['  ', 'empty'],
+const ANSWERS: readonly [reason: string | undefined, ...texts: string[]][] = [
+  [
+    'refusal',
+    'I’m sorry, but I can’t help with that.',
+    "I can't assist with that request.",
+    "I can't help with that",
+    'I am unable to comply with this request.',
+    'I must respectfully decline.',
+    "I'm sorry, I can't do that.",
+    "Unfortunately, I'm not able to help you with that. Is there anything else?",
+    'I won’t be able to provide assistance with this. It goes against my guidelines.',
+    "That's not something I can help with.",
+    'As an AI, I cannot provide instructions for that. If you are in danger, call 112.',
+    "I understand this is urgent, but I can't discuss that. Please contact your bank.",
+    'Es tut mir leid, aber ich kann dir dabei nicht helfen.',
+    'Dabei kann ich leider nicht helfen',
+    'Dabei kann ich Ihnen leider nicht weiterhelfen. Bitte wenden Sie sich an Ihre Bank.',
+    'Diese Frage kann ich leider nicht beantworten.',
+    'Ich bin nicht in der Lage, Ihnen dabei zu helfen.',
+    'Ich muss diese Anfrage leider ablehnen.',
+    'Je suis désolé, mais je ne peux pas vous aider avec cela.',
+    'Malheureusement, je ne suis pas en mesure de répondre à cette demande.',
+    'Je dois refuser cette demande.',
+    'Lo siento, pero no puedo ayudarte con eso.',
+    'Lamentablemente no me es posible ayudarle con esa solicitud.',
+    'En eso no te puedo ayudar.',
+    'Desculpe, não posso ajudar com isso.',
+    'Infelizmente não consigo ajudá-lo com esse pedido.',
+    'Mi dispiace, non posso aiutarti con questa richiesta.',
+    'Purtroppo non sono in grado di aiutarla.',
+    'Sorry, ik kan je daar niet bij helpen.',
+    'Daar kan ik helaas niet mee helpen.',
+    'Przepraszam, nie mogę ci w tym pomóc.',
+    'Üzgünüm, bu konuda yardımcı olamam.',
+    'Извините, я не могу вам помочь с этим.',
+    '申し訳ありませんが、お手伝いできません。',
+    '申し訳ございませんが、そのご質問にはお答えできません。',
+    '恐れ入りますが、ご要望にはお応えできません。',
+    '抱歉，我无法协助完成这个请求。',
+    '对不起，我不能帮您这个忙。',
+    '很抱歉，這個問題我無法回答您。',
+    '죄송하지만 도와드릴 수 없습니다.',
+  ],
+  [
+    'apology',
+    'Sorry about that!',
+    'I apologize for the inconvenience. Please try again later.',
+    'Sorry, something went wrong. Please try again.',
+    "I'm sorry, I encountered an error and could not complete your request.",
+    'Es tut mir leid, ein Fehler ist aufgetreten. Bitte versuchen Sie es später noch einmal.',
+    'Désolé, une erreur est survenue. Veuillez réessayer.',
+    'Lo siento, ha ocurrido un error.',
+    'Desculpe, algo deu errado.',
+    'Mi dispiace, si è verificato un errore.',
+    'Sorry, er is iets misgegaan.',
+    '申し訳ありません。エラーが発生しました。',
+    '抱歉，出错了。请稍后再试。',
+  ],
+  ['empty', '  ', '\n'],
+  [
+    undefined,
+    'The weather service is unavailable, so the temperature in Oslo is unknown.',
+    'Sorry, the weather service is down right now.',
+    "I'm sorry, I could not find order 42.",
+    'Sorry, could you tell me the number of your order?',
+    "I couldn't find a flight on that day. The next one leaves on Friday.",
+    'I can help with that. It is 18 °C in Paris.',
+    "I can't help with the hotel. The flight is booked for Monday.",
+    "I can't help with the refund, but I've cancelled the order.",
+    'The parcel arrives on Monday. I cannot help with customs.',
+    "I can't assist with that in person, but here is how to do it: unplug the router, then wait.",
+    'You cannot help with tickets of others; ask an admin.',
+    'Ich kann nicht sagen, ob es morgen regnet: der Bericht fehlt.',
+    'Bei der Rückgabe kann ich nicht helfen, aber die Lieferung kommt am Montag.',
+    'Je ne peux pas vous aider pour le vol, mais le train part à 9 h 40.',
+    'No puedo encontrar el pedido 42. ¿Es el número correcto?',
+    'No puedo ayudarte con el reembolso, pero el paquete llega el lunes por la mañana.',
+    'Non posso aiutarti con il volo, ma il treno parte alle 9.',
+    'Ik kan je daar niet bij helpen, maar de trein vertrekt om 9 uur.',
+    '返金はお手伝いできませんが、荷物は月曜日に届きます。',
+    '退款我无法协助，但是包裹星期一到。',
+    'Sorry for the delay. Your order was shipped yesterday.',
+  ],
 ];
 
 describe('an answer', () => {
-  it.each(ANSWERS)('%j is told as %s', async (text, reason) => {
-    const output = [
-      {
-        id: '1',
-        role: 'assistant',
-        createdAt: new Date(0),
-        content: { format: 2, parts: [{ type: 'text', text }], content: text },
-      },
-    ];
-    const row = (await scoresOf({ output } as BehaviourRunInput)).get('answered');
-    expect([row?.score, row?.reason]).toEqual([reason === undefined ? 1 : 0, reason]);
-  });
+  it.each(ANSWERS.flatMap(([reason, ...texts]) => texts.map((text) => [text, reason] as const)))(
+    '%j is told as %s',
+    async (text, reason) => {
+      const output = [
+        {
+          id: '1',
+          role: 'assistant',
+          createdAt: new Date(0),
+          content: { format: 2, parts: [{ type: 'text', text }], content: text },
+        },
+      ];
+      const row = (await scoresOf({ output } as BehaviourRunInput)).get('answered');
+      expect([row?.score, row?.reason]).toEqual([reason === undefined ? 1 : 0, reason]);
+    },
+  );
 
   it('that stopped at the output limit is cut, and no output is none', async () => {
     const [, run] = AGENTS[0]!;
@@ -199,6 +260,8 @@ describe('the rows of a run', () => {
     ['stays while the past agrees', { runs: 100, upperQuartile: 1_000, scoreMax: 3_500 }, 3_500],
     ['follows a past that is another', { runs: 100, upperQuartile: 5_123, scoreMax: 3_500 }, 15_000],
     ['stays before 20 runs', { runs: 19, upperQuartile: 5_123, scoreMax: 3_500 }, 3_500],
+    ['leaves the first one after 20 runs', { runs: 20, upperQuartile: 7_000, scoreMax: 20_000 }, 21_000],
+    ['is never again the first one', { runs: 20, upperQuartile: 6_667, scoreMax: 9_000 }, 20_200],
   ])('have a range that %s', async (_, past, max) => {
     const [, run] = AGENTS[0]!;
     const measures = new Map([['tokens', past] as const]);

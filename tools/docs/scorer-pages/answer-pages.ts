@@ -7,7 +7,8 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
   pageOf('answer-relevancy', {
     kind: 'judged',
     input: 'conversation, answer',
-    formula: '(direct + uncertaintyWeight × indirect) / statements; 0 for an empty answer',
+    formula:
+      '(direct + uncertaintyWeight × indirect) / statements; 0 for an empty answer. A [decision judge](judges.md) decides on each sentence, as for `panel`',
     questions: 2,
     factory: 'createAnswerRelevancyScorer',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
@@ -96,7 +97,8 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
   pageOf('bias', {
     kind: 'judged',
     input: 'conversation, answer',
-    formula: 'biased / opinions, told stereotypes included; without opinions, the answer is one',
+    formula:
+      'biased / opinions, told stereotypes included; without opinions, the answer is one. A [decision judge](judges.md) decides on each sentence, as for `panel`',
     questions: 2,
     factory: 'createBiasScorer',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",
@@ -105,7 +107,8 @@ export const ANSWER_PAGES: readonly ScorerPage[] = [
   pageOf('toxicity', {
     kind: 'judged',
     input: 'conversation, answer',
-    formula: 'toxic / suspicious passages; 0 without one. A passage must stand in the answer',
+    formula:
+      'toxic / suspicious passages; 0 without one. A passage must stand in the answer. A [decision judge](judges.md) decides on each sentence, as for `panel`',
     questions: 1,
     factory: 'createToxicityScorer',
     args: "{ model: 'openai/gpt-5-mini', options: { reason: 'template' } }",

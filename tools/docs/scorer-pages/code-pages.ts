@@ -6,7 +6,7 @@ export const CODE_PAGES: readonly ScorerPage[] = [
   pageOf('behaviour', {
     kind: 'code',
     formula:
-      "rows `tokens`, `cost` (USD), `duration` (s), `steps`, `tool-calls`, `tool-errors`, `repeats` (equal calls), `answer-length`, `answered` (0: ends with a tool or fails before its answer, `none`, `empty`, `cut`, `refusal`), `path` (surprise of the order of tools, nats a step, from 20 runs on). Ranges follow the agent's last week; more is better for `answered` alone",
+      "rows `tokens`, `cost` (USD), `duration` (s), `steps`, `tool-calls`, `tool-errors`, `repeats` (equal calls), `answer-length`, `answered` (0: ends with a tool or fails before its answer, `none`, `empty`, `cut`, `refusal`, `apology` without more), `path` (surprise of the order of tools, nats a step, from 20 runs on). Ranges follow the agent's last week; more is better for `answered` alone",
     factory: 'createBehaviourScorer',
     args: '',
     because: 'the run called one tool, without an error, and answered',

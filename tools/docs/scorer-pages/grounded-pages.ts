@@ -8,7 +8,7 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
     kind: 'judged',
     input: 'question, answer, [evidence](#evidence)',
     formula:
-      '`grounding-hallucination` = (contradicted + unsupported) / claims; `grounding-faithfulness` = supported / claims; `grounding-citation-precision` = quotes that stand in a source / quotes. A sentence whose quotes stand nowhere is unsupported',
+      '`grounding-hallucination` = (contradicted + unsupported) / claims; `grounding-faithfulness` = supported / claims; `grounding-citation-precision` = quotes that stand in a source / quotes. A sentence whose quotes stand nowhere is unsupported. A [decision judge](judges.md) gives sums of probabilities in place of counts, and quotes nothing',
     questions: 1,
     factory: 'createGroundingScorer',
     args: "{ model: 'openai/gpt-5-mini' }",
@@ -18,7 +18,7 @@ export const GROUNDED_PAGES: readonly ScorerPage[] = [
     kind: 'judged',
     input: 'question, answer, [evidence](#evidence)',
     formula:
-      '`panel-grounding` = supported / claims; `panel-relevancy` = (direct + 0.3 × indirect) / sentences; `panel-toxicity`, `panel-bias` = such / sentences; `panel-instructions` = kept / instructions. A quality with nothing to judge has no row',
+      '`panel-grounding` = supported / claims; `panel-relevancy` = (direct + 0.3 × indirect) / sentences; `panel-toxicity`, `panel-bias` = such / sentences; `panel-instructions` = kept / instructions. A quality with nothing to judge has no row. A [decision judge](judges.md) gives sums of probabilities in place of counts',
     questions: 1,
     factory: 'createPanelScorer',
     args: "{ model: 'openai/gpt-5-mini' }",

@@ -143,7 +143,7 @@ const SHARED_OPTIONS: Readonly<Record<string, string>> = {
     '`(input, output, run) => texts`, for example `contextFromRun`. This or `context` is needed, except in rules',
   sees: 'kinds of evidence (all)',
   earlierChars: 'most characters of earlier turns (8,000)',
-  maxEvidenceChars: 'most characters of evidence in a question (48,000)',
+  maxEvidenceChars: 'most characters of evidence in a question (48,000; 480,000 for a decision judge)',
 };
 
 /** Returns the scores of a result in the page's format. */

@@ -6,7 +6,7 @@ import { describePage } from '../../lists/cursors.ts';
 import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
 import { Time } from '../../json/rows.ts';
 import { readMoment } from '../../lists/fields.ts';
-import { isoText, readRange, SCORES_FIELDS } from './query.ts';
+import { readRange, SCORES_FIELDS } from './query.ts';
 
 const count = z.number();
 
@@ -63,6 +63,8 @@ const readCoverage = describeRoute('get', '/coverage', {
   replies: { 200: describeJson('The lines.', describePage(Coverage)) },
 });
 
+const SHARE = { eligible: count, scored: count };
+
 export const FunnelReply = z
   .object({
     runs: count.describe('Distinct runs.'),
@@ -83,7 +85,14 @@ export const FunnelReply = z
         mend: z.string().nullable().describe('Key, setting or command that mends it.'),
       }),
     ),
-    since: Time,
+    agents: z
+      .array(z.object({ agent: z.string(), ...SHARE }))
+      .describe('Agents with the most eligible pairs, 50 at most; one without a name goes by its service.'),
+    trend: z
+      .array(z.object({ bucket: Time, ...SHARE }))
+      .describe('The same over time; steps without runs are absent.'),
+    bucket: z.enum(['1h', '1d']).describe('Length of a step: an hour in a range of three days or less.'),
+    since: Time.describe('Start of the range: a whole hour, when it reaches into hours that are summed.'),
     until: Time,
   })
   .openapi('Funnel');
@@ -117,7 +126,6 @@ export function createCoverageRoutes() {
       const nowMs = await store.nowMs();
       const range = readRange(query, { nowMs, defaultMs: DAY_MS });
       const request = { ...range, nowMs, agent: names, environment: places };
-      const funnel = buildFunnel(await store.funnel(request), request);
-      return c.json({ ...funnel, since: isoText(range.fromMs), until: isoText(range.toMs) }, 200);
+      return c.json(buildFunnel(await store.funnel(request), request), 200);
     });
 }

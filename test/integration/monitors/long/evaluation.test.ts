@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { compareValues } from '../../../../src/domain/compare-values.ts';
 import type { Score } from '../../../../src/domain/score.ts';
+import type { AlertEvent } from '../../../../src/monitors/alert-event.ts';
 import {
   DAY_MS,
   HOUR_MS,
@@ -33,6 +34,12 @@ async function bucketAt(atMs: number) {
     found.push(...rows);
   }
   return found;
+}
+
+function expectModelsToAddUp(cause: AlertEvent['cause']): void {
+  const models = cause?.dimensions.find(({ dimension }) => dimension === 'model');
+  expect(models?.segments.map(({ value }) => value).sort()).toEqual(['m0', 'm1']);
+  expect((models?.within ?? 0) + (models?.mix ?? 0)).toBeCloseTo(cause?.change ?? 0, 9);
 }
 
 describe('monitors on the live store', () => {
@@ -70,9 +77,7 @@ describe('monitors on the live store', () => {
     expect(firing?.startsAtMs).toBeLessThanOrEqual(begun + 6 * HOUR_MS);
     expect(firing?.worstTraces[0]).toMatchObject({ score: 0.1 });
     expect(firing?.worstTraces.length).toBeLessThanOrEqual(5);
-    const models = firing?.cause?.dimensions.find(({ dimension }) => dimension === 'model');
-    expect(models?.segments.map(({ value }) => value).sort()).toEqual(['m0', 'm1']);
-    expect((models?.within ?? 0) + (models?.mix ?? 0)).toBeCloseTo(firing?.cause?.change ?? 0, 9);
+    expectModelsToAddUp(firing?.cause);
     expect(resolved).toMatchObject({
       status: 'resolved',
       incidentId: firing?.incidentId,
@@ -117,6 +122,18 @@ describe('monitors on the live store', () => {
     expect(others).toEqual([]);
     expect(only?.bucket.scores).toEqual({ values: [0.5, 1], counts: [1, 1] });
     expect(only?.aside).toEqual({ refused: 1, repeated: 1, rescored: 1, late: 1, notUniform: 1, notLive: 3 });
+  });
+
+  test('leave out the measures of a new agent, whose range comes from no run of it', async () => {
+    const cost = { scorer: 'behaviour-cost', score: 0.01, higherIsBetter: false };
+    await its.world.scored(START + 1000, [
+      { ...cost, scoreMax: 0.1 },
+      { ...cost, scoreMax: 0.02 },
+    ]);
+    its.world.clockMs = closed(START + HOUR_MS);
+    await its.world.evaluator([monitorGroup(FLOOR)]).advance();
+    const [only] = await bucketAt(START);
+    expect(only?.bucket.scores).toEqual({ values: [0.5], counts: [1] });
   });
 
   test('name a scorer without range or direction, once', async () => {

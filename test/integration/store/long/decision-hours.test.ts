@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildFunnel } from '../../../../src/api/reads/coverage.ts';
 import { refreshAggregates } from '../../../../src/aggregates/refresh-aggregates.ts';
 import { type Decision, WHOLE_RULE } from '../../../../src/domain/decision.ts';
 import type { AggregateStore, CoverageRow } from '../../../../src/store/contracts/sums.ts';
@@ -7,7 +8,7 @@ import type { CoveredPair } from '../../../../src/store/contracts/stores.ts';
 import { fc } from '../../../support/fast-check.ts';
 import { buildRunRecord } from '../../../support/store/run-rows.ts';
 import { queryRows, runCommand } from '../../../support/store/clickhouse-query.ts';
-import { buildDecision, testStore, type TestStore } from '../../../support/store/store-rows.ts';
+import { buildDecision, newTraceId, testStore, type TestStore } from '../../../support/store/store-rows.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -164,6 +165,63 @@ describe('numbers of decisions by the hour', () => {
     ]);
     const alone = await it.store.coverage.decided({ ...query, byService: false, sinceMs: presentMs });
     expect(alone).toMatchObject({ sinceMs: presentMs, rows: [{ scorer: 'present', service: '' }] });
+  });
+
+  test('give the funnel the counts of past hours by the start of the run, and each trace once', async () => {
+    const tenant = 'funnel';
+    const startedAt = START_MS - 2 * HOUR_MS + 60_000;
+    const decide = (traceId: string, fields: Partial<Decision>) =>
+      buildDecision({ tenant, rule: 'live', traceId, targetId: traceId, evidenceUntil: START_MS, ...fields });
+    const [both, out, clerk, noAgent] = Array.from({ length: 4 }, newTraceId) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    await it.store.runs.write([
+      ...[both, out, clerk].map((traceId) =>
+        buildRunRecord({
+          tenant,
+          traceId,
+          startedAt,
+          evidenceUntil: START_MS,
+          agent: traceId === clerk ? '' : 'guide',
+          serviceName: 'clerk',
+        }),
+      ),
+      buildRunRecord({ tenant, traceId: noAgent, startedAt, notScorable: 'no_agent_or_llm_span' }),
+    ]);
+    const failed = { status: 'failed', reason: 'timeout: 30 s' } as const;
+    await it.store.decisions.write([
+      decide(both, { scorer: 'tone', ...failed }),
+      decide(both, { scorer: 'bias', ...failed }),
+      decide(out, { scorer: WHOLE_RULE, status: 'sampled_out', reason: 'sampled_out', weight: null }),
+      decide(clerk, { scorer: 'tone' }),
+      decide(clerk, { scorer: 'tone', rule: 'backfill:1', ...failed }),
+      decide(noAgent, { scorer: 'tone' }),
+    ]);
+    await refreshAggregates(hours);
+    const range = { fromMs: startedAt, toMs: Date.now(), nowMs: Date.now() };
+    const read = async (choice: { agent?: string[] }) => {
+      const asked = { ...range, ...choice, tenant, pairs: PAIRS, live: [] };
+      return buildFunnel(await it.store.funnel.count(asked), asked);
+    };
+    expect(await read({})).toMatchObject({
+      since: new Date(startedAt - 60_000).toISOString(),
+      runs: 3,
+      arrived: 4,
+      scored: 1,
+      losses: [
+        { reason: 'sampled_out', count: 1, runs: 1 },
+        { reason: 'timeout', count: 2, runs: 1 },
+      ],
+      agents: [
+        { agent: 'guide', eligible: 3, scored: 0 },
+        { agent: 'clerk', eligible: 1, scored: 1 },
+      ],
+      trend: [{ bucket: new Date(startedAt - 60_000).toISOString(), eligible: 4, scored: 1 }],
+    });
+    expect(await read({ agent: ['clerk'] })).toMatchObject({ runs: 1, arrived: 1, losses: [] });
   });
 
   test('have an hour that ended after its last decision was written', async () => {

@@ -48,8 +48,8 @@ it.each([
   ['--where status=error --where not.agent=test', { where: { status: ['error'], not: { agent: ['test'] } } }],
   ['--sample 0.1 --judge-share 1 --concurrency 3', { sample: 0.1, judgeShare: 1, concurrency: 3 }],
   [
-    '--rate 600/m --max-cost $2.50 --rescore --dry-run',
-    { rate: '600/m', maxCostUsd: 2.5, rescore: true, dryRun: true },
+    '--rate 600/m --max-cost $2.50 --rescore --batch --dry-run',
+    { rate: '600/m', maxCostUsd: 2.5, rescore: true, batch: true, dryRun: true },
   ],
   ['--max-cost 3usd', { maxCostUsd: 3 }],
 ])('fields of a request are options: %s', (line, expected) => {
