@@ -30,10 +30,15 @@ const MAX_REVIEWERS = 10;
 /** Finds the directed score from which the scores of a row pass. */
 export type FindPassLine = (row: string) => Promise<number>;
 
-interface AgreementStores {
+/** What reads the scores of a scorer by verdict. */
+export interface JudgedStores {
+  readonly labels: Pick<LabelStore, 'versions' | 'judged'>;
+  readonly findPassLine: FindPassLine;
+}
+
+interface AgreementStores extends JudgedStores {
   readonly labels: Pick<LabelStore, 'versions' | 'judged' | 'reviewers'>;
   readonly comparedScores: ComparedScoreStore;
-  readonly findPassLine: FindPassLine;
   /** Rates that a certificate needs. */
   readonly required: RequiredRates;
 }
@@ -93,18 +98,18 @@ export async function readAgreement(
 }
 
 /** Reads the versions of a scorer, the last used first, and their scores and labels by verdict. */
-async function readVersions(
-  { labels, findPassLine }: Pick<AgreementStores, 'labels' | 'findPassLine'>,
+export async function readVersions(
+  { labels, findPassLine }: JudgedStores,
   query: LabelledScorer & { readonly by?: EstimateGroup | undefined },
 ) {
   const [passLine, versions] = await Promise.all([findPassLine(query.scorer), labels.versions(query)]);
   const higherIsBetter = versions[0]?.higherIsBetter ?? true;
   const rows = versions.length === 0 ? [] : await labels.judged({ ...query, passLine, higherIsBetter });
-  return { versions, rows };
+  return { passLine, higherIsBetter, versions, rows };
 }
 
 /** Sums rows by the verdicts of the scorer and of people. */
-function sumJudged(rows: readonly JudgedRows[]): JudgedScores {
+export function sumJudged(rows: readonly JudgedRows[]): JudgedScores {
   const sum = (passes: boolean, people: boolean | null) =>
     rows
       .filter((row) => row.passes === passes && row.people === people)

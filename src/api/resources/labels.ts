@@ -35,7 +35,9 @@ export const QueueQuery = z.strictObject({
   strategy: z
     .enum(STRATEGIES)
     .default('stratified')
-    .describe('`stratified`: as many targets of each label of the scorer and each fifth of its range.'),
+    .describe(
+      '`stratified`: targets of each verdict of the scorer, as many as narrow the interval of the pass rate most.',
+    ),
   reviewer: Name.optional().describe('Default: the name of the token.'),
   limit: z.coerce
     .number()

@@ -250,7 +250,7 @@ export function createLabelReads(
       ...request
     }: Omit<QueueRequest, 'nowMs' | 'reviewer'> & { readonly reviewer?: string | undefined }) => {
       const nowMs = await store.spans.nowMs();
-      const { targets, ...counts } = await readQueue(store.labels, caller.tenant, {
+      const { targets, ...counts } = await readQueue({ ...store, findPassLine }, caller.tenant, {
         ...request,
         reviewer,
         nowMs,

@@ -3,6 +3,9 @@ import { computeWilsonInterval, type ShareInterval, Z_95 } from './agreement.ts'
 /** Normal quantile of 0.95, for bounds of 95 % on one side. */
 const Z_95_ONE_SIDED = 1.644_853_627;
 
+/** Labels of a verdict below which their spread is not known. */
+const FEW_LABELS = 10;
+
 /** Most further labels that are offered. */
 const MAX_MORE_LABELS = 100_000;
 
@@ -208,17 +211,19 @@ function spreadOf({ value, n }: Share): number {
   return Math.sqrt(drawn * (1 - drawn));
 }
 
-/** Computes the part of further labels that the passing verdict should get, so that the interval shrinks most. */
+/**
+ * Computes the part of further labels that the passing verdict should get, so that the interval shrinks most. While a verdict has few
+ * labels, each gets half.
+ */
 export function allocateLabels({ pass, fail }: JudgedScores): number {
   const weight = pass.scores.weight + fail.scores.weight;
-  const unknown: Share = { value: 1 / 2, n: 0 };
-  return weight === 0
-    ? 1 / 2
-    : allocate({
-        passing: { value: pass.scores.weight / weight, n: 0 },
-        ofPass: readShare(pass) ?? unknown,
-        ofFail: readShare(fail) ?? unknown,
-      });
+  const [ofPass, ofFail] = [readShare(pass), readShare(fail)];
+  const isKnown = [pass, fail].every(
+    ({ scores, passing, failing }) => scores.weight === 0 || passing.n + failing.n >= FEW_LABELS,
+  );
+  return weight > 0 && isKnown && ofPass !== null && ofFail !== null
+    ? allocate({ passing: { value: pass.scores.weight / weight, n: 0 }, ofPass, ofFail })
+    : 1 / 2;
 }
 
 /** How often a scorer agrees with people: of the good targets, and of the bad ones; null where it is not known. */

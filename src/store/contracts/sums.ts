@@ -274,10 +274,8 @@ export interface LabelTarget {
   readonly scoreMin: number | null;
   readonly scoreMax: number | null;
   readonly higherIsBetter: boolean | null;
-  /** Label that the scorer gave; '' for none. */
-  readonly label: string;
-  /** Fifth of the range that the score is in, from 0. */
-  readonly band: number;
+  /** True when its newest score passes. */
+  readonly passes: boolean;
   /** Random number from 0 to 1: the same for the same seed and target. */
   readonly draw: number;
 }

@@ -38,13 +38,7 @@ const QUERIES = {
 /** Days whose scores tell the scale of a scorer. */
 const SCALE_DAYS = 30;
 
-/** Bands of a range. */
-const BANDS = 5;
-
-/** Most strata that are read, the largest first: labels may be free text. */
-const MAX_STRATA = 200;
-
-type StoredTarget = Omit<LabelTarget, 'draw'> & { readonly scoreId: string };
+type StoredTarget = Omit<LabelTarget, 'draw' | 'passes'> & { readonly scoreId: string };
 
 /** Creates the reads of labels. */
 export function createLabelStore(database: Database) {
@@ -56,25 +50,6 @@ export function createLabelStore(database: Database) {
         await database.insertRows('pass_lines', [{ Scorer: scorer, Line: line }]);
         passLines.set(scorer, line);
       }
-    },
-    /** Reads the first targets of each label and band by their draw, among those without a score of the reviewer, and their number. */
-    unlabelled: async ({
-      seed,
-      perStratum,
-      ...query
-    }: LabelQuery & { readonly seed: string; readonly perStratum: number }) => {
-      const strata = await database.rows<{ drawn: Drawn[]; left: number }>(DRAW(query, perStratum), {
-        ...buildParams(query),
-        seed,
-      });
-      return {
-        left: strata[0]?.left ?? 0,
-        targets: await readDrawn(
-          database,
-          query,
-          strata.flatMap(({ drawn }) => drawn),
-        ),
-      };
     },
     /** Counts the targets that have a score of the reviewer. */
     countLabelled: async (query: LabelQuery) => {
@@ -109,11 +84,25 @@ export function createLabelStore(database: Database) {
       unjoined: readUnjoined,
       reviewers: readReviewers,
       judged: readJudged,
+      unlabelled: readUnlabelled,
     }),
   };
 }
 
 export type LabelStore = ReturnType<typeof createLabelStore>;
+
+/** Reads the first targets of each verdict by their draw, among those without a score of the reviewer, and their number. */
+async function readUnlabelled(
+  database: Database,
+  { seed, perStratum, ...query }: DrawQuery & { readonly seed: string; readonly perStratum: number },
+) {
+  const strata = await database.rows<{ passes: boolean; drawn: Drawn[]; left: number }>(
+    DRAW(query, perStratum),
+    { ...buildParams(query), seed },
+  );
+  const drawn = new Map(strata.flatMap(({ passes, drawn: found }) => found.map((each) => [each, passes])));
+  return { left: strata[0]?.left ?? 0, targets: await readDrawn(database, query, drawn) };
+}
 
 /** Sums the scores of a scorer, and those with a label, by version, group and verdict. Backfilled scores count where no live ones are. */
 async function readJudged(database: Database, query: JudgedQuery): Promise<readonly JudgedRows[]> {
@@ -192,25 +181,24 @@ const PLACE = 'if(ScoreMax > ScoreMin, (Score - ScoreMin) / (ScoreMax - ScoreMin
 /** Runs since the start, with the partitions that can have them. */
 const RECENT = 'Day >= toDate({day:UInt16}) AND TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})';
 
-const BAND = `toUInt8(least(${BANDS - 1}, greatest(0, floor(ifNull(${PLACE}, Score) * ${BANDS}))))`;
-
 /**
  * Draws the newest scores of targets, from few columns: sorting the whole rows would take most of the time.
  * @param perStratum a literal: parameters of an aggregate cannot be those of a query
  */
-const DRAW = (query: LabelQuery, perStratum: number) => `
-  SELECT groupArraySorted(${perStratum})((sipHash64({seed:String}, Tenant, TargetId), toString(Tenant), Day, ScoreId)) AS drawn,
+const DRAW = (query: DrawQuery, perStratum: number) => `
+  SELECT Passes AS passes, groupArraySorted(${perStratum})((sipHash64({seed:String}, Tenant, TargetId), toString(Tenant), Day, ScoreId)) AS drawn,
     sum(count()) OVER () AS left
   FROM (
-    SELECT Tenant, TargetId, Day, ScoreId, Label, ${BAND} AS Band
+    SELECT Tenant, TargetId, Day, ScoreId, ${PASSES(query)} AS Passes
     FROM scores FINAL
     WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') ${OF_TENANT(query)} AND ${IS_NAMED}
       AND ${RECENT}
       AND (Tenant, TargetId) NOT IN (SELECT Tenant, TargetId FROM scores FINAL PREWHERE ${LABELLED(query)})
     ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Target, TargetId)
-  GROUP BY Label, Band
-  ORDER BY count() DESC, Label, Band
-  LIMIT ${MAX_STRATA}`;
+  GROUP BY Passes`;
+
+/** Choice of targets, with what tells their verdict. */
+type DrawQuery = LabelQuery & Pick<JudgedQuery, 'passLine' | 'higherIsBetter'>;
 
 /** Score as it was drawn. */
 type Drawn = readonly [draw: number, tenant: string, day: string, scoreId: string];
@@ -219,15 +207,22 @@ type Drawn = readonly [draw: number, tenant: string, day: string, scoreId: strin
 async function readDrawn(
   database: Database,
   { scorer }: LabelQuery,
-  drawn: readonly Drawn[],
+  drawn: ReadonlyMap<Drawn, boolean>,
 ): Promise<LabelTarget[]> {
   const targets: LabelTarget[] = [];
-  for (const slice of splitIntoSlices(drawn)) {
-    const draws = new Map(slice.map(([draw, , , scoreId]) => [scoreId, draw / MAX_DRAW]));
+  for (const slice of splitIntoSlices([...drawn.keys()])) {
+    const draws = new Map(
+      slice.map((each) => [each[3], { draw: each[0] / MAX_DRAW, passes: drawn.get(each) === true }]),
+    );
     const rows = await database.rows<StoredTarget>(READ_DRAWN, {
       ids: slice.map(([, tenant, day, scoreId]) => new TupleParam([tenant, scorer, day, scoreId])),
     });
-    targets.push(...rows.map(({ scoreId, ...row }) => ({ ...row, draw: draws.get(scoreId) ?? 0 })));
+    targets.push(
+      ...rows.map(({ scoreId, ...row }) => ({
+        ...row,
+        ...(draws.get(scoreId) ?? { draw: 0, passes: false }),
+      })),
+    );
   }
   return targets.toSorted((a, b) => a.draw - b.draw || compareValues(a.targetId, b.targetId));
 }
@@ -239,7 +234,7 @@ const READ_DRAWN = `
   SELECT toString(ScoreId) AS scoreId, Tenant AS tenant, toString(Target) AS target, TargetId AS targetId, TraceId AS traceId,
     if(Target = 'session' OR TargetId = TraceId, '', SpanId) AS spanId, SessionId AS sessionId, toString(Agent) AS agent,
     toString(ServiceName) AS service, toString(Environment) AS environment, toUnixTimestamp64Milli(TraceTimestamp) AS startMs,
-    ScoreMin AS scoreMin, ScoreMax AS scoreMax, HigherIsBetter AS higherIsBetter, toString(Label) AS label, ${BAND} AS band
+    ScoreMin AS scoreMin, ScoreMax AS scoreMax, HigherIsBetter AS higherIsBetter
   FROM scores FINAL
   WHERE (Tenant, Scorer, Day, ScoreId) IN {ids:Array(Tuple(String, String, Date, UUID))}`;
 
@@ -267,7 +262,7 @@ const GROUPS: Readonly<Record<EstimateGroup, string>> = {
 };
 
 /** SQL for whether a row passes. Scores of people without a direction have that of their scorer. */
-const PASSES = ({ passLine, higherIsBetter }: JudgedQuery) => {
+const PASSES = ({ passLine, higherIsBetter }: Pick<JudgedQuery, 'passLine' | 'higherIsBetter'>) => {
   const place = `least(1, greatest(0, ifNull(${PLACE}, Score)))`;
   return `toBool(if(ifNull(HigherIsBetter, ${higherIsBetter}), ${place}, 1 - ${place}) >= ${passLine - ROUNDING})`;
 };
