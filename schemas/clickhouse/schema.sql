@@ -686,6 +686,69 @@ ORDER BY (Tenant, Scorer, Day, ScoreId)
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
 
+-- Directed scores from which the scores of a scorer pass, of scorers with labels: labels and bars of the configuration say it. A
+-- scorer without a row has the better half of its range.
+CREATE TABLE IF NOT EXISTS pass_lines
+(
+    `Scorer` LowCardinality(String),
+    `Line` Float64,
+    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
+)
+ENGINE = ReplacingMergeTree(WrittenAt)
+ORDER BY Scorer;
+
+-- Pass rates of the last 30 days by labels of people, for SQL: the numbers of `src/domain/agreement/pass-rate.ts`, which has the
+-- sources. NULL where people have not checked each verdict that has scores.
+CREATE VIEW IF NOT EXISTS pass_rates AS
+WITH
+    (p, n) -> (p + 1.920729411249 / n - 1.959963985 * sqrt((p * (1 - p) + 0.960364705624 / n) / n)) / (1 + 3.841458822497 / n) AS lowOf,
+    (p, n) -> (p + 1.920729411249 / n + 1.959963985 * sqrt((p * (1 - p) + 0.960364705624 / n) / n)) / (1 + 3.841458822497 / n) AS highOf,
+    (score, low, high, up) -> if(ifNull(up, true), 1, -1) * least(1, greatest(0, if(ifNull(high > low, false),
+        (score - assumeNotNull(low)) / (assumeNotNull(high) - assumeNotNull(low)), score))) + if(ifNull(up, true), 0, 1) AS directed,
+    judged AS (
+        SELECT Tenant, scores.Scorer AS Scorer, Fingerprint, Target, TargetId, ScoredAt, HigherIsBetter, Source = 'live' AS IsLive,
+            ifNull(Weight, 1) AS W, if(lines.Found = 1, lines.Line, 0.5) - 1e-9 AS PassLine,
+            directed(Score, ScoreMin, ScoreMax, HigherIsBetter) >= PassLine AS Passes
+        FROM (SELECT * FROM scores FINAL WHERE Source IN ('live', 'backfill') AND TraceTimestamp >= now() - INTERVAL 30 DAY) AS scores
+        LEFT JOIN (SELECT Scorer, Line, 1 AS Found FROM pass_lines FINAL) AS lines ON lines.Scorer = scores.Scorer),
+    people AS (
+        SELECT Tenant, Scorer, Target, TargetId, Score, ScoreMin, ScoreMax, HigherIsBetter
+        FROM scores FINAL WHERE Source = 'human' AND TraceTimestamp >= now() - INTERVAL 30 DAY),
+    labelled AS (
+        SELECT Tenant, Scorer, Fingerprint, Target, TargetId, any(own.W) AS W, any(own.Passes) AS Passes,
+            avg(directed(person.Score, person.ScoreMin, person.ScoreMax, ifNull(person.HigherIsBetter, own.HigherIsBetter)) >= own.PassLine) >= 0.5
+                AS IsGood
+        FROM (
+            SELECT * FROM judged WHERE (Tenant, Scorer, TargetId) IN (SELECT Tenant, Scorer, TargetId FROM people)
+            ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Scorer, Fingerprint, Target, TargetId) AS own
+        INNER JOIN people AS person USING (Tenant, Scorer, Target, TargetId)
+        GROUP BY Tenant, Scorer, Fingerprint, Target, TargetId),
+    counted AS (
+        SELECT Tenant, Scorer, Fingerprint, countIf(IsLive) > 0 AS HasLive,
+            if(HasLive, sumIf(W, IsLive AND Passes), sumIf(W, Passes)) AS PassWeight,
+            if(HasLive, sumIf(W, IsLive), sum(W)) AS AllWeight, if(HasLive, sumIf(W * W, IsLive), sum(W * W)) AS Squares
+        FROM judged GROUP BY Tenant, Scorer, Fingerprint),
+    checked AS (
+        SELECT Tenant, Scorer, Fingerprint, count() AS Labels, sumIf(W, Passes) AS LabelsOfPass, sumIf(W, NOT Passes) AS LabelsOfFail,
+            sumIf(W, Passes AND IsGood) / LabelsOfPass AS GoodOfPass, sumIf(W, NOT Passes AND IsGood) / LabelsOfFail AS GoodOfFail,
+            LabelsOfPass * LabelsOfPass / sumIf(W * W, Passes) AS CountOfPass,
+            LabelsOfFail * LabelsOfFail / sumIf(W * W, NOT Passes) AS CountOfFail
+        FROM labelled GROUP BY Tenant, Scorer, Fingerprint),
+    shares AS (
+        SELECT Tenant, Scorer, Fingerprint, Labels, PassWeight / AllWeight AS Share, AllWeight * AllWeight / Squares AS N,
+            if(Share > 0, GoodOfPass, 0) AS P, if(Share < 1, GoodOfFail, 0) AS F,
+            if(Share > 0, CountOfPass, inf) AS PN, if(Share < 1, CountOfFail, inf) AS FN,
+            AllWeight > 0 AND (Share = 0 OR LabelsOfPass > 0) AND (Share = 1 OR LabelsOfFail > 0) AS IsChecked,
+            Share * P + (1 - Share) * F AS Value, P - F AS Gap,
+            if(Gap >= 0, Share - lowOf(Share, N), highOf(Share, N) - Share) AS Less,
+            if(Gap >= 0, highOf(Share, N) - Share, Share - lowOf(Share, N)) AS More
+        FROM counted LEFT JOIN checked USING (Tenant, Scorer, Fingerprint))
+SELECT Tenant, Scorer, Fingerprint, if(IsChecked, Value, NULL) AS Estimate,
+    if(IsChecked, greatest(0, Value - sqrt(pow(Share * (P - lowOf(P, PN)), 2) + pow((1 - Share) * (F - lowOf(F, FN)), 2) + pow(Gap * Less, 2))), NULL) AS Low,
+    if(IsChecked, least(1, Value + sqrt(pow(Share * (highOf(P, PN) - P), 2) + pow((1 - Share) * (highOf(F, FN) - F), 2) + pow(Gap * More, 2))), NULL) AS High,
+    toUInt64(Labels) AS Labels
+FROM shares;
+
 -- Scores by the start of the run, so that a page of a list reads a page. A row is a candidate: `scores` has the current row, which
 -- may have another start.
 CREATE TABLE IF NOT EXISTS score_starts

@@ -6,10 +6,20 @@ import {
   type ReviewerAgreement,
   type VersionAgreement,
 } from '../domain/agreement/agreement.ts';
-import type { LabelledScorer, LabelledVersion, ScorePair } from '../store/contracts/sums.ts';
+import type { JudgedRows, LabelledScorer, LabelledVersion, ScorePair } from '../store/contracts/sums.ts';
 import type { ComparedScoreStore } from '../store/sums/read-sums.ts';
 import type { LabelStore } from '../store/tables/labels.ts';
-import { measureAgreement } from './measure-agreement.ts';
+import {
+  type Certificate,
+  type EstimateGroup,
+  estimatePassRate,
+  type JudgedScores,
+  NO_ROWS,
+  type PassRateEstimate,
+  type RequiredRates,
+  type WeightedRows,
+} from '../domain/agreement/pass-rate.ts';
+import { expireCertificates, measureAgreement } from './measure-agreement.ts';
 
 /** Most labels of a version, or of two reviewers, that are compared. */
 const MAX_PAIRS = 10_000;
@@ -20,10 +30,17 @@ const MAX_REVIEWERS = 10;
 /** Finds the directed score from which the scores of a row pass. */
 export type FindPassLine = (row: string) => Promise<number>;
 
-interface AgreementStores {
-  readonly labels: Pick<LabelStore, 'versions' | 'reviewers'>;
-  readonly comparedScores: ComparedScoreStore;
+/** What reads the scores of a scorer by verdict. */
+export interface JudgedStores {
+  readonly labels: Pick<LabelStore, 'versions' | 'judged'>;
   readonly findPassLine: FindPassLine;
+}
+
+interface AgreementStores extends JudgedStores {
+  readonly labels: Pick<LabelStore, 'versions' | 'judged' | 'reviewers'>;
+  readonly comparedScores: ComparedScoreStore;
+  /** Rates that a certificate needs. */
+  readonly required: RequiredRates;
 }
 
 /** Range of runs. Times are Unix milliseconds. */
@@ -34,7 +51,7 @@ interface Range {
 
 /** Reads the scores of a version, or of a reviewer, and those of people, on the same targets. */
 async function readPairs(
-  { comparedScores, findPassLine }: Omit<AgreementStores, 'labels'>,
+  { comparedScores, findPassLine }: Pick<AgreementStores, 'comparedScores' | 'findPassLine'>,
   { tenant, sinceMs, nowMs }: Range & Pick<LabelledScorer, 'tenant'>,
   {
     scorer,
@@ -80,25 +97,90 @@ export async function readAgreement(
   };
 }
 
+/** Reads the versions of a scorer, the last used first, and their scores and labels by verdict. */
+export async function readVersions(
+  { labels, findPassLine }: JudgedStores,
+  query: LabelledScorer & { readonly by?: EstimateGroup | undefined },
+) {
+  const [passLine, versions] = await Promise.all([findPassLine(query.scorer), labels.versions(query)]);
+  const higherIsBetter = versions[0]?.higherIsBetter ?? true;
+  const rows = versions.length === 0 ? [] : await labels.judged({ ...query, passLine, higherIsBetter });
+  return { passLine, higherIsBetter, versions, rows };
+}
+
+/** Sums rows by the verdicts of the scorer and of people. */
+export function sumJudged(rows: readonly JudgedRows[]): JudgedScores {
+  const sum = (passes: boolean, people: boolean | null) =>
+    rows
+      .filter((row) => row.passes === passes && row.people === people)
+      .reduce<WeightedRows>(
+        (total, { n, weight, squaredWeight }) => ({
+          n: total.n + n,
+          weight: total.weight + weight,
+          squaredWeight: total.squaredWeight + squaredWeight,
+        }),
+        NO_ROWS,
+      );
+  const read = (passes: boolean) => ({
+    scores: sum(passes, null),
+    passing: sum(passes, true),
+    failing: sum(passes, false),
+  });
+  return { pass: read(true), fail: read(false) };
+}
+
+/** Pass rate of one version of a scorer, over all its scores or in a group. */
+export interface VersionEstimate extends PassRateEstimate {
+  /** Group, or the name of the score rows. */
+  readonly series: string;
+  readonly scorer: string;
+  readonly fingerprint: string;
+  readonly certificate: Certificate;
+}
+
+/** Estimates the pass rate of each version of a scorer, for each name of score rows; by group, if one is named. */
+export async function readEstimates(
+  stores: Pick<AgreementStores, 'labels' | 'findPassLine' | 'required'>,
+  { scorers, by, ...range }: AgreementQuery & { readonly by?: EstimateGroup | undefined },
+): Promise<VersionEstimate[]> {
+  const estimates: VersionEstimate[] = [];
+  for (const scorer of scorers) {
+    const { versions, rows } = await readVersions(stores, { ...range, scorer, by });
+    const ofVersion = Map.groupBy(rows, ({ fingerprint }) => fingerprint);
+    const certified = expireCertificates(
+      versions.map(({ fingerprint }) => ({
+        fingerprint,
+        ...measureAgreement([], sumJudged(ofVersion.get(fingerprint) ?? []), stores.required),
+      })),
+    );
+    for (const { fingerprint, certificate } of certified) {
+      const groups = Map.groupBy(ofVersion.get(fingerprint) ?? [], ({ group }) => group);
+      for (const [group, own] of [...groups].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+        const series = by === undefined ? scorer : group;
+        estimates.push({ series, scorer, fingerprint, ...estimatePassRate(sumJudged(own)), certificate });
+      }
+    }
+  }
+  return estimates;
+}
+
 async function readRowAgreement(
   stores: AgreementStores,
   query: LabelledScorer & Range,
 ): Promise<AgreementReading> {
-  const { labels, findPassLine } = stores;
   const { scorer } = query;
-  const passLine = await findPassLine(scorer);
-  const [versions, reviewers] = await Promise.all([
-    labels.versions({ ...query, passLine }),
-    labels.reviewers({ ...query, limit: MAX_REVIEWERS }),
+  const [{ versions, rows }, reviewers] = await Promise.all([
+    readVersions(stores, query),
+    stores.labels.reviewers({ ...query, limit: MAX_REVIEWERS }),
   ]);
   const higherIsBetter = versions[0]?.higherIsBetter ?? true;
   const measured: VersionAgreement[] = [];
-  for (const { weights, ...version } of reviewers.length === 0 ? [] : versions) {
-    const left = { fingerprint: version.fingerprint, isHuman: false };
+  for (const version of reviewers.length === 0 ? [] : versions) {
+    const { fingerprint } = version;
+    const left = { fingerprint, isHuman: false };
     const pairs = await readPairs(stores, query, { scorer, higherIsBetter, left });
-    if (pairs.length > 0) {
-      measured.push({ scorer, ...version, ...measureAgreement(pairs, { passLine, weights }) });
-    }
+    const judged = sumJudged(rows.filter((row) => row.fingerprint === fingerprint));
+    measured.push({ scorer, ...version, ...measureAgreement(pairs, judged, stores.required) });
   }
   const compared: ReviewerAgreement[] = [];
   for (const [index, left] of reviewers.entries()) {
@@ -119,24 +201,27 @@ async function readRowAgreement(
       }
     }
   }
-  return { versions: measured, reviewers: compared };
+  return { versions: expireCertificates(measured).filter(({ n }) => n > 0), reviewers: compared };
 }
 
 /** Version of a scorer with its agreement with people on all labelled targets. */
 export type VersionKappa = Pick<LabelledVersion, 'scorer' | 'scorerVersion' | 'fingerprint'> &
   Pick<Agreement, 'n' | 'kappa'>;
 
-/** Measures the agreement of each version of each scorer with people, of all tenants: the last used versions. */
+/** Measures the agreement of each version of each scorer with people, of all tenants: the last used versions. Stores their pass lines. */
 export async function readKappas(
   {
     labels,
     ...stores
-  }: Omit<AgreementStores, 'labels'> & { readonly labels: Pick<LabelStore, 'labelledVersions'> },
+  }: Pick<AgreementStores, 'comparedScores' | 'findPassLine'> & {
+    readonly labels: Pick<LabelStore, 'labelledVersions' | 'recordPassLine'>;
+  },
   { limit, ...range }: Range & { readonly limit: number },
 ): Promise<VersionKappa[]> {
   const kappas: VersionKappa[] = [];
   for (const version of await labels.labelledVersions({ sinceMs: range.sinceMs, limit })) {
     const { scorer, scorerVersion, fingerprint } = version;
+    await labels.recordPassLine(scorer, await stores.findPassLine(scorer));
     const pairs = await readPairs(stores, range, {
       ...version,
       left: { fingerprint, isHuman: false },

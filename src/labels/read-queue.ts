@@ -1,6 +1,8 @@
+import { allocateLabels } from '../domain/agreement/pass-rate.ts';
 import { computeAuthorFingerprint } from '../domain/identity.ts';
 import type { LabelTarget } from '../store/contracts/sums.ts';
 import type { LabelStore } from '../store/tables/labels.ts';
+import { type JudgedStores, readVersions, sumJudged } from './read-agreement.ts';
 
 /** Wish of a reviewer for targets. Times are Unix milliseconds. */
 export interface QueueRequest {
@@ -20,40 +22,59 @@ export interface QueueChoice {
   readonly targets: readonly LabelTarget[];
 }
 
-/** Chooses targets for a reviewer. The order is the same for a reviewer and a scorer during a day. */
+/**
+ * Chooses targets for a reviewer: those with which the interval of the pass rate shrinks most. The order is the same for a reviewer and a
+ * scorer during a day, while the labels stay the same.
+ */
 export async function readQueue(
-  labels: LabelStore,
+  stores: JudgedStores & { readonly labels: LabelStore },
   tenant: string | undefined,
   { scorer, reviewer, sinceMs, nowMs, limit }: QueueRequest,
 ): Promise<QueueChoice> {
+  const { labels } = stores;
   const day = new Date(nowMs).toISOString().slice(0, 10);
   const query = { tenant, scorer, sinceMs, fingerprint: computeAuthorFingerprint('human', reviewer) };
+  const { passLine, higherIsBetter, versions, rows } = await readVersions(stores, query);
+  const present = rows.filter(({ fingerprint }) => fingerprint === versions[0]?.fingerprint);
+  const seed = JSON.stringify([day, reviewer, scorer]);
   const [labelled, { left, targets }] = await Promise.all([
     labels.countLabelled(query),
-    labels.unlabelled({ ...query, seed: JSON.stringify([day, reviewer, scorer]), perStratum: limit }),
+    labels.unlabelled({ ...query, passLine, higherIsBetter, seed, perStratum: limit }),
   ]);
-  return { day, labelled, left, targets: chooseTargets(targets, limit) };
+  const part = allocateLabels(sumJudged(present));
+  return { day, labelled, left, targets: chooseTargets(targets, { limit, part }) };
 }
 
-/** Target with its stratum: the label and the band of its score. */
+/** Target with the verdict of the scorer. */
 interface Drawn {
-  readonly label: string;
-  readonly band: number;
-  /** Random number that orders the targets of a stratum. */
+  readonly passes: boolean;
+  /** Random number from 0 to 1 that orders the targets of a verdict. */
   readonly draw: number;
 }
 
+/** Least part of the targets that each verdict has. */
+const LEAST_PART = 0.1;
+
 /**
- * Chooses targets from all strata in turn: first one of each, then a second one, until there are enough. So rare verdicts get as many
- * labels as frequent ones. Within a turn the draw decides, so that the order does not tell the verdict.
+ * Chooses targets of both verdicts so that this part of them passes. Each has a place by its turn among those with its verdict and by its
+ * draw, so that the order does not tell the verdict.
  */
-export function chooseTargets<Target extends Drawn>(candidates: readonly Target[], limit: number): Target[] {
-  const strata = Map.groupBy(candidates, ({ label, band }) => JSON.stringify([label, band]));
-  const turns = [...strata.values()].flatMap((stratum) =>
-    stratum.toSorted((a, b) => a.draw - b.draw).map((target, turn) => ({ target, turn })),
+export function chooseTargets<Target extends Drawn>(
+  candidates: readonly Target[],
+  { limit, part }: { readonly limit: number; readonly part: number },
+): Target[] {
+  const ofPass = Math.min(1 - LEAST_PART, Math.max(LEAST_PART, part));
+  const strata = Map.groupBy(candidates, ({ passes }) => passes);
+  const places = [...strata].flatMap(([passes, stratum]) =>
+    stratum
+      .toSorted((a, b) => a.draw - b.draw)
+      .map((target, turn) => ({
+        target,
+        place: (turn + target.draw) / (passes ? ofPass : 1 - ofPass),
+      })),
   );
-  return turns
-    .toSorted((a, b) => a.turn - b.turn || a.target.draw - b.target.draw)
+  return places
+    .toSorted((a, b) => a.place - b.place)
     .slice(0, limit)
     .map(({ target }) => target);
 }

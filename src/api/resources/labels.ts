@@ -8,6 +8,8 @@ import type { AuditSubject } from '../writes/audit.ts';
 import type { LabelQueueView } from '../writes/labels.ts';
 import { describeRoute, createRouter, describeBody, describeJson, tenantStore } from '../router.ts';
 import type { AgreementReading } from '../../domain/agreement/agreement.ts';
+import { ESTIMATE_GROUPS } from '../../domain/agreement/pass-rate.ts';
+import type { VersionEstimate } from '../../labels/read-agreement.ts';
 
 /** Most characters of a session id and of a label. */
 const MAX_TEXT = 1_000;
@@ -33,7 +35,9 @@ export const QueueQuery = z.strictObject({
   strategy: z
     .enum(STRATEGIES)
     .default('stratified')
-    .describe('`stratified`: as many targets of each label of the scorer and each fifth of its range.'),
+    .describe(
+      '`stratified`: targets of each verdict of the scorer, as many as narrow the interval of the pass rate most.',
+    ),
   reviewer: Name.optional().describe('Default: the name of the token.'),
   limit: z.coerce
     .number()
@@ -155,6 +159,76 @@ const RowName = z.string().describe('Name of the score rows.');
 
 const share = z.number().nullable();
 
+const PassRateFields = {
+  scores: z.number(),
+  effectiveN: z.number().describe('Equally weighted scores that tell as much.'),
+  labels: z.number().describe('Scores with a label.'),
+  raw: share.describe('Weighted share of the scores that pass.'),
+  estimate: share.describe(
+    "The pass rate without the scorer's mistakes; null while people have not checked both answers of the scorer.",
+  ),
+  low: share.describe('95 % interval of the estimate.'),
+  high: share,
+  strata: z
+    .array(
+      z.object({
+        verdict: z.enum(['pass', 'fail']),
+        share: z.number().describe('Weighted share of the scores.'),
+        labels: z.number(),
+        agree: share.describe('Weighted share of the labels that agree.'),
+      }),
+    )
+    .readonly(),
+  moreLabels: z.object({
+    toHalve: z
+      .number()
+      .nullable()
+      .describe('Further labels that halve the interval; null where labels cannot, or it is not known.'),
+  }),
+};
+
+const PassRate = z.object(PassRateFields).openapi('PassRate');
+
+const Certificate = z
+  .object({
+    state: z
+      .enum(['certified', 'uncertified', 'expired'])
+      .describe(
+        '`certified`: both bounds reach `judges.certificate`; `expired`: only another version of the scorer was certified, or this one is replaced.',
+      ),
+    sensitivityLow: share.describe('Lower bound of the sensitivity, 95 % on one side.'),
+    specificityLow: share,
+  })
+  .openapi('Certificate');
+
+const EstimateItem = z
+  .object({
+    series: z.string().describe('Group of `by`, or the name of the score rows.'),
+    scorer: RowName,
+    fingerprint: z.string(),
+    ...PassRateFields,
+    certificate: Certificate,
+  })
+  .openapi('VersionEstimate');
+
+/** Schema of the parameters of estimates. */
+export const EstimateQuery = z.strictObject({
+  ...AgreementQuery.shape,
+  by: z.enum(ESTIMATE_GROUPS).optional().describe('One estimate for each: weeks begin on Monday (UTC).'),
+});
+
+/** Schema of pass rates. */
+export const ScorerEstimates = z
+  .object({
+    scorer: z.string().describe('Scorer of the request.'),
+    since: Time,
+    until: Time,
+    items: z
+      .array(EstimateItem)
+      .describe('Versions by name of score rows, the last used first, and their groups.'),
+  })
+  .openapi('ScorerEstimates');
+
 const VersionAgreement = z
   .object({
     scorer: RowName,
@@ -168,16 +242,20 @@ const VersionAgreement = z
       'Labelled targets by the answers of the scorer (left) and of people (right).',
     ),
     sensitivity: share.describe('Share of the passing targets that the scorer lets pass.'),
-    sensitivityLow: share.describe('95 % interval of the sensitivity (Wilson).'),
+    sensitivityLow: share.describe('95 % interval of the sensitivity.'),
     sensitivityHigh: share,
     specificity: share.describe('Share of the failing targets that the scorer lets fail.'),
-    specificityLow: share.describe('95 % interval of the specificity (Wilson).'),
+    specificityLow: share.describe('95 % interval of the specificity.'),
     specificityHigh: share,
     passRate: share.describe('Share of all scores that pass.'),
+    estimate: PassRate,
     corrected: z
       .object({ share: z.number(), low: z.number(), high: z.number() })
       .nullable()
-      .describe("The pass rate without the scorer's mistakes, with its 95 % interval; null below 50 labels."),
+      .describe(
+        'The estimate with its 95 % interval; null while people have not checked both answers of the scorer.',
+      ),
+    certificate: Certificate,
   })
   .openapi('VersionAgreement');
 
@@ -215,6 +293,13 @@ const readAgreement = describeRoute('get', '/labels/agreement', {
   replies: { 200: describeJson('The agreement.', ScorerAgreement) },
 });
 
+const readEstimates = describeRoute('get', '/labels/estimate', {
+  tag: 'labels',
+  summary: 'Pass rates of each version of a scorer, corrected by labels of people.',
+  request: { query: EstimateQuery },
+  replies: { 200: describeJson('The pass rates.', ScorerEstimates) },
+});
+
 const postLabel = describeRoute('post', '/labels', {
   scopes: ['label'],
   tag: 'labels',
@@ -242,6 +327,14 @@ export function createLabelRoutes() {
       const { sinceMs = 0 } = readFilters({ since }, untilMs);
       const reading = await labels.agreement({ scorer, sinceMs, nowMs: untilMs });
       return c.json(agreementJson({ scorer, sinceMs, untilMs, reading }), 200);
+    })
+    .openapi(readEstimates, async (c) => {
+      const { labels, nowMs } = tenantStore(c.var);
+      const { scorer, since, by } = c.req.valid('query');
+      const untilMs = await nowMs();
+      const { sinceMs = 0 } = readFilters({ since }, untilMs);
+      const items = await labels.estimates({ scorer, sinceMs, nowMs: untilMs, by });
+      return c.json(estimatesJson({ scorer, sinceMs, untilMs, items }), 200);
     })
     .openapi(postLabel, async (c) => {
       const { traceId = '', spanId = '', sessionId = '', passes, score, ...given } = c.req.valid('json');
@@ -281,6 +374,16 @@ export interface AgreementView {
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly reading: AgreementReading;
+}
+
+/** Formats pass rates. Times are Unix milliseconds. */
+export function estimatesJson({
+  scorer,
+  sinceMs,
+  untilMs,
+  items,
+}: Omit<AgreementView, 'reading'> & { readonly items: VersionEstimate[] }) {
+  return { scorer, since: isoTime(sinceMs) ?? '', until: isoTime(untilMs) ?? '', items };
 }
 
 /** Formats the agreement of a scorer with people. */

@@ -3,7 +3,7 @@ import { directScore, isPassing } from '../../domain/agreement/directed-score.ts
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
-import { type FindPassLine, readAgreement } from '../../labels/read-agreement.ts';
+import { type FindPassLine, readAgreement, readEstimates } from '../../labels/read-agreement.ts';
 import type { ListStore } from '../../store/contracts/lists.ts';
 import {
   pathsOf,
@@ -69,6 +69,7 @@ export async function storeLabel(deps: LabelDeps, caller: Caller, given: GivenLa
   const row = { ...target, score, reason: note, source: 'human', scoredBy: reviewer } as const;
   const [scoreId = ''] = await postScores(deps, { ...caller, tenant }, { ...row, scale: newest });
   const passLine = await deps.findPassLine(given.scorer);
+  await deps.store.labels.recordPassLine(given.scorer, passLine);
   const agrees = newest === undefined ? null : isAgreed(score, newest, passLine);
   return { scoreId, reviewer, score, agrees, scores };
 }
@@ -153,6 +154,9 @@ export async function importLabels(
   labels: readonly ImportedLabel[],
 ): Promise<readonly LineFault[]> {
   await recordImport(deps, labels);
+  for (const scorer of new Set(labels.map(({ target }) => target.scorer))) {
+    await deps.store.labels.recordPassLine(scorer, await deps.findPassLine(scorer));
+  }
   const faults: LineFault[] = [];
   const batches = Map.groupBy(
     labels.filter(({ answer }) => typeof answer === 'number').entries(),
@@ -232,12 +236,13 @@ const readTrace = createTurnReader();
 /** Targets for a reviewer, each with its run. */
 export type LabelQueueView = Awaited<ReturnType<ReturnType<typeof createLabelReads>['queue']>>;
 
-/** Creates the queues for the reviewers of a tenant, or of all, and the agreement of scorers with them. */
+/** Creates the queues for the reviewers of a tenant, or of all, the agreement of scorers with them, and pass rates. */
 export function createLabelReads(
   config: Config,
   store: Pick<Store, 'labels' | 'comparedScores' | 'scorerNames' | 'spans'>,
   { findPassLine, ...caller }: Caller & { readonly findPassLine: FindPassLine },
 ) {
+  const required = config.judges.certificate;
   return {
     /** The reviewer is by default the name of the token. */
     queue: async ({
@@ -245,7 +250,7 @@ export function createLabelReads(
       ...request
     }: Omit<QueueRequest, 'nowMs' | 'reviewer'> & { readonly reviewer?: string | undefined }) => {
       const nowMs = await store.spans.nowMs();
-      const { targets, ...counts } = await readQueue(store.labels, caller.tenant, {
+      const { targets, ...counts } = await readQueue({ ...store, findPassLine }, caller.tenant, {
         ...request,
         reviewer,
         nowMs,
@@ -262,7 +267,17 @@ export function createLabelReads(
     }) => {
       const rows = await readRowNames(config, store, caller.tenant);
       return readAgreement(
-        { ...store, findPassLine },
+        { ...store, findPassLine, required },
+        { ...range, scorers: rows.of(scorer), tenant: caller.tenant },
+      );
+    },
+    estimates: async ({
+      scorer,
+      ...range
+    }: Omit<Parameters<typeof readEstimates>[1], 'scorers' | 'tenant'> & { readonly scorer: string }) => {
+      const rows = await readRowNames(config, store, caller.tenant);
+      return readEstimates(
+        { ...store, findPassLine, required },
         { ...range, scorers: rows.of(scorer), tenant: caller.tenant },
       );
     },

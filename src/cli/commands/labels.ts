@@ -4,7 +4,6 @@ import { type scoreJson, isoTime } from '../../api/json/rows.ts';
 import type { AgreementReading } from '../../domain/agreement/agreement.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { formatCount } from '../../domain/plural.ts';
-import { MIN_LABELS } from '../../labels/measure-agreement.ts';
 import { collectNames, parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -20,6 +19,7 @@ import {
   readLabelText,
 } from '../input/label-file.ts';
 import { listRowNames } from '../input/names.ts';
+import { addEstimateCommand } from '../labels/estimate-pass-rates.ts';
 import { openApi } from '../open-api.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { reportFile, writeOutputFile } from '../show/output-file.ts';
@@ -60,6 +60,7 @@ export const registerLabels: RegisterCommand = (program, bind) => {
         ['store the labels of a file', 'spanscore labels import labels.csv --reviewer ann'],
         ['all labels of this month', 'spanscore labels export --since 30d --out labels.csv'],
         ['how often people agree with a scorer', 'spanscore labels agreement --scorer hallucination'],
+        ['how many answers pass, by people', 'spanscore labels estimate --scorer hallucination --by week'],
       ),
     );
   labels
@@ -94,11 +95,12 @@ export const registerLabels: RegisterCommand = (program, bind) => {
   labels
     .command('agreement')
     .description(
-      `Compare each version of a scorer with people: Cohen's kappa with its 95 % interval, confusion, sensitivity and specificity with theirs, and from ${MIN_LABELS} labels on the corrected pass rate.`,
+      `Compare each version of a scorer with people: Cohen's kappa with its 95 % interval, confusion, sensitivity and specificity with theirs, and the corrected pass rate.`,
     )
     .requiredOption('--scorer <name>', 'compare this scorer; grounding and panel mean all of their rows')
     .option('--since <when>', 'runs that began since 1h, 7d, or a date and time (default: 30d)', parseMoment)
     .action(bind(agreement));
+  addEstimateCommand(labels, bind);
 };
 
 /** Stores labels by the store itself: many in one insert, and a fault for each line. */

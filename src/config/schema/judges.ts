@@ -119,6 +119,23 @@ const judgeOptions = z
   })
   .describe('Settings of the calls to one judge.');
 
+const rate = (what: string) =>
+  z
+    .number()
+    .min(0, { error: 'must be from 0 to 1' })
+    .max(1, { error: 'must be from 0 to 1' })
+    .default(0.8)
+    .describe(`Least ${what}: the lower bound of 95 % of a certified judge.`)
+    .meta({ unit: 'share' });
+
+const certificate = z
+  .strictObject({
+    sensitivity: rate('share of the good answers that pass'),
+    specificity: rate('share of the bad answers that fail'),
+  })
+  .prefault({})
+  .describe('Rates against labels of people from which a judge is certified.');
+
 /** Schema of judges, their limits and prices. */
 export const Judges = z.strictObject({
   default: judgeModel('Judge of every scorer without its own judge: provider/model.').optional(),
@@ -153,6 +170,7 @@ export const Judges = z.strictObject({
     .describe(
       'true: a reply is used again for the same question to the same judge. false: every question is a new call.',
     ),
+  certificate,
 });
 
 /** Names of the built-in patterns. */

@@ -1,3 +1,5 @@
+import type { Certificate, PassRateEstimate } from './pass-rate.ts';
+
 /** Normal quantile of 0.975, for intervals of 95 %. */
 export const Z_95 = 1.959_963_985;
 
@@ -101,8 +103,11 @@ export interface LabelAgreement extends Agreement {
   readonly specificityHigh: number | null;
   /** Share of all scores that pass. */
   readonly passRate: number | null;
-  /** The pass rate without the scorer's mistakes; null for too few labels. */
-  readonly corrected: CorrectedShare | null;
+  /** The pass rate without the scorer's mistakes. */
+  readonly estimate: PassRateEstimate;
+  /** Its estimate with the interval; null where people have not checked it. */
+  readonly corrected: (ShareInterval & { readonly share: number }) | null;
+  readonly certificate: Certificate;
 }
 
 /** Version of a scorer. */
@@ -143,45 +148,6 @@ export interface ObservedShare {
   readonly n: number;
 }
 
-/** Estimate with its 95 % interval. */
-export interface CorrectedShare {
-  readonly share: number;
-  readonly low: number;
-  readonly high: number;
-}
-
-/**
- * Corrects the share of positive answers of a rater that makes mistakes: (observed + specificity - 1) / (sensitivity + specificity - 1).
- * The interval is that of large samples, with the uncertainty of all three shares (W. J. Rogan and B. Gladen, Estimating prevalence from
- * the results of a screening test, American Journal of Epidemiology 107, 1978). Estimate and interval are held within 0 and 1. Null for
- * a rater that is no better than chance, and without observations.
- */
-export function correctShare(
-  observed: ObservedShare,
-  { sensitivity, specificity }: { readonly sensitivity: ObservedShare; readonly specificity: ObservedShare },
-): CorrectedShare | null {
-  const youden = sensitivity.share + specificity.share - 1;
-  if (youden <= 0 || [observed, sensitivity, specificity].some(({ n }) => n <= 0)) {
-    return null;
-  }
-  const share = (observed.share + specificity.share - 1) / youden;
-  const variance =
-    (computeVariance(observed) +
-      share ** 2 * computeVariance(sensitivity) +
-      (1 - share) ** 2 * computeVariance(specificity)) /
-    youden ** 2;
-  const margin = Z_95 * Math.sqrt(variance);
-  return { share: hold(share), low: hold(share - margin), high: hold(share + margin) };
-}
-
-function computeVariance({ share, n }: ObservedShare): number {
-  return (share * (1 - share)) / n;
-}
-
-function hold(share: number): number {
-  return Math.min(1, Math.max(0, share));
-}
-
 /** Interval of a share. */
 export interface ShareInterval {
   readonly low: number;
@@ -193,11 +159,11 @@ export interface ShareInterval {
  * Journal of the American Statistical Association 22, 1927). It stays within 0 and 1, and is right also for few observations and for
  * shares of 0 and 1. For weighted observations, `n` is their effective number. Null without observations.
  */
-export function computeWilsonInterval({ share, n }: ObservedShare): ShareInterval | null {
+export function computeWilsonInterval({ share, n }: ObservedShare, quantile = Z_95): ShareInterval | null {
   if (n <= 0) {
     return null;
   }
-  const square = Z_95 ** 2 / n;
+  const square = quantile ** 2 / n;
   const middle = share + square / 2;
   const margin = Math.sqrt(square * (share * (1 - share) + square / 4));
   return {

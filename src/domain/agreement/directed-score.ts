@@ -49,11 +49,6 @@ export function isPassing(directed: number, passLine: number): boolean {
   return reaches(directed, passLine);
 }
 
-/** Lists the limits between the parts of the directed range: fifths, and the pass line. */
-export function listPartLimits(passLine: number): number[] {
-  return [...new Set([0.2, 0.4, 0.6, 0.8, passLine])].toSorted((a, b) => a - b);
-}
-
 /** Returns a score between 0 (worst) and 1 (best). Without a range it counts as from 0 to 1; without a direction, more is better. */
 export function directScore(score: number, scale: Scale): number {
   const [low, high] = readRange(scale);

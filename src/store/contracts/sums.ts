@@ -1,5 +1,6 @@
 import type { AggregateFacet } from '../../domain/aggregate-facets.ts';
 import type { AnswerPair, VersionFacts } from '../../domain/agreement/agreement.ts';
+import type { EstimateGroup, WeightedRows } from '../../domain/agreement/pass-rate.ts';
 import type { DecisionStatus } from '../../domain/decision.ts';
 import type { ScoreSource } from '../../domain/score.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
@@ -275,10 +276,8 @@ export interface LabelTarget {
   readonly scoreMin: number | null;
   readonly scoreMax: number | null;
   readonly higherIsBetter: boolean | null;
-  /** Label that the scorer gave; '' for none. */
-  readonly label: string;
-  /** Fifth of the range that the score is in, from 0. */
-  readonly band: number;
+  /** True when its newest score passes. */
+  readonly passes: boolean;
   /** Random number from 0 to 1: the same for the same seed and target. */
   readonly draw: number;
 }
@@ -293,10 +292,24 @@ export interface LabelledScorer {
   readonly sinceMs: number;
 }
 
-/** Version of a scorer, with its scores of a range. */
-export interface ScorerVersion extends VersionFacts {
-  /** Weights of the scores in each part of the directed range (`listPartLimits`): live scores, or those of backfills where there are none. */
-  readonly weights: readonly number[];
+/** Choice of scores by verdict. */
+export interface JudgedQuery extends LabelledScorer {
+  /** Directed score from which scores pass. */
+  readonly passLine: number;
+  /** Direction of scores of people. */
+  readonly higherIsBetter: boolean;
+  readonly by?: EstimateGroup | undefined;
+}
+
+/** Rows of one version, group and verdict of the scorer. */
+export interface JudgedRows extends WeightedRows {
+  readonly fingerprint: string;
+  /** '' for all. */
+  readonly group: string;
+  readonly isLive: boolean;
+  readonly passes: boolean;
+  /** Verdict of people; null for all scores, with and without a label. */
+  readonly people: boolean | null;
 }
 
 /** Version of a scorer of which some targets have labels. */

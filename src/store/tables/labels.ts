@@ -1,16 +1,19 @@
 import { TupleParam } from '@clickhouse/client';
-import { listPartLimits, type Scale } from '../../domain/agreement/directed-score.ts';
+import type { Scale } from '../../domain/agreement/directed-score.ts';
+import type { VersionFacts } from '../../domain/agreement/agreement.ts';
+import type { EstimateGroup } from '../../domain/agreement/pass-rate.ts';
 import { compareValues } from '../../domain/compare-values.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { ROUNDING } from '../../domain/limits.ts';
 import type { Score } from '../../domain/score.ts';
 import type {
+  JudgedQuery,
+  JudgedRows,
   LabelledScorer,
   LabelledVersion,
   LabelQuery,
   LabelTarget,
   Reviewer,
-  ScorerVersion,
 } from '../contracts/sums.ts';
 import { bind, type Database } from '../database.ts';
 import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
@@ -35,35 +38,18 @@ const QUERIES = {
 /** Days whose scores tell the scale of a scorer. */
 const SCALE_DAYS = 30;
 
-/** Bands of a range. */
-const BANDS = 5;
-
-/** Most strata that are read, the largest first: labels may be free text. */
-const MAX_STRATA = 200;
-
-type StoredTarget = Omit<LabelTarget, 'draw'> & { readonly scoreId: string };
+type StoredTarget = Omit<LabelTarget, 'draw' | 'passes'> & { readonly scoreId: string };
 
 /** Creates the reads of labels. */
 export function createLabelStore(database: Database) {
+  const passLines = new Map<string, number>();
   return {
-    /** Reads the first targets of each label and band by their draw, among those without a score of the reviewer, and their number. */
-    unlabelled: async ({
-      seed,
-      perStratum,
-      ...query
-    }: LabelQuery & { readonly seed: string; readonly perStratum: number }) => {
-      const strata = await database.rows<{ drawn: Drawn[]; left: number }>(DRAW(query, perStratum), {
-        ...buildParams(query),
-        seed,
-      });
-      return {
-        left: strata[0]?.left ?? 0,
-        targets: await readDrawn(
-          database,
-          query,
-          strata.flatMap(({ drawn }) => drawn),
-        ),
-      };
+    /** Stores the pass line of a scorer for the view `pass_rates`, when it is another one than before. */
+    recordPassLine: async (scorer: string, line: number): Promise<void> => {
+      if (passLines.get(scorer) !== line) {
+        await database.insertRows('pass_lines', [{ Scorer: scorer, Line: line }]);
+        passLines.set(scorer, line);
+      }
     },
     /** Counts the targets that have a score of the reviewer. */
     countLabelled: async (query: LabelQuery) => {
@@ -75,15 +61,9 @@ export function createLabelStore(database: Database) {
       return row?.n ?? 0;
     },
     /** Reads the versions of a scorer, the last used first. */
-    versions: async (
-      query: LabelledScorer & { readonly passLine: number },
-    ): Promise<readonly ScorerVersion[]> => {
+    versions: async (query: LabelledScorer): Promise<readonly VersionFacts[]> => {
       const rows = await database.rows<StoredVersion>(READ_VERSIONS(query), rangeParams(query));
-      return rows.map(({ live, backfilled, higherIsBetter, ...row }) => ({
-        ...row,
-        higherIsBetter: higherIsBetter ?? true,
-        weights: spreadParts(live[0].length > 0 ? live : backfilled, query.passLine),
-      }));
+      return rows.map((row) => ({ ...row, higherIsBetter: row.higherIsBetter ?? true }));
     },
     /** Reads the versions of all scorers with a labelled target, the last used first. */
     labelledVersions: async ({
@@ -103,11 +83,37 @@ export function createLabelStore(database: Database) {
       scales: readScales,
       unjoined: readUnjoined,
       reviewers: readReviewers,
+      judged: readJudged,
+      unlabelled: readUnlabelled,
     }),
   };
 }
 
 export type LabelStore = ReturnType<typeof createLabelStore>;
+
+/** Reads the first targets of each verdict by their draw, among those without a score of the reviewer, and their number. */
+async function readUnlabelled(
+  database: Database,
+  { seed, perStratum, ...query }: DrawQuery & { readonly seed: string; readonly perStratum: number },
+) {
+  const strata = await database.rows<{ passes: boolean; drawn: Drawn[]; left: number }>(
+    DRAW(query, perStratum),
+    { ...buildParams(query), seed },
+  );
+  const drawn = new Map(strata.flatMap(({ passes, drawn: found }) => found.map((each) => [each, passes])));
+  return { left: strata[0]?.left ?? 0, targets: await readDrawn(database, query, drawn) };
+}
+
+/** Sums the scores of a scorer, and those with a label, by version, group and verdict. Backfilled scores count where no live ones are. */
+async function readJudged(database: Database, query: JudgedQuery): Promise<readonly JudgedRows[]> {
+  const params = rangeParams(query);
+  const [scores, labels] = await Promise.all([
+    database.rows<JudgedRows>(SUM_SCORES(query), params),
+    database.rows<JudgedRows>(SUM_LABELS(query), params),
+  ]);
+  const live = new Set(scores.flatMap((row) => (row.isLive ? [row.fingerprint] : [])));
+  return [...scores.filter((row) => row.isLive || !live.has(row.fingerprint)), ...labels];
+}
 
 /** Reads the reviewers with the most labels. */
 function readReviewers(
@@ -155,23 +161,7 @@ function rangeParams({ tenant, scorer, sinceMs }: LabelledScorer): QueryParams {
   return { tenant, scorer, since: Math.max(0, Math.trunc(sinceMs)) };
 }
 
-/** Weights of parts, as the store returns a map. */
-type StoredParts = readonly [parts: readonly number[], weights: readonly number[]];
-
-interface StoredVersion {
-  readonly fingerprint: string;
-  readonly scorerVersion: string;
-  readonly judgeModel: string;
-  readonly higherIsBetter: boolean | null;
-  readonly scores: number;
-  readonly live: StoredParts;
-  readonly backfilled: StoredParts;
-}
-
-function spreadParts([parts, weights]: StoredParts, passLine: number): number[] {
-  const { length } = listPartLimits(passLine);
-  return Array.from({ length: length + 1 }, (_, part) => weights[parts.indexOf(part)] ?? 0);
-}
+type StoredVersion = Omit<VersionFacts, 'higherIsBetter'> & { readonly higherIsBetter: boolean | null };
 
 const SINCE = (query: LabelledScorer) =>
   `TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64}) ${OF_TENANT(query)}`;
@@ -191,25 +181,24 @@ const PLACE = 'if(ScoreMax > ScoreMin, (Score - ScoreMin) / (ScoreMax - ScoreMin
 /** Runs since the start, with the partitions that can have them. */
 const RECENT = 'Day >= toDate({day:UInt16}) AND TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})';
 
-const BAND = `toUInt8(least(${BANDS - 1}, greatest(0, floor(ifNull(${PLACE}, Score) * ${BANDS}))))`;
-
 /**
  * Draws the newest scores of targets, from few columns: sorting the whole rows would take most of the time.
  * @param perStratum a literal: parameters of an aggregate cannot be those of a query
  */
-const DRAW = (query: LabelQuery, perStratum: number) => `
-  SELECT groupArraySorted(${perStratum})((sipHash64({seed:String}, Tenant, TargetId), toString(Tenant), Day, ScoreId)) AS drawn,
+const DRAW = (query: DrawQuery, perStratum: number) => `
+  SELECT Passes AS passes, groupArraySorted(${perStratum})((sipHash64({seed:String}, Tenant, TargetId), toString(Tenant), Day, ScoreId)) AS drawn,
     sum(count()) OVER () AS left
   FROM (
-    SELECT Tenant, TargetId, Day, ScoreId, Label, ${BAND} AS Band
+    SELECT Tenant, TargetId, Day, ScoreId, ${PASSES(query)} AS Passes
     FROM scores FINAL
     WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') ${OF_TENANT(query)} AND ${IS_NAMED}
       AND ${RECENT}
       AND (Tenant, TargetId) NOT IN (SELECT Tenant, TargetId FROM scores FINAL PREWHERE ${LABELLED(query)})
     ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Target, TargetId)
-  GROUP BY Label, Band
-  ORDER BY count() DESC, Label, Band
-  LIMIT ${MAX_STRATA}`;
+  GROUP BY Passes`;
+
+/** Choice of targets, with what tells their verdict. */
+type DrawQuery = LabelQuery & Pick<JudgedQuery, 'passLine' | 'higherIsBetter'>;
 
 /** Score as it was drawn. */
 type Drawn = readonly [draw: number, tenant: string, day: string, scoreId: string];
@@ -218,15 +207,22 @@ type Drawn = readonly [draw: number, tenant: string, day: string, scoreId: strin
 async function readDrawn(
   database: Database,
   { scorer }: LabelQuery,
-  drawn: readonly Drawn[],
+  drawn: ReadonlyMap<Drawn, boolean>,
 ): Promise<LabelTarget[]> {
   const targets: LabelTarget[] = [];
-  for (const slice of splitIntoSlices(drawn)) {
-    const draws = new Map(slice.map(([draw, , , scoreId]) => [scoreId, draw / MAX_DRAW]));
+  for (const slice of splitIntoSlices([...drawn.keys()])) {
+    const draws = new Map(
+      slice.map((each) => [each[3], { draw: each[0] / MAX_DRAW, passes: drawn.get(each) === true }]),
+    );
     const rows = await database.rows<StoredTarget>(READ_DRAWN, {
       ids: slice.map(([, tenant, day, scoreId]) => new TupleParam([tenant, scorer, day, scoreId])),
     });
-    targets.push(...rows.map(({ scoreId, ...row }) => ({ ...row, draw: draws.get(scoreId) ?? 0 })));
+    targets.push(
+      ...rows.map(({ scoreId, ...row }) => ({
+        ...row,
+        ...(draws.get(scoreId) ?? { draw: 0, passes: false }),
+      })),
+    );
   }
   return targets.toSorted((a, b) => a.draw - b.draw || compareValues(a.targetId, b.targetId));
 }
@@ -238,7 +234,7 @@ const READ_DRAWN = `
   SELECT toString(ScoreId) AS scoreId, Tenant AS tenant, toString(Target) AS target, TargetId AS targetId, TraceId AS traceId,
     if(Target = 'session' OR TargetId = TraceId, '', SpanId) AS spanId, SessionId AS sessionId, toString(Agent) AS agent,
     toString(ServiceName) AS service, toString(Environment) AS environment, toUnixTimestamp64Milli(TraceTimestamp) AS startMs,
-    ScoreMin AS scoreMin, ScoreMax AS scoreMax, HigherIsBetter AS higherIsBetter, toString(Label) AS label, ${BAND} AS band
+    ScoreMin AS scoreMin, ScoreMax AS scoreMax, HigherIsBetter AS higherIsBetter
   FROM scores FINAL
   WHERE (Tenant, Scorer, Day, ScoreId) IN {ids:Array(Tuple(String, String, Date, UUID))}`;
 
@@ -246,25 +242,62 @@ const READ_DRAWN = `
 const VERSION_COLUMNS = `toString(Fingerprint) AS fingerprint, argMax(toString(ScorerVersion), ScoredAt) AS scorerVersion,
     argMax(toString(JudgeModel), ScoredAt) AS judgeModel, any(HigherIsBetter) AS higherIsBetter`;
 
-const READ_VERSIONS = (query: LabelledScorer & { readonly passLine: number }) => `
-  SELECT fingerprint, argMax(Newest.1, LastAt) AS scorerVersion, argMax(Newest.2, LastAt) AS judgeModel,
-    any(Direction) AS higherIsBetter, sum(PartScores) AS scores,
-    sumMapIf([Part], [PartWeight], IsLive) AS live, sumMapIf([Part], [PartWeight], NOT IsLive) AS backfilled
-  FROM (
-    SELECT Fingerprint AS fingerprint, Source = 'live' AS IsLive,
-      toUInt8(${listPartLimits(query.passLine)
-        .map((limit) => `(Directed >= ${limit - ROUNDING})`)
-        .join(' + ')}) AS Part,
-      argMax((toString(ScorerVersion), toString(JudgeModel)), ScoredAt) AS Newest, max(ScoredAt) AS LastAt,
-      any(HigherIsBetter) AS Direction, count() AS PartScores, sum(ifNull(Weight, 1)) AS PartWeight
-    FROM (
-      SELECT Fingerprint, Source, ScorerVersion, JudgeModel, ScoredAt, HigherIsBetter, Weight,
-        least(1, greatest(0, ifNull(${PLACE}, Score))) AS Place, if(ifNull(HigherIsBetter, true), Place, 1 - Place) AS Directed
-      FROM scores FINAL
-      WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)})
-    GROUP BY fingerprint, IsLive, Part)
+const READ_VERSIONS = (query: LabelledScorer) => `
+  SELECT ${VERSION_COLUMNS}, count() AS scores
+  FROM scores FINAL
+  WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)}
   GROUP BY fingerprint
-  ORDER BY max(LastAt) DESC`;
+  ORDER BY max(ScoredAt) DESC, fingerprint`;
+
+/** SQL for the groups of estimates. */
+const GROUPS: Readonly<Record<EstimateGroup, string>> = {
+  day: 'toString(toDate(TraceTimestamp))',
+  week: 'toString(toMonday(TraceTimestamp))',
+  agent: 'toString(Agent)',
+  agentVersion: 'toString(AgentVersion)',
+  service: 'toString(ServiceName)',
+  serviceVersion: 'toString(ServiceVersion)',
+  model: 'toString(Model)',
+  environment: 'toString(Environment)',
+};
+
+/** SQL for whether a row passes. Scores of people without a direction have that of their scorer. */
+const PASSES = ({ passLine, higherIsBetter }: Pick<JudgedQuery, 'passLine' | 'higherIsBetter'>) => {
+  const place = `least(1, greatest(0, ifNull(${PLACE}, Score)))`;
+  return `toBool(if(ifNull(HigherIsBetter, ${higherIsBetter}), ${place}, 1 - ${place}) >= ${passLine - ROUNDING})`;
+};
+
+const ROW_SUMS = 'count() AS n, sum(W) AS weight, sum(W * W) AS squaredWeight';
+
+/** Scores of the scorer in a range; `W` is the weight of a row. */
+const OF_SCORER = (query: JudgedQuery) => `
+    SELECT Tenant, Target, TargetId, toString(Fingerprint) AS fingerprint,
+      ${query.by === undefined ? "''" : GROUPS[query.by]} AS group, toBool(Source = 'live') AS isLive, ScoredAt, ifNull(Weight, 1) AS W,
+      ${PASSES(query)} AS passes
+    FROM scores FINAL
+    WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)}`;
+
+const SUM_SCORES = (query: JudgedQuery) => `
+  SELECT fingerprint, group, isLive, passes, NULL AS people, ${ROW_SUMS}
+  FROM (${OF_SCORER(query)})
+  GROUP BY fingerprint, group, isLive, passes`;
+
+const PEOPLE = (query: JudgedQuery, columns: string) => `
+  SELECT ${columns} FROM scores FINAL
+  WHERE Scorer = {scorer:String} AND Source = 'human' AND ${SINCE(query)}`;
+
+/** Of several reviewers, the majority counts; a tie passes. */
+const SUM_LABELS = (query: JudgedQuery) => `
+  SELECT fingerprint, group, toBool(1) AS isLive, passes, good AS people, ${ROW_SUMS}
+  FROM (
+    SELECT * FROM (${OF_SCORER(query)} AND (Tenant, TargetId) IN (${PEOPLE(query, 'Tenant, TargetId')}))
+    ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Target, TargetId, fingerprint) AS a
+  INNER JOIN (
+    SELECT Tenant, Target, TargetId, toBool(avg(toUInt8(passes)) >= 0.5) AS good
+    FROM (${PEOPLE(query, `Tenant, Target, TargetId, ${PASSES(query)} AS passes`)})
+    GROUP BY Tenant, Target, TargetId) AS b
+    ON a.Tenant = b.Tenant AND a.Target = b.Target AND a.TargetId = b.TargetId
+  GROUP BY fingerprint, group, passes, people`;
 
 const READ_LABELLED_VERSIONS = `
   SELECT toString(Scorer) AS scorer, ${VERSION_COLUMNS}

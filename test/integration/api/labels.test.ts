@@ -3,6 +3,7 @@ import { computeScoreId } from '../../../src/domain/identity.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
 import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { buildScore, newSpanId, newTraceId } from '../../support/store/store-rows.ts';
 
 let world: ApiWorld;
@@ -47,7 +48,7 @@ async function storeScores(scorer: string, scores: readonly number[], more: Part
 const traceIdsOf = ({ items }: Queue) => items.map(({ traceId }) => traceId);
 
 describe('GET /labels/queue', () => {
-  it('gives as many targets of each label and band, however rare they are', async () => {
+  it('gives targets of each verdict, however rare it is', async () => {
     const frequent = await storeScores(
       'strata',
       Array.from({ length: 20 }, () => 0.9),
@@ -83,7 +84,7 @@ describe('GET /labels/queue', () => {
     expect(item?.run?.output.length).toBeGreaterThan(0);
     expect(JSON.stringify(answer.body)).not.toMatch(/secret|0\.123/);
     expect(Object.keys(item ?? {})).not.toEqual(expect.arrayContaining(['draw']));
-    expect(Object.keys(item ?? {})).not.toEqual(expect.arrayContaining(['band']));
+    expect(Object.keys(item ?? {})).not.toEqual(expect.arrayContaining(['passes']));
   });
 
   it('keeps its order for a reviewer during a day, and has another one for another reviewer', async () => {
@@ -153,6 +154,24 @@ describe('GET /labels/queue', () => {
   });
 });
 
+/** Expects the pass rates of a scorer of tenant a in SQL, as the API has them. */
+async function expectInSql(scorer: string, items: unknown): Promise<void> {
+  const stored = await queryRows(world.options, `SELECT * FROM pass_rates WHERE Scorer = '${scorer}'`);
+  const inSql = new Map((stored as Record<string, unknown>[]).map((row) => [row['Fingerprint'], row]));
+  for (const { fingerprint, estimate, low, high, labels } of items as Record<string, number>[]) {
+    expect(inSql.get(fingerprint)).toEqual({
+      Tenant: 'a',
+      Scorer: scorer,
+      Fingerprint: fingerprint,
+      Estimate: expect.closeTo(estimate ?? -1, 9) as number,
+      Low: expect.closeTo(low ?? -1, 9) as number,
+      High: expect.closeTo(high ?? -1, 9) as number,
+      Labels: String(labels),
+    });
+  }
+  expect(inSql.size).toBeGreaterThan(0);
+}
+
 describe('GET /labels/agreement', () => {
   it('compares the versions of a scorer with the labels of the tenant', async () => {
     const rows = await storeScores('agreed', [0.9, 0.9, 0.1, 0.1], {
@@ -179,17 +198,58 @@ describe('GET /labels/agreement', () => {
             confusion: { bothPass: 1, leftPasses: 1, rightPasses: 1, bothFail: 1 },
             sensitivity: 0.5,
             specificity: 0.5,
-            corrected: null,
+            corrected: { share: 0.5 },
+            certificate: { state: 'uncertified' },
           },
         ],
         reviewers: [],
       },
     });
     const [version] = answer.body['versions'] as { sensitivityLow: number; sensitivityHigh: number }[];
-    expect(version?.sensitivityLow).toBeCloseTo(0.0945, 4);
-    expect(version?.sensitivityHigh).toBeCloseTo(0.9055, 4);
+    expect(version?.sensitivityLow).toBeLessThan(0.2);
+    expect(version?.sensitivityHigh).toBeGreaterThan(0.8);
     const other = await world.ask({ path, token: tokenOf('read', 'b') });
     expect(other).toMatchObject({ status: 200, body: { versions: [], reviewers: [] } });
+  });
+
+  it('and GET /labels/estimate have the same pass rate, over all runs and by group', async () => {
+    const rows = await storeScores('rated', [0.9, 0.9, 0.9, 0.1, 0.1], { fingerprint: 'f9', weight: 2 });
+    const old = await storeScores('rated', [0.9], { fingerprint: 'f8', agent: 'other', scoredAt: 1 });
+    for (const [index, { traceId }] of [...rows.slice(1), ...old].entries()) {
+      const label = { traceId, scorer: 'rated', passes: index < 1, reviewer: 'ann' };
+      expect((await post(label)).status).toBe(201);
+    }
+    const read = async (path: string) =>
+      (await world.ask({ path: `/labels/${path}`, token: tokenOf('read', 'a') })).body;
+    const { versions } = await read('agreement?scorer=rated');
+    const { items } = await read('estimate?scorer=rated');
+    const byPeople = (verdict: string, share: number, labels: number) => ({
+      verdict,
+      share: expect.closeTo(share, 9) as number,
+      labels,
+    });
+    expect(items).toMatchObject([
+      {
+        series: 'rated',
+        fingerprint: 'f9',
+        scores: 5,
+        effectiveN: 5,
+        labels: 4,
+        raw: 0.6,
+        estimate: expect.closeTo(0.3, 9) as number,
+        strata: [byPeople('pass', 0.6, 2), byPeople('fail', 0.4, 2)],
+        certificate: { state: 'uncertified' },
+      },
+      { series: 'rated', fingerprint: 'f8', labels: 1, estimate: 0 },
+    ]);
+    const listed = versions as { estimate: object; certificate: object }[];
+    expect(items).toMatchObject(listed.map(({ estimate, certificate }) => ({ ...estimate, certificate })));
+    await expectInSql('rated', items);
+    const { items: groups } = await read('estimate?scorer=rated&by=agent');
+    expect(groups).toMatchObject([
+      { fingerprint: 'f9', labels: 4 },
+      { series: 'other', fingerprint: 'f8', labels: 1 },
+    ]);
   });
 
   it('compares each row of a scorer that writes several', async () => {
@@ -225,6 +285,11 @@ describe('GET /labels/agreement', () => {
       passRate: expect.closeTo(1 / 3) as number,
       confusion: { bothPass: 1, leftPasses: 0, rightPasses: 1, bothFail: 1 },
     });
+    const { body: estimates } = await world.ask({
+      path: '/labels/estimate?scorer=faithfulness',
+      token: tokenOf('read', 'a'),
+    });
+    await expectInSql('faithfulness', estimates['items']);
   });
 });
 

@@ -185,7 +185,7 @@ describe('labels agreement', () => {
       sensitivity: 1,
     });
     expect(byName.get('f1')?.corrected?.share).toBeCloseTo(0.6, 9);
-    expect(byName.get('f2')).toMatchObject({ n: 2, corrected: null });
+    expect(byName.get('f2')).toMatchObject({ n: 2, corrected: { share: 1 } });
     expect(reviewers).toMatchObject([{ left: 'ann', right: 'bob', n: 2, agreement: 1, kappa: 1 }]);
     const shown = await run('labels', 'agreement', '--scorer', scorer);
     expect(shown.stdout).toMatch(/f1 +judge-1 +60 .*0\.60 \(0\.\d\d to 0\.\d\d\)/u);

@@ -70,3 +70,58 @@ describe('alerts explain --scores', () => {
     expect(await run('alerts', 'explain', 'an-id', '--scores', 'x')).toMatchObject({ code: 2 });
   });
 });
+
+describe('labels estimate --scores --labels', () => {
+  const scores = [
+    { series: 'a', id: 'p', score: 0.5, weight: 2 },
+    { series: 'a', score: 0.9, weight: 2, n: 899 },
+    { series: 'a', score: 0.1, weight: 2, n: 100 },
+    { series: 'unchecked', score: 1, n: 3 },
+  ];
+  const labels = [
+    { series: 'a', id: 'p', passes: true },
+    { series: 'a', score: 0.9, passes: true, weight: 2, n: 44 },
+    { series: 'a', score: 0.9, passes: false, weight: 2, n: 5 },
+    { series: 'a', score: 0.1, passes: true, n: 10 },
+    { series: 'a', score: 0.1, passes: false, n: 40 },
+  ];
+
+  it('prints a line for each series, with the interval of few labels, and null where nobody checked', async () => {
+    const [left, right] = [write('s.ndjson', scores), write('l.ndjson', labels)];
+    const { code, stdout } = await run('labels', 'estimate', '--scores', left, '--labels', right, '--json');
+    expect(code).toBe(0);
+    const [checked, unchecked] = readLines(stdout);
+    expect(checked).toMatchObject({
+      series: 'a',
+      scores: 1_000,
+      effectiveN: 1_000,
+      labels: 100,
+      raw: 0.9,
+      estimate: expect.closeTo(0.83, 9) as number,
+      certificate: { state: 'uncertified' },
+    });
+    expect(checked.low).toBeGreaterThan(0.7);
+    expect(checked.low).toBeLessThan(0.8);
+    expect(checked.moreLabels.toHalve).toBeGreaterThan(100);
+    expect(unchecked).toMatchObject({ series: 'unchecked', raw: 1, estimate: null, low: null, labels: 0 });
+    const shown = await run('labels', 'estimate', '--scores', left, '--labels', right);
+    expect(shown.stdout).toMatch(
+      /a .* 90 % +83 % \[7\d, 8\d\], 100 labels .*uncertified\n.*not checked by people/u,
+    );
+  });
+
+  it.each([
+    [{ series: 'a', id: 'q', passes: true }, /bad\.ndjson:1: no score of its series has the id q; name/u],
+    [{ series: 'a', passes: true }, /bad\.ndjson:1: has neither id nor score; name/u],
+    [{ series: 'a', score: 1 }, /bad\.ndjson:1: passes: .* a line is/u],
+  ])('refuses the label %j', async (label, expected) => {
+    const [left, right] = [write('s.ndjson', scores), write('bad.ndjson', [label])];
+    const { code, stderr } = await run('labels', 'estimate', '--scores', left, '--labels', right);
+    expect([code, stderr]).toEqual([1, expect.stringMatching(expected)]);
+  });
+
+  it('refuses one file without the other, and neither files nor a scorer', async () => {
+    expect(await run('labels', 'estimate', '--scores', 'x')).toMatchObject({ code: 2 });
+    expect(await run('labels', 'estimate')).toMatchObject({ code: 2 });
+  });
+});

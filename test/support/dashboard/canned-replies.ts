@@ -214,7 +214,22 @@ const AGREEMENT: Replies['/labels/agreement'] = {
       specificityLow: 0.41,
       specificityHigh: 0.72,
       passRate: 0.9,
+      estimate: {
+        scores: 1_000,
+        effectiveN: 1_000,
+        labels: 60,
+        raw: 0.9,
+        estimate: 0.86,
+        low: 0.74,
+        high: 0.98,
+        strata: [
+          { verdict: 'pass', share: 0.9, labels: 30, agree: 0.93 },
+          { verdict: 'fail', share: 0.1, labels: 30, agree: 0.8 },
+        ],
+        moreLabels: { toHalve: 110 },
+      },
       corrected: { share: 0.86, low: 0.74, high: 0.98 },
+      certificate: { state: 'uncertified', sensitivityLow: 0.87, specificityLow: 0.41 },
     },
   ],
   reviewers: [

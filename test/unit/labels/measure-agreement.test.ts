@@ -1,132 +1,139 @@
 import { describe, expect, it } from 'vitest';
-import { computeWilsonInterval } from '../../../src/domain/agreement/agreement.ts';
-import { MIN_LABELS, measureAgreement } from '../../../src/labels/measure-agreement.ts';
+import { allocateLabels, type JudgedScores } from '../../../src/domain/agreement/pass-rate.ts';
+import { expireCertificates, measureAgreement } from '../../../src/labels/measure-agreement.ts';
+import { seededRandom } from '../../support/builders/score-streams.ts';
+import { fc } from '../../support/fast-check.ts';
 
-/** Builds labelled targets: directed scores of the scorer and of people. */
-function pairs(count: number, left: number, right: number) {
-  return Array.from({ length: count }, (_, index) => ({
-    traceId: `t${left}-${right}-${index}`,
-    left,
-    right,
-    leftPasses: left >= 0.5,
-    rightPasses: right >= 0.5,
-  }));
+const rows = (n: number, weight = 1) => ({ n, weight: n * weight, squaredWeight: n * weight ** 2 });
+
+/** Scores by verdict: how many, and the labels on them that pass and that fail. */
+type Counts = readonly [scores: number, passing: number, failing: number];
+
+function judged(
+  [pass, passGood, passBad]: Counts,
+  [fail, failGood, failBad]: Counts,
+  weight = 1,
+): JudgedScores {
+  return {
+    pass: { scores: rows(pass, weight), passing: rows(passGood, weight), failing: rows(passBad, weight) },
+    fail: { scores: rows(fail, weight), passing: rows(failGood, weight), failing: rows(failBad, weight) },
+  };
 }
 
-/** Weights of the parts of the range: 0 to 0.2, to 0.4, to 0.5, to 0.6, to 0.8, to 1. */
-const weighted = (...weights: readonly number[]) => ({ passLine: 0.5, weights });
-const EVEN = weighted(50, 0, 0, 0, 0, 50);
+const REQUIRED = { sensitivity: 0.8, specificity: 0.8 };
+const measure = (scores: JudgedScores) => measureAgreement([], scores, REQUIRED);
 
-describe('the agreement of a scorer with people', () => {
-  it('counts the answers of both, and how often people confirm them', () => {
-    const labelled = [...pairs(40, 1, 1), ...pairs(10, 1, 0), ...pairs(5, 0, 1), ...pairs(45, 0, 0)];
-    const found = measureAgreement(labelled, EVEN);
-    expect(found).toMatchObject({
-      n: 100,
-      agreement: 0.85,
-      confusion: { bothPass: 40, leftPasses: 10, rightPasses: 5, bothFail: 45 },
-      passRate: 0.5,
-    });
-    expect(found.kappa).toBeCloseTo(0.7, 12);
-    expect(found.sensitivity).toBeCloseTo(40 / 45, 12);
-    expect(found.specificity).toBeCloseTo(45 / 55, 12);
-    expect(found.corrected?.share).toBeCloseTo(0.45, 12);
-  });
-
-  it('gives sensitivity and specificity intervals, which are wider for labels of unequal weight', () => {
-    const labelled = [...pairs(40, 1, 1), ...pairs(10, 1, 0), ...pairs(5, 0, 1), ...pairs(45, 0, 0)];
-    const even = measureAgreement(labelled, EVEN);
-    const interval = computeWilsonInterval({ share: 40 / 45, n: 45 });
-    expect(even.sensitivityLow).toBeCloseTo(interval?.low ?? 0, 12);
-    expect(even.sensitivityHigh).toBeCloseTo(interval?.high ?? 0, 12);
-    expect(even.specificityLow).toBeLessThan(even.specificity ?? 0);
-    expect(even.specificityHigh).toBeGreaterThan(even.specificity ?? 1);
-    const uneven = measureAgreement(labelled, weighted(100, 0, 0, 0, 0, 900));
-    const width = ({ specificityLow, specificityHigh }: typeof even) =>
-      (specificityHigh ?? 0) - (specificityLow ?? 0);
-    expect(width(uneven)).toBeGreaterThan(width(even));
-  });
-
-  it('weighs labels by the traffic: a rare answer with many labels does not move the rates', () => {
-    const labelled = [...pairs(45, 1, 1), ...pairs(5, 1, 0), ...pairs(10, 0, 1), ...pairs(40, 0, 0)];
-    const found = measureAgreement(labelled, weighted(100, 0, 0, 0, 0, 900));
+describe('the pass rate by labels', () => {
+  it('is the share of each verdict times its labels that pass, whatever their numbers are', () => {
+    const found = measure(judged([900, 45, 5], [100, 10, 40]));
     expect(found.passRate).toBeCloseTo(0.9, 12);
+    expect(found.estimate).toMatchObject({ scores: 1_000, effectiveN: 1_000, labels: 100, raw: 0.9 });
+    expect(found.corrected?.share).toBeCloseTo(0.9 * 0.9 + 0.1 * 0.2, 12);
+    expect(found.estimate.strata).toEqual([
+      { verdict: 'pass', share: 0.9, labels: 50, agree: 0.9 },
+      { verdict: 'fail', share: 0.1, labels: 50, agree: 0.8 },
+    ]);
     expect(found.sensitivity).toBeCloseTo((900 * 0.9) / (900 * 0.9 + 100 * 0.2), 12);
     expect(found.specificity).toBeCloseTo((100 * 0.8) / (100 * 0.8 + 900 * 0.1), 12);
-    expect(found.corrected?.share).toBeCloseTo(0.9 * 0.9 + 0.1 * 0.2, 12);
   });
 
-  it('lets labels of an answer stand for its parts without labels', () => {
-    const labelled = [...pairs(30, 1, 1), ...pairs(30, 0, 0)];
-    const found = measureAgreement(labelled, weighted(100, 100, 0, 0, 300, 500));
-    expect(found.corrected?.share).toBeCloseTo(0.8, 12);
+  it.each([
+    ['without labels', judged([900, 0, 0], [100, 0, 0])],
+    ['while a verdict with scores has no label', judged([900, 30, 3], [100, 0, 0])],
+    ['without scores', judged([0, 3, 3], [0, 3, 3])],
+  ])('is not known %s', (_, scores) => {
+    const { estimate, corrected, certificate } = measure(scores);
+    expect(estimate).toMatchObject({ estimate: null, low: null, high: null, moreLabels: { toHalve: null } });
+    expect([corrected, certificate.state]).toEqual([null, 'uncertified']);
   });
 
-  it('counts scores from the pass line of the scorer on', () => {
-    const labelled = [
-      ...pairs(30, 1, 1),
-      ...pairs(30, 0.9, 0).map((pair) => ({ ...pair, leftPasses: false })),
-    ];
-    // Parts: 0 to 0.2, to 0.4, to 0.6, to 0.8, to 1, and 1.
-    const found = measureAgreement(labelled, { passLine: 1, weights: [0, 0, 0, 0, 40, 60] });
-    expect(found).toMatchObject({ passRate: 0.6, kappa: 1, sensitivity: 1, specificity: 1 });
+  it('needs no labels of a verdict that no score has', () => {
+    expect(measure(judged([50, 20, 0], [0, 0, 0])).corrected).toMatchObject({ share: 1, high: 1 });
   });
 
-  it('corrects nothing below the fewest labels, nor when an answer has no label', () => {
-    const few = measureAgreement([...pairs(MIN_LABELS - 2, 1, 1), ...pairs(1, 0, 0)], EVEN);
-    expect(few).toMatchObject({ n: MIN_LABELS - 1, passRate: 0.5, sensitivity: 1, corrected: null });
-    expect(
-      measureAgreement([...pairs(MIN_LABELS - 1, 1, 1), ...pairs(1, 0, 0)], EVEN).corrected,
-    ).not.toBeNull();
-    const oneSided = measureAgreement([...pairs(40, 1, 1), ...pairs(40, 1, 0)], EVEN);
-    expect(oneSided).toMatchObject({ corrected: null });
+  const part = fc.tuple(
+    fc.integer({ min: 1, max: 5_000 }),
+    fc.integer({ min: 0, max: 200 }),
+    fc.integer({ min: 0, max: 200 }),
+  );
+
+  it('stays within its interval, and the interval within 0 and 1; only the ratios of weights count', () => {
+    fc.assert(
+      fc.property(part, part, fc.double({ min: 0.1, max: 50, noNaN: true }), (pass, fail, weight) => {
+        const { corrected } = measure(judged(pass, fail));
+        if (corrected !== null) {
+          const { low, share, high } = corrected;
+          expect([0, low, share, high, 1].toSorted((a, b) => a - b)).toEqual([0, low, share, high, 1]);
+          expect(high - low).toBeGreaterThan(0);
+          expect(measure(judged(pass, fail, weight)).corrected?.low).toBeCloseTo(low, 9);
+        }
+      }),
+    );
   });
 
-  it('corrects nothing for a scorer that is no better than chance', () => {
-    const labelled = [...pairs(20, 1, 1), ...pairs(20, 1, 0), ...pairs(20, 0, 1), ...pairs(20, 0, 0)];
-    expect(measureAgreement(labelled, EVEN)).toMatchObject({ kappa: 0, corrected: null });
+  it('has an interval that few labels halve, given to the verdict that tells most', () => {
+    const scores = judged([900, 45, 5], [100, 10, 40]);
+    const width = ({ corrected }: ReturnType<typeof measure>) =>
+      (corrected?.high ?? 1) - (corrected?.low ?? 0);
+    const more = measure(scores).estimate.moreLabels.toHalve ?? 0;
+    const forPass = Math.round(allocateLabels(scores) * (100 + more)) - 50;
+    const added = judged([900, 45 + 0.9 * forPass, 5 + 0.1 * forPass], [100, 10, 40]);
+    expect(forPass).toBeGreaterThan(more / 2);
+    expect(width(measure(added)) / width(measure(scores))).toBeLessThan(0.55);
+    expect(measure(judged([30, 28, 2], [10, 1, 9])).estimate.moreLabels.toHalve).toBeNull();
   });
 
-  it('has no rates without labels', () => {
-    expect(measureAgreement([], EVEN)).toMatchObject({
-      n: 0,
-      kappa: null,
-      sensitivity: null,
-      sensitivityLow: null,
-      sensitivityHigh: null,
-      specificity: null,
-      specificityLow: null,
-      specificityHigh: null,
-      corrected: null,
-    });
-  });
-
-  it('covers the true pass rate with its interval in most samples, when labels are as many of each answer', () => {
-    const random = createRandom(7);
+  it('covers the truth with its interval, when labels are as many of each verdict', () => {
+    const random = seededRandom(7);
+    const draw = (share: number) => Array.from({ length: 60 }, random).filter((each) => each < share).length;
+    const truth = 0.9 * 0.95 + 0.1 * 0.3;
     let covered = 0;
-    const samples = 400;
-    for (let sample = 0; sample < samples; sample += 1) {
-      // The scorer lets 90 % pass. People agree with 95 % of these, and with 70 % of the others.
-      const draw = (left: number, agreed: number) =>
-        Array.from({ length: 60 }, () => pairs(1, left, random() < agreed ? left : 1 - left)).flat();
-      const { corrected } = measureAgreement(
-        [...draw(1, 0.95), ...draw(0, 0.7)],
-        weighted(1_000, 0, 0, 0, 0, 9_000),
-      );
-      const truth = 0.9 * 0.95 + 0.1 * 0.3;
+    for (let sample = 0; sample < 400; sample += 1) {
+      const [good, bad] = [draw(0.95), draw(0.3)];
+      const { corrected } = measure(judged([9_000, good, 60 - good], [1_000, bad, 60 - bad]));
       covered += corrected !== null && corrected.low <= truth && truth <= corrected.high ? 1 : 0;
     }
-    expect(covered / samples).toBeGreaterThan(0.9);
+    expect(covered / 400).toBeGreaterThan(0.93);
   });
 });
 
-/** Creates a generator of numbers from 0 to 1 (mulberry32): the same for the same seed. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d_2b_79_f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
+describe('a certificate', () => {
+  it('needs both rates with their bounds, so few labels do not suffice', () => {
+    expect(measure(judged([900, 100, 0], [100, 0, 100])).certificate.state).toBe('certified');
+    expect(measure(judged([900, 10, 0], [100, 0, 10])).certificate.state).toBe('uncertified');
+    expect(measure(judged([900, 90, 10], [100, 0, 100])).certificate.state).toBe('uncertified');
+  });
+
+  it('is wrong for few of the judges that are just not good enough', () => {
+    const random = seededRandom(3);
+    let certified = 0;
+    for (let sample = 0; sample < 400; sample += 1) {
+      // Sensitivity 0.95; specificity 0.79, and 20 % of the answers are bad.
+      const draw = (share: number) =>
+        Array.from({ length: 150 }, random).filter((each) => each < share).length;
+      const passShare = 0.8 * 0.95 + 0.2 * 0.21;
+      const [good, bad] = [draw((0.8 * 0.95) / passShare), draw((0.8 * 0.05) / (1 - passShare))];
+      const scores = judged(
+        [10_000 * passShare, good, 150 - good],
+        [10_000 * (1 - passShare), bad, 150 - bad],
+      );
+      certified += measure(scores).certificate.state === 'certified' ? 1 : 0;
+    }
+    expect(certified / 400).toBeLessThan(0.05);
+  });
+
+  it('expires with another version: the one before, and the present one until labels certify it', () => {
+    const version = (fingerprint: string, state: 'certified' | 'uncertified') => ({
+      fingerprint,
+      certificate: { state, sensitivityLow: 0.9, specificityLow: 0.9 },
+    });
+    const statesOf = (...versions: ReturnType<typeof version>[]) =>
+      expireCertificates(versions).map(({ certificate }) => certificate.state);
+    expect(statesOf(version('b', 'uncertified'), version('a', 'certified'))).toEqual(['expired', 'expired']);
+    expect(statesOf(version('b', 'certified'), version('a', 'certified'))).toEqual(['certified', 'expired']);
+    expect(statesOf(version('b', 'uncertified'), version('a', 'uncertified'))).toEqual([
+      'uncertified',
+      'uncertified',
+    ]);
+  });
+});

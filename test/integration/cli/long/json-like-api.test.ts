@@ -144,6 +144,7 @@ const OF_ROUTES: readonly string[] = [
   'issues ignore',
   'issues merge',
   'labels agreement',
+  'labels estimate',
   'preview',
   'scores',
   'traces',

@@ -1,0 +1,173 @@
+/**
+ * Simulates products with a judge that makes mistakes, and estimates their pass rate from labels: how often the interval has the truth, its
+ * width beside that of other estimates, and how often a certificate is wrong. `node test/bench/pass-rates.ts [--products 1000] [--seed 1]`
+ */
+import { parseArgs } from 'node:util';
+import { computeWilsonInterval } from '../../src/domain/agreement/agreement.ts';
+import {
+  allocateLabels,
+  certify,
+  estimatePassRate,
+  measureRates,
+} from '../../src/domain/agreement/pass-rate.ts';
+import { seededRandom } from '../support/builders/score-streams.ts';
+import { atLeast, atMost, head, row, sumUp, verdictOn } from './bench-table.ts';
+import {
+  correctByRates,
+  drawProduct,
+  estimateByLabels,
+  gatherStrata,
+  pickLabels,
+  type Product,
+  type Row,
+} from './trust/products.ts';
+
+const { values: options } = parseArgs({
+  options: { products: { type: 'string', default: '1000' }, seed: { type: 'string', default: '1' } },
+});
+const products = Number(options.products);
+const random = seededRandom(Number(options.seed));
+
+const JUDGES = [
+  [0.95, 0.9],
+  [0.85, 0.75],
+  [0.7, 0.6],
+] as const;
+const BASE_RATES = [0.95, 0.85, 0.7, 0.5];
+const LABELS = [60, 100, 200];
+const SAMPLING = [0.05, 0.25, 1];
+const REQUIRED = 0.8;
+
+/** Products with one number of labels. */
+class Tally {
+  products = 0;
+  covered = 0;
+  rawCovered = 0;
+  width = 0;
+  correctedWidth = 0;
+  labelsWidth = 0;
+  certified = 0;
+  wrong = 0;
+}
+
+const tallies = new Map(LABELS.map((labels) => [labels, new Tally()]));
+
+for (let product = 0; product < products; product += 1) {
+  const [sensitivity, specificity] = JUDGES[product % 3] ?? JUDGES[0];
+  const rate = BASE_RATES[Math.floor(product / 3) % 4] ?? 0.5;
+  const labels = LABELS[Math.floor(product / 12) % 3] ?? 100;
+  const sampling = SAMPLING[Math.floor(product / 36) % 3] ?? 1;
+  const terms: Product = { sensitivity, specificity, rate, sampling };
+  const rows = drawProduct(terms, random);
+  const labelled = pickLabels(rows, { labels, part: 1 / 2 }, random);
+  measure(tallies.get(labels) ?? new Tally(), { terms, rows, labelled });
+}
+
+function measure(
+  tally: Tally,
+  { terms, rows, labelled }: { terms: Product; rows: readonly Row[]; labelled: readonly Row[] },
+): void {
+  const judged = gatherStrata(rows, labelled);
+  const { low, high, raw, effectiveN } = estimatePassRate(judged);
+  if (low === null || high === null || raw === null) {
+    return;
+  }
+  const naive = computeWilsonInterval({ share: raw, n: effectiveN }) ?? { low: 0, high: 1 };
+  const { rate, sensitivity, specificity } = terms;
+  const isIn = (interval: { low: number; high: number }) => interval.low <= rate && rate <= interval.high;
+  const required = { sensitivity: REQUIRED, specificity: REQUIRED };
+  const isCertified = certify(measureRates(judged), required).state === 'certified';
+  tally.products += 1;
+  tally.covered += isIn({ low, high }) ? 1 : 0;
+  tally.rawCovered += isIn(naive) ? 1 : 0;
+  tally.width += high - low;
+  tally.correctedWidth += correctByRates(judged);
+  tally.labelsWidth += estimateByLabels(judged);
+  tally.certified += isCertified ? 1 : 0;
+  tally.wrong += isCertified && (sensitivity < REQUIRED || specificity < REQUIRED) ? 1 : 0;
+}
+
+console.log(`seed ${options.seed}, ${products} products`);
+head(
+  'Pass rates',
+  'labels',
+  'products',
+  'interval has the truth',
+  'that of the raw rate',
+  'width',
+  'of Rogan and Gladen',
+  'of labels alone',
+  'certified',
+  'of them wrong',
+  'goals',
+);
+for (const [labels, tally] of tallies) {
+  const mean = (sum: number) => sum / tally.products;
+  row(
+    labels,
+    tally.products,
+    mean(tally.covered),
+    mean(tally.rawCovered),
+    mean(tally.width),
+    mean(tally.correctedWidth),
+    mean(tally.labelsWidth),
+    tally.certified,
+    tally.wrong,
+    verdictOn(`${labels} labels`, [
+      atLeast(mean(tally.covered), 0.93, 'coverage'),
+      atMost(mean(tally.covered), 0.97, 'coverage'),
+      atMost(tally.width / tally.correctedWidth, 0.85, 'of the width of Rogan and Gladen'),
+      atMost(tally.width / tally.labelsWidth, 1.02, 'of the width of labels alone'),
+      atMost(mean(tally.wrong), 0.05, 'of certificates wrong'),
+    ]),
+  );
+}
+
+const WIDTH = 0.08;
+const TURNS = 10;
+
+/** Labels until the interval is narrow, where each further one is chosen by what it tells. */
+function countChosen(terms: Product): number {
+  const rows = drawProduct(terms, random);
+  const labelled = pickLabels(rows, { labels: 40, part: 1 / 2 }, random);
+  while (labelled.length < 3_000) {
+    const judged = gatherStrata(rows, labelled);
+    const { low, high } = estimatePassRate(judged);
+    if (low !== null && high !== null && high - low <= WIDTH) {
+      break;
+    }
+    const known = new Set(labelled);
+    const rest = rows.filter((each) => !known.has(each));
+    labelled.push(...pickLabels(rest, { labels: 20, part: allocateLabels(judged) }, random));
+  }
+  return labelled.length;
+}
+
+/** Labels until the interval of their share is narrow, chosen at random and without the judge. */
+function countRandom({ rate }: Product): number {
+  let [n, passing] = [0, 0];
+  for (let width = 1; width > WIDTH; n += 20) {
+    passing += Array.from({ length: 20 }, random).filter((draw) => draw < rate).length;
+    const interval = computeWilsonInterval({ share: passing / (n + 20), n: n + 20 });
+    width = interval === null ? 1 : interval.high - interval.low;
+  }
+  return n;
+}
+
+head('Labels until a width of 0.08', 'judge', 'pass rate', 'chosen', 'at random', 'goals');
+let [chosen, drawn] = [0, 0];
+for (const [sensitivity, specificity] of JUDGES.slice(0, 2)) {
+  for (const rate of [0.95, 0.85]) {
+    const terms = { sensitivity, specificity, rate, sampling: 1 };
+    let [best, any] = [0, 0];
+    for (let turn = 0; turn < TURNS; turn += 1) {
+      best += countChosen(terms) / TURNS;
+      any += countRandom(terms) / TURNS;
+    }
+    chosen += best;
+    drawn += any;
+    row(`${sensitivity} / ${specificity}`, rate, best, any, '');
+  }
+}
+row('all', '', chosen, drawn, verdictOn('labels', [atMost(chosen / drawn, 0.7, 'of the labels')]));
+sumUp();
