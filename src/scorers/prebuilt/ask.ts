@@ -11,7 +11,13 @@ import type { DecisionQuestion } from '../../judge/decisions.ts';
 import type { JudgeModel } from '../../judge/judge.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import type { JsonJudgeSchema } from '../../judge/reply/judge-schema.ts';
-import { CHOICE_VERSION, listChoices, type AskedAnswer, type AskedExample, type Choice } from '../../domain/asked-answer.ts';
+import {
+  CHOICE_VERSION,
+  listChoices,
+  type AskedAnswer,
+  type AskedExample,
+  type Choice,
+} from '../../domain/asked-answer.ts';
 import { SEEN_KINDS, type Verdict } from '../../domain/score.ts';
 import { searchable, selectMaterial, type Source } from '../shared/evidence.ts';
 import {
