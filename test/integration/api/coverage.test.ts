@@ -36,7 +36,7 @@ beforeAll(async () => {
   ]);
   const findStore = await createTenantStores({ config: parseConfig({}), store: it.store });
   api = await startTestApi({
-    tokens: [token('a'), token('b'), token('f')],
+    tokens: [token('a'), token('b'), token('f'), token('')],
     findStore,
   });
 });
@@ -47,9 +47,9 @@ afterAll(async () => {
 
 const ask = (query: string, tenant = 'a') => askAt(`coverage${query}`, tenant);
 
-async function askAt(path: string, tenant = 'a') {
+async function askAt(path: string, tenant = 'a', headers: Record<string, string> = {}) {
   const response = await fetch(`http://127.0.0.1:${api.address.port}/api/v1/${path}`, {
-    headers: { authorization: `Bearer the-read-of-tenant-${tenant}` },
+    headers: { authorization: `Bearer the-read-of-tenant-${tenant}`, ...headers },
   });
   return { status: response.status, body: await response.json() };
 }
@@ -77,6 +77,14 @@ test('counts the decisions of a tenant by scorer, with those on whole rules by t
 test('counts nothing of another tenant', async () => {
   const { body } = await ask('', 'b');
   expect(body).toMatchObject({ items: [{ eligible: 1, scored: 1 }] });
+});
+
+test('counts one tenant for a reader of all who names it in a header, and never another one for a reader of one', async () => {
+  const named = (tenant: string) => ({ 'x-spanscore-tenant': tenant });
+  const b = { body: { items: [{ eligible: 1, scored: 1 }] } };
+  expect(await askAt('coverage', '', named('b'))).toMatchObject(b);
+  expect(await askAt('coverage', 'b', named('a'))).toMatchObject(b);
+  expect(await askAt('coverage', '', named('%'))).toMatchObject({ status: 400 });
 });
 
 test('refuses an unknown group and a time that cannot be read, by name', async () => {

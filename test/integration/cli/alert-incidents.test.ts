@@ -153,7 +153,8 @@ describe('alerts that run', () => {
       {
         service: 'shop',
         version: 'v2',
-        deployedAt: new Date(WORLD_START_MS + 30.5 * HOUR_MS).toISOString(),
+        // The first run began 15 s before its score was written.
+        deployedAt: new Date(WORLD_START_MS + 30.5 * HOUR_MS - 15_000).toISOString(),
         verdict: 'worse',
         before: { mean: expect.closeTo(0.85, 9), count: 60 },
         after: { mean: expect.closeTo(0.15, 9), count: 36 },

@@ -307,6 +307,8 @@ describe.runIf(hasChromium())('the page of the status', () => {
     await page.getByRole('table', { name: 'Budgets' }).getByText('rule production, each day').waitFor();
     const configuration = page.getByRole('region', { name: 'Configuration' });
     await configuration.getByText('Revision 3').waitFor();
+    await configuration.getByText('judges', { exact: true }).waitFor();
+    await configuration.getByLabel('Changed keys only').click();
     await configuration.getByText('store', { exact: true }).click();
     await configuration.getByText('dataDir').waitFor();
     await end();
