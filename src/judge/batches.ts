@@ -338,19 +338,22 @@ export class JudgeBatches {
 /** Errors of packages about requests that they do not send. */
 const UNSENT = /^AI_(?:UnsupportedFunctionality|InvalidArgument|LoadAPIKey)Error$/;
 
+/** Builds the error of a batch that was not made. A setting that the package refuses counts as refused by the provider. */
 function toBatchError(thrown: unknown, nowMs: number): JudgeError {
-  return thrown instanceof Error && UNSENT.test(thrown.name)
-    ? new JudgeError('judge_misconfigured', `the batch cannot be made: ${thrown.message}`, { cause: thrown })
-    : toJudgeError(thrown, nowMs);
+  if (!(thrown instanceof Error && UNSENT.test(thrown.name))) {
+    return toJudgeError(thrown, nowMs);
+  }
+  const details = { status: 400, body: thrown.message };
+  return new JudgeError('judge_misconfigured', `the batch cannot be made: ${thrown.message}`, {
+    cause: thrown,
+    details,
+  });
 }
 
 /** True when a provider has certainly created no batch: it refused it, or was not reached. */
-function isRefused({ code, kind, details, isUnbilled }: JudgeError): boolean {
+function isRefused({ kind, details, isUnbilled }: JudgeError): boolean {
   const status = Number(details['status']);
-  const isOfPackage = Number.isNaN(status) && code === 'judge_misconfigured';
-  return (
-    isOfPackage || (status >= 400 && status < 500 && status !== 408) || (kind === 'network' && isUnbilled)
-  );
+  return (status >= 400 && status < 500 && status !== 408) || (kind === 'network' && isUnbilled);
 }
 
 /** Builds the error of a request without an answer. One that the provider refused has the form of a live refusal. */
