@@ -57,7 +57,8 @@ export async function buildProgram(
 ): Promise<Command> {
   const program = new Command('spanscore')
     .description('Scores production AI-agent traffic from its OpenTelemetry traces.')
-    .version(packageVersion(), '-V, --version', 'print the version')
+    // The commands of issues have an option of this name.
+    .version(packageVersion(), argv.includes('issues') ? '-V' : '-V, --version', 'print the version')
     .option(
       '-c, --config <file>',
       'configuration file (default: spanscore.config.{yaml,yml,json,ts,js,mjs} here)',

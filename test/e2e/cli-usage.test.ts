@@ -50,6 +50,11 @@ describe('help', () => {
     expect(refused).toEqual({ code: 1, stdout: '', stderr: OLD_NODE_REFUSAL });
   });
 
+  it('takes --version of an issue for the version that mends it', async () => {
+    const { code, stdout } = await command(['issues', 'resolve', 'a1', '--version', '3.3'], emptyFolder());
+    expect([code, stdout]).toEqual([4, '']);
+  });
+
   it('prints the version', async () => {
     const { code, stdout } = await runCli(['--version']);
 
