@@ -10,7 +10,13 @@ import { CHANNELS, EXPORTERS, PREBUILT_SCORERS } from './components.ts';
 import type { PreparedRevision } from './config/config-control.ts';
 import type { LoadedParts } from './config/revision.ts';
 import { configErrorOf, readConfiguredMonitors, type Config } from './configuration.ts';
-import { createChannels, createExporters, startAlerts, startExports } from './delivery/start.ts';
+import {
+  createChannels,
+  createExporters,
+  type ExporterState,
+  startAlerts,
+  startExports,
+} from './delivery/start.ts';
 import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import type { JobKind } from './jobs/job-kind.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
@@ -148,6 +154,7 @@ export async function startScorer(
   const status = (): ScorerStatus => ({
     scoring: { ...work.loop.status(), unpriced: scoring.unpriced.count },
     judges: scoring.judgeHealth.states(),
+    exporters: work.readExports(),
   });
   return { forApi: createForApi(current), status, prepare };
 }
@@ -182,11 +189,13 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
   const { parts, kit, scoring, store } = current();
   const { config, groups } = parts;
   const duties = startDuties(store.duties);
+  let readExports = (): ExporterState[] => [];
+  const onExports = (read: typeof readExports) => (readExports = read);
   const deps = { duties, log, metrics };
   started.push({ name: 'duties', stage: 'store', stop: async () => duties.stop() });
   // Before scoring begins: an exporter that is new to this store gets every score from here on.
   const exports = await startReplaceable(
-    ({ exporters }, own) => startExports(exporters, EXPORTERS, store, { ...deps, ...own }),
+    ({ exporters }, own) => startExports(exporters, EXPORTERS, store, { ...deps, onExports, ...own }),
     { config, store, log },
   );
   started.push({ name: 'exporters', stage: 'exporters', stop: () => exports.stop() });
@@ -237,7 +246,7 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
     ]);
   }
 
-  return { loop, sessions, jobs, replace };
+  return { loop, sessions, jobs, replace, readExports: () => readExports() };
 }
 
 /** Time between tries to start a part again while the store is away, milliseconds. */

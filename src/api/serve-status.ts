@@ -25,6 +25,14 @@ export interface ScorerStatus {
     readonly unpriced: number;
   };
   readonly judges: readonly JudgeState[];
+  readonly exporters: readonly {
+    readonly name: string;
+    readonly sent: number;
+    readonly waiting: number;
+    readonly deadLetters: number;
+    readonly skipped: number;
+    readonly lastError: string | null;
+  }[];
 }
 
 /** Start of this process, Unix milliseconds. */

@@ -117,6 +117,7 @@ class ScoreDelivery implements Delivery {
       }
     }
     await this.#record();
+    this.#deps.counts.waiting = page.pending.length - settled.size;
     await this.#advance(page, settled);
     return !page.isWhole && settled.size > 0;
   }
@@ -138,11 +139,13 @@ class ScoreDelivery implements Delivery {
     if (outcome.kind === 'delivered') {
       const count = outcome.isSkipped === true ? 'skipped' : 'delivered';
       counts[count] = (counts[count] ?? 0) + current.length;
+      counts.lastError = undefined;
       this.#settle(current, 'delivered');
     } else if (giveUp.aborted) {
       return [];
     } else {
       counts.failures += 1;
+      counts.lastError = outcome.error.message;
       log.warn('scores could not be exported, trying again', {
         exporter: this.#exporter.name,
         count: current.length,

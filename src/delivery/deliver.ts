@@ -24,6 +24,10 @@ export interface Counts {
   failures: number;
   /** Scores that the receiver has no place for, or is not configured to get. */
   skipped?: number;
+  /** Scores that are not delivered yet, of the last read. */
+  waiting?: number;
+  /** Error of the last attempt; undefined after a delivery. */
+  lastError?: string | undefined;
 }
 
 /** Receivers of this process, among the processes on the same store. */

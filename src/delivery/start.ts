@@ -15,6 +15,18 @@ interface StartDeps {
   readonly duties: Duties;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Called with the reader of the states of exporters. */
+  readonly onExports?: ((read: () => ExporterState[]) => void) | undefined;
+}
+
+/** State of an exporter since its start in this process. */
+export interface ExporterState {
+  readonly name: string;
+  readonly sent: number;
+  readonly waiting: number;
+  readonly deadLetters: number;
+  readonly skipped: number;
+  readonly lastError: string | null;
 }
 
 /** Creates the exporters of some kinds that a configuration has options for. */
@@ -40,20 +52,33 @@ export async function startExports(
   section: object,
   kinds: readonly ExporterDefinition[],
   { scoreFeed: feed, deadLetters }: Pick<Store, 'scoreFeed' | 'deadLetters'>,
-  { duties, log, metrics }: StartDeps,
+  { duties, log, metrics, onExports }: StartDeps,
 ): Promise<StartedPart[]> {
   const exporters = createExporters(section, kinds);
   if (exporters.length === 0) {
+    onExports?.(() => []);
     return [];
   }
   const { startScoreDelivery } = await import('./deliver-scores.ts');
   const ownDuties = joinDuties(duties, 'export', exporters);
   const deps = { feed, deadLetters, duties: ownDuties, log, random: Math.random };
   const loop = await startScoreDelivery(exporters, {}, deps);
+  onExports?.(() => listStates(loop));
   const forget = metrics.observe(() =>
     readCounts(loop, 'exporter', ['spanscore.export.scores', 'spanscore.export.failures']),
   );
   return [{ name: 'exporters', stage: 'exporters', stop: () => loop.stop().finally(forget) }];
+}
+
+function listStates(loop: DeliveryLoop): ExporterState[] {
+  return [...loop.counts()].map(([name, counts]) => ({
+    name,
+    sent: counts.delivered,
+    waiting: counts.waiting ?? 0,
+    deadLetters: counts.dead,
+    skipped: counts.skipped ?? 0,
+    lastError: counts.lastError ?? null,
+  }));
 }
 
 /** Starts sending alerts over every configured channel. Starts nothing without a channel. */

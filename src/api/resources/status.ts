@@ -54,6 +54,18 @@ export const Status = z
         }),
       )
       .optional(),
+    exporters: z
+      .array(
+        z.object({
+          name: z.string(),
+          sent: z.number().describe('Scores since the start of this process.'),
+          waiting: z.number(),
+          deadLetters: z.number(),
+          skipped: z.number().describe('Scores that the receiver has no place for, or that are not chosen.'),
+          lastError: z.string().nullable().describe('Error of the last attempt; null after a delivery.'),
+        }),
+      )
+      .optional(),
     jobs: z
       .array(
         z.looseObject({ id: z.string(), kind: z.string(), status: z.string(), error: z.string().nullable() }),

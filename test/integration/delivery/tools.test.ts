@@ -109,11 +109,15 @@ describe.each(TOOLS)('the exporter %s', (name, { options, hasSessions }) => {
     tool.fail(status, headers);
     write();
     write();
-    await start({ attempts: 1 });
+    const loop = await start({ attempts: 1 });
     await expect.poll(() => tool.count()).toBeGreaterThan(3);
+    expect(loop.counts().get(name)).toMatchObject({
+      lastError: expect.stringContaining(`HTTP ${status}`) as string,
+    });
     tool.fail(undefined);
     await expect.poll(isSettled).toBe(true);
     expect(tool.held.size).toBe(2);
+    expect(loop.counts().get(name)).toMatchObject({ delivered: 2, waiting: 0, lastError: undefined });
     expect(letters.letters).toEqual([]);
   });
 });
