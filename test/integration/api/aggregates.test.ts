@@ -26,6 +26,8 @@ const token = (tenant: string) => ({
   scopes: ['read' as const],
 });
 
+const NO_SCALE = { scoreMin: null, scoreMax: null, higherIsBetter: null };
+
 let it: TestStore;
 let api: ApiServer;
 
@@ -55,6 +57,38 @@ beforeAll(async () => {
     ...Array.from({ length: 10 }, (_, call) =>
       score(1, { ...oneTrace, targetId: `${oneTrace.traceId}/${call}`, higherIsBetter: true, score: 0.5 }),
     ),
+    // A cascade: 2 runs asked the first judge alone, and 1 the second, too, with the probability 0.5.
+    ...[0.2, 0.4].map((first) =>
+      score(1, {
+        tenant: 'c',
+        scorer: 'policy',
+        score: first,
+        firstScore: first,
+        rung: 1,
+        rungProbability: 0.5,
+        weight: 1,
+      }),
+    ),
+    score(1, {
+      tenant: 'c',
+      scorer: 'policy',
+      score: 1,
+      firstScore: 0.6,
+      rung: 2,
+      rungProbability: 0.5,
+      weight: 1,
+    }),
+    ...['refund', 'refund', 'other'].map((label) =>
+      score(1, {
+        tenant: 'c',
+        scorer: 'intent',
+        score: 1,
+        label,
+        scorerVersion: 'choice',
+        ...NO_SCALE,
+        weight: 1,
+      }),
+    ),
     score(1, { scorer: 'custom', score: -40, scoreMin: null, scoreMax: null, higherIsBetter: null }),
     score(1, { scorer: 'custom', score: 250, scoreMin: null, scoreMax: null, higherIsBetter: null }),
   ]);
@@ -78,7 +112,7 @@ beforeAll(async () => {
   await refreshAggregates(it.store.aggregates);
   const findStore = await createTenantStores({ config: parseConfig({}), store: it.store });
   api = await startTestApi({
-    tokens: [token('a'), token('b'), token('late')],
+    tokens: [token('a'), token('b'), token('c'), token('late')],
     findStore,
   });
 });
@@ -136,6 +170,23 @@ describe('GET /series', () => {
         pass: expect.objectContaining({ value: 20 / 25, n: 6 }) as object,
       },
     ]);
+  });
+
+  test('weighs what the second judge of a cascade changed by the probability that it was asked', async () => {
+    const mean = expect.closeTo((0.2 + 0.4 + 0.6 + (1 - 0.6) / 0.5) / 3) as number;
+    const { body } = await ask('series?scorer=policy&bucket=1h', 'c');
+    expect(body).toMatchObject({ items: [{ n: 3, mean }], groups: [{ n: 3, mean }] });
+    expect(body.items[0]).not.toHaveProperty('labels');
+  });
+
+  test('counts the labels of a scorer that chooses among options, and gives them no mean', async () => {
+    const counted = { n: 3, mean: null, p50: null, passRate: null, labels: { refund: 2, other: 1 } };
+    const { body } = await ask('series?scorer=intent&bucket=1h&by=agent', 'c');
+    expect(body).toMatchObject({ items: [counted], groups: [{ ...counted, higherIsBetter: null }] });
+    const overview = await ask('overview', 'c');
+    expect(overview.body.items).toContainEqual(
+      expect.objectContaining({ scorer: 'intent', n: 3, mean: null }),
+    );
   });
 
   test('gives a group for each value of one facet or two, with the numbers of its whole range', async () => {

@@ -52,8 +52,8 @@ const ScoreSummary = z
     pass: orNull(Rate).describe('The same with its interval.'),
     labels: z
       .record(z.string(), z.number())
-      .nullable()
-      .describe('Scores by label, of a scorer that chooses among options: it has no mean. Else null.'),
+      .optional()
+      .describe('Scores by label, of a scorer that chooses among options: it has no mean.'),
     weight: z.number().describe('Sum of the weights: traffic that the scores stand for.'),
     unweighted: z
       .number()
@@ -220,5 +220,17 @@ function groupJson({ scorer, values }: SummaryRow, by: readonly AggregateFacet[]
 function summaryJson(row: SummaryRow) {
   const { n, unweighted, weight, effectiveN, mean, p10, p50, p90, passRate, labels } = row;
   const pass = passRate === null ? null : buildRate({ value: passRate, n, effectiveN });
-  return { n, unweighted, weight, effectiveN, mean, p10, p50, p90, passRate, pass, labels };
+  return {
+    n,
+    unweighted,
+    weight,
+    effectiveN,
+    mean,
+    p10,
+    p50,
+    p90,
+    passRate,
+    pass,
+    ...(labels === null ? {} : { labels }),
+  };
 }
