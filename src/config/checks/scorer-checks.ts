@@ -75,8 +75,9 @@ function scorerIssues(name: string, path: KeyPath, config: Config, known: Known)
  * file.
  */
 export function entryIssues({ scorers, judges }: Config, known: Known): ConfigIssue[] {
-  return Object.entries(scorers).flatMap(
-    ([name, { use, module, judge, cascade, options }]): ConfigIssue[] => {
+  const ofCascades = cascadeIssues({ scorers, judges });
+  const ofEntries = Object.entries(scorers).flatMap(
+    ([name, { use, module, judge, options }]): ConfigIssue[] => {
       const prebuilt = known?.find((scorer) => scorer.name === use);
       const unfit =
         judge === undefined
@@ -84,10 +85,6 @@ export function entryIssues({ scorers, judges }: Config, known: Known): ConfigIs
           : findJudgeFault(name, findAsking(module, use ?? name, known), judge, judges);
       if (unfit !== undefined) {
         return [{ path: ['scorers', name, 'judge'], message: unfit }];
-      }
-      if (cascade !== undefined && !isDecisionJudge(cascade.judges[0], judges)) {
-        const message = `the first judge must be a decision judge, whose probabilities say when to ask the second; ${cascade.judges[0]} is a chat judge`;
-        return [{ path: ['scorers', name, 'cascade', 'judges', 0], message }];
       }
       if (use !== undefined && known !== undefined && prebuilt === undefined) {
         return [{ path: ['scorers', name, 'use'], message: noPrebuilt(use, known) }];
@@ -100,6 +97,21 @@ export function entryIssues({ scorers, judges }: Config, known: Known): ConfigIs
         ? []
         : [{ path: ['scorers', name, 'module'], message: noModuleText(module, known) }];
     },
+  );
+  return [...ofCascades, ...ofEntries];
+}
+
+/** Reports cascades whose first judge gives no probabilities. */
+function cascadeIssues({ scorers, judges }: Pick<Config, 'scorers' | 'judges'>): ConfigIssue[] {
+  return Object.entries(scorers).flatMap(([name, { cascade }]): ConfigIssue[] =>
+    cascade === undefined || isDecisionJudge(cascade.judges[0], judges)
+      ? []
+      : [
+          {
+            path: ['scorers', name, 'cascade', 'judges', 0],
+            message: `the first judge must be a decision judge, whose probabilities say when to ask the second; ${cascade.judges[0]} is a chat judge`,
+          },
+        ],
   );
 }
 

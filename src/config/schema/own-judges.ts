@@ -18,8 +18,8 @@ const question = z
   .describe('Question about the run, for a judge. With it, the entry needs neither use nor module.')
   .meta({ examples: ['Does the answer promise a refund?'] });
 
-const checkChoices = (key: 'levels' | 'options') => (answer: AskedAnswer, context: z.RefinementCtx) => {
-  const fault = findChoiceFault(answer);
+const checkChoices = (key: 'levels' | 'options') => (asked: AskedAnswer, context: z.RefinementCtx) => {
+  const fault = findChoiceFault(asked);
   if (fault !== undefined) {
     context.addIssue({ code: 'custom', path: [key], message: fault });
   }
@@ -124,10 +124,10 @@ export function checkCascade(entry: OwnJudge, context: z.RefinementCtx): void {
   }
   const report = (path: string[], message: string) => context.addIssue({ code: 'custom', path, message });
   const isAsked = entry.ask !== undefined || entry['use'] === 'ask';
-  const answer = entry.answer ?? (Object(entry['options']) as OwnJudge).answer;
+  const asked = entry.answer ?? (Object(entry['options']) as OwnJudge).answer;
   if (!isAsked && entry['use'] !== 'grounding') {
     report(['cascade'], 'is for ask and grounding only; remove it');
-  } else if (answer?.type === 'choice') {
+  } else if (asked?.type === 'choice') {
     report(['cascade'], 'needs an answer with a mean: boolean or score');
   }
   if (entry['judge'] !== undefined) {

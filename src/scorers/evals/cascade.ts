@@ -22,7 +22,7 @@ const PRIOR = 12;
 interface Seen {
   /** Standard deviation of the score by the first judge's probabilities. */
   readonly spread: number;
-  /** Square of the difference of the two judges over the probability of the second; undefined where it was not asked. */
+  /** Square of the difference of the two judges; undefined where the second was not asked. */
   readonly error?: number;
   readonly probability: number;
 }
@@ -37,21 +37,22 @@ export function createAskingProbability({ share, floor }: CascadeTerms) {
     spread: (index + 1) / 20,
     probability: 1,
   }));
-  let [limits, errors, factor, sinceFit] = [[] as number[], [] as number[], 0, EVERY];
+  let [limits, rates, factor, sinceFit] = [[] as number[], [] as number[], 0, EVERY];
   const groupOf = (spread: number): number => limits.filter((limit) => spread > limit).length;
-  const bound = (spread: number): number =>
-    Math.min(1, Math.max(floor, factor * Math.sqrt(errors[groupOf(spread)] ?? 0)));
+  const expect = (spread: number): number => spread * Math.sqrt(rates[groupOf(spread)] ?? 1);
+  const bound = (error: number, by: number): number => Math.min(1, Math.max(floor, by * error));
   const fit = (): void => {
     const spreads = seen.map(({ spread }) => spread).toSorted((a, b) => a - b);
     limits = Array.from(
       { length: GROUPS - 1 },
       (_, index) => spreads[Math.floor(((index + 1) * spreads.length) / GROUPS)] ?? 0,
     );
-    errors = learnErrors(seen, groupOf);
-    factor = findFactor(share, (scale) => {
-      factor = scale;
-      return spreads.reduce((sum, spread) => sum + bound(spread), 0) / spreads.length;
-    });
+    rates = learnRates(seen, groupOf);
+    const expected = spreads.map(expect);
+    factor = findFactor(
+      share,
+      (by) => expected.reduce((sum, error) => sum + bound(error, by), 0) / expected.length,
+    );
     sinceFit = 0;
   };
   return {
@@ -59,7 +60,7 @@ export function createAskingProbability({ share, floor }: CascadeTerms) {
       if (sinceFit >= EVERY) {
         fit();
       }
-      return bound(spread);
+      return bound(expect(spread), factor);
     },
     /** Takes a judged run into the calibration. `difference`: score of the second judge less that of the first. */
     add(spread: number, probability: number, difference?: number): void {
@@ -72,22 +73,22 @@ export function createAskingProbability({ share, floor }: CascadeTerms) {
   };
 }
 
-/** Estimates the squared error of each group from the runs that were asked twice; with few of them, from the spreads. */
-function learnErrors(seen: readonly Seen[], groupOf: (spread: number) => number): number[] {
-  const expected = (runs: readonly Seen[]) =>
-    runs.reduce((sum, { spread }) => sum + spread ** 2, 0) / Math.max(1, runs.length);
+/** Estimates, for each group, the squared error as a multiple of the squared spread, from the runs that were asked twice. */
+function learnRates(seen: readonly Seen[], groupOf: (spread: number) => number): number[] {
   const twice = seen.filter(({ error }) => error !== undefined);
-  const weigh = (runs: readonly Seen[], value: (run: Seen) => number) =>
-    runs.reduce((sum, run) => sum + value(run) / run.probability, 0);
-  // Overconfident and shy judges differ in level: the prior has the level of what was seen.
-  const told = weigh(twice, ({ spread }) => spread ** 2);
-  const level = told > 0 ? weigh(twice, ({ error = 0 }) => error) / told : 1;
+  const weigh = (value: (run: Seen) => number) =>
+    twice.reduce((sum, run) => sum + value(run) / run.probability, 0);
+  const told = weigh(({ spread }) => spread ** 2);
+  // Overconfident and shy judges differ in level: with few runs, a group has the level of all.
+  const level = told > 0 ? weigh(({ error = 0 }) => error) / told : 1;
   return Array.from({ length: GROUPS }, (_, group) => {
     const all = seen.filter(({ spread }) => groupOf(spread) === group);
-    const asked = all.filter(({ error }) => error !== undefined);
-    const mean = asked.reduce((sum, { error = 0 }) => sum + error, 0);
-    const prior = level * expected(all);
-    return Math.max(1e-12, (mean + PRIOR * prior) / (asked.length + PRIOR));
+    const expected = all.reduce((sum, { spread }) => sum + spread ** 2, 0) / Math.max(1, all.length);
+    const errors = all.flatMap(({ error }) => error ?? []);
+    const mean = errors.reduce((sum, error) => sum + error, 0);
+    return expected === 0
+      ? level
+      : Math.max(1e-9, (mean + PRIOR * level * expected) / (errors.length + PRIOR) / expected);
   });
 }
 

@@ -104,9 +104,8 @@ export function createAskScorer(config: {
     promptVersion: ASK_PROMPT_VERSION,
     options: { ...options, ask, answer },
     details: ({ run, results }) => {
-      const found = (results as AskResults).analyzeStepResult;
-      const verdict = buildVerdict(ask, found, listSeen(run, options));
-      return { label: found.answer, confidence: verdict.probability, verdicts: [verdict] };
+      const verdict = buildVerdict(ask, (results as AskResults).analyzeStepResult, listSeen(run, options));
+      return { label: verdict.verdict, confidence: verdict.probability, verdicts: [verdict] };
     },
   });
   const chat = scorer.analyze({
@@ -127,12 +126,13 @@ export function createAskScorer(config: {
   const [ofChat, ofDecisions] = [chat, decided].map((analyzed) =>
     analyzed
       .generateScore(({ results }) => scoreOf(answer, choices, results.analyzeStepResult))
-      .generateReason(({ results }) => {
-        const { answer: given, reason } = results.analyzeStepResult;
-        return reason === '' ? given : `${given}: ${reason}`;
-      }),
+      .generateReason(({ results }) => explain(results.analyzeStepResult)),
   ) as [RunnableScorer<ScorerRunInput, AskResults>, RunnableScorer<ScorerRunInput, AskResults>];
   return chooseByJudge(model, ofChat, ofDecisions);
+}
+
+function explain({ answer, reason }: Found): string {
+  return reason === '' ? answer : `${answer}: ${reason}`;
 }
 
 /** Lists what the judge sees of a run. Unlike other scorers, it sees question and answer only where `sees` names them. */

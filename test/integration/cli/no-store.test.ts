@@ -201,6 +201,43 @@ describe('score with a decision judge', () => {
     expect(rows[0]?.costUsd).toBeCloseTo(((rows[0]?.inputTokens ?? 0) * 0.1) / 1e6, 10);
   });
 
+  it('has the last word of the second judge of a cascade, and the score of the first', async () => {
+    const verdicts = [{ n: 1, quotes: [], reason: 'nothing says so', verdict: 'unsupported' }];
+    const judge = await startJudgeServer((request) =>
+      request.path.endsWith('/decisions')
+        ? replyDecisions(request, () => ({
+            supported: 0.9,
+            contradicted: 0.05,
+            unsupported: 0.03,
+            no_claim: 0.02,
+          }))
+        : replyJson({ verdicts }),
+    );
+    const cwd = emptyFolder();
+    const { default: first, ...rest } = judges(judge.baseUrl);
+    const cascade = { judges: [first, `${first.split('/')[0]}/large`], share: 1, floor: 1 };
+    writeFileSync(
+      join(cwd, 'spanscore.config.json'),
+      JSON.stringify({ judges: rest, scorers: { both: { use: 'grounding', cascade } }, rules: [] }),
+    );
+
+    const { code, stdout, stderr } = await runCommand(['score', WEATHER, '--scorer', 'both', '--json'], {
+      cwd,
+    });
+    await judge.close();
+
+    expect({ code, stderr }).toMatchObject({ code: 0 });
+    const rows = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as object);
+    const second = { rung: 2, rungProbability: 1 };
+    expect(rows).toMatchObject([
+      { scorer: 'both/grounding-hallucination', score: 1, firstScore: 0.081633, judgeCalls: 2, ...second },
+      { scorer: 'both/grounding-faithfulness', score: 0, firstScore: 0.918367, ...second },
+    ]);
+  });
+
   it('refuses a scorer that asks for words, with exit code 78', async () => {
     const cwd = emptyFolder();
     writeFileSync(

@@ -104,7 +104,7 @@ describe('an own judge', () => {
 
   it('has no mean that a monitor could watch where it chooses among options', () => {
     const { scorers, rules } = parseConfig({
-      scorers: { intent: { ask: 'What is wanted?', answer: INTENT as never, judge: 'openai/gpt-5-mini' } },
+      scorers: { intent: { ask: 'What is wanted?', answer: INTENT, judge: 'openai/gpt-5-mini' } },
       rules: [{ name: 'all', scorers: ['intent'] }],
     });
     const faults = findSeriesFaults({ scorer: 'intent' }, { scorers, rules, known: PREBUILT_SCORERS });
@@ -135,7 +135,7 @@ describe('an own judge', () => {
           return { answers: { answer: given }, usage: { inputTokens: 10, outputTokens: 0 } };
         },
       };
-      const scorer = createAskScorer({ model: model as never, ask: 'Does it rain?', options: { answer } });
+      const scorer = createAskScorer({ model: model, ask: 'Does it rain?', options: { answer } });
       const result = await scorer.run(buildRun());
       expect(result).toMatchObject({ score, label, confidence });
       const [verdict] = result.verdicts ?? [];
