@@ -1,9 +1,5 @@
-import {
-  type AnswerPair,
-  computeAgreement,
-  countAnswers,
-  type LabelAgreement,
-} from '../domain/agreement/agreement.ts';
+import { type AnswerPair, computeAgreement, countAnswers } from '../domain/agreement/agreement.ts';
+import type { LabelAgreement } from '../domain/agreement/label-agreement.ts';
 import {
   certify,
   estimatePassRate,

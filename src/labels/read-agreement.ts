@@ -1,11 +1,9 @@
-import {
-  computeAgreement,
-  countAnswers,
-  type Agreement,
-  type AgreementReading,
-  type ReviewerAgreement,
-  type VersionAgreement,
-} from '../domain/agreement/agreement.ts';
+import { computeAgreement, countAnswers, type Agreement } from '../domain/agreement/agreement.ts';
+import type {
+  AgreementReading,
+  ReviewerAgreement,
+  VersionAgreement,
+} from '../domain/agreement/label-agreement.ts';
 import type { JudgedRows, LabelledScorer, LabelledVersion, ScorePair } from '../store/contracts/sums.ts';
 import type { ComparedScoreStore } from '../store/sums/read-sums.ts';
 import type { LabelStore } from '../store/tables/labels.ts';

@@ -7,7 +7,7 @@ import { checkAuthor } from '../access/request-access.ts';
 import type { AuditSubject } from '../writes/audit.ts';
 import type { LabelQueueView } from '../writes/labels.ts';
 import { describeRoute, createRouter, describeBody, describeJson, tenantStore } from '../router.ts';
-import type { AgreementReading } from '../../domain/agreement/agreement.ts';
+import type { AgreementReading } from '../../domain/agreement/label-agreement.ts';
 import { ESTIMATE_GROUPS } from '../../domain/agreement/pass-rate.ts';
 import type { VersionEstimate } from '../../labels/read-agreement.ts';
 

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { agreementJson } from '../../api/resources/labels.ts';
 import { type scoreJson, isoTime } from '../../api/json/rows.ts';
-import type { AgreementReading } from '../../domain/agreement/agreement.ts';
+import type { AgreementReading } from '../../domain/agreement/label-agreement.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { collectNames, parseMoment } from '../arguments.ts';

@@ -1,5 +1,6 @@
 import type { AggregateFacet } from '../../domain/aggregate-facets.ts';
-import type { AnswerPair, VersionFacts } from '../../domain/agreement/agreement.ts';
+import type { AnswerPair } from '../../domain/agreement/agreement.ts';
+import type { VersionFacts } from '../../domain/agreement/label-agreement.ts';
 import type { EstimateGroup, WeightedRows } from '../../domain/agreement/pass-rate.ts';
 import type { DecisionStatus } from '../../domain/decision.ts';
 import type { ScoreSource } from '../../domain/score.ts';

@@ -1,6 +1,6 @@
 import { TupleParam } from '@clickhouse/client';
 import type { Scale } from '../../domain/agreement/directed-score.ts';
-import type { VersionFacts } from '../../domain/agreement/agreement.ts';
+import type { VersionFacts } from '../../domain/agreement/label-agreement.ts';
 import type { EstimateGroup } from '../../domain/agreement/pass-rate.ts';
 import { compareValues } from '../../domain/compare-values.ts';
 import { DAY_MS } from '../../domain/durations.ts';

@@ -1,0 +1,53 @@
+import type { Agreement, Confusion, ShareInterval } from './agreement.ts';
+import type { Certificate, PassRateEstimate } from './pass-rate.ts';
+
+/** Agreement of a scorer (left) with people (right). Shares are null where they are not known; intervals are of 95 %. */
+export interface LabelAgreement extends Agreement {
+  readonly confusion: Confusion;
+  /** Share of the passing targets that the scorer lets pass. */
+  readonly sensitivity: number | null;
+  readonly sensitivityLow: number | null;
+  readonly sensitivityHigh: number | null;
+  /** Share of the failing targets that the scorer lets fail. */
+  readonly specificity: number | null;
+  readonly specificityLow: number | null;
+  readonly specificityHigh: number | null;
+  /** Share of all scores that pass. */
+  readonly passRate: number | null;
+  /** The pass rate without the scorer's mistakes. */
+  readonly estimate: PassRateEstimate;
+  /** Its estimate with the interval; null where people have not checked it. */
+  readonly corrected: (ShareInterval & { readonly share: number }) | null;
+  readonly certificate: Certificate;
+}
+
+/** Version of a scorer. */
+export interface VersionFacts {
+  readonly fingerprint: string;
+  readonly scorerVersion: string;
+  readonly judgeModel: string;
+  readonly higherIsBetter: boolean;
+  readonly scores: number;
+}
+
+/** Version of a scorer with its agreement with people. */
+export interface VersionAgreement extends VersionFacts, LabelAgreement {
+  /** Name of the score rows. */
+  readonly scorer: string;
+}
+
+/** Agreement of two reviewers on the targets that both have labelled. */
+export interface ReviewerAgreement extends Agreement {
+  /** Name of the score rows. */
+  readonly scorer: string;
+  readonly left: string;
+  readonly right: string;
+}
+
+/** Agreement of a scorer with people, and of people with each other. */
+export interface AgreementReading {
+  /** Versions with labels, by name of score rows, the last used first. */
+  readonly versions: readonly VersionAgreement[];
+  /** Pairs of reviewers with a target in common, by name of score rows. */
+  readonly reviewers: readonly ReviewerAgreement[];
+}
