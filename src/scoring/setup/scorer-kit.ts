@@ -139,7 +139,7 @@ export async function loadScorerKit(
       rules,
       judges: createConfiguredJudges(config, former?.judges),
       ownScorers,
-      prepareOwnRule: async (name, scorers, target = 'trace', asked = undefined) => {
+      prepareOwnRule: async (name, scorers, target = 'trace', asked) => {
         const rule = { name, scorers: [...new Set(scorers)], target, sample: { rate: 1, always: [] } };
         const bounds = await Promise.all([
           ...rule.scorers.map(bind),
