@@ -1,4 +1,5 @@
 import { z } from '@hono/zod-openapi';
+import { ForbiddenError } from '../../domain/errors.ts';
 import { DECISION_STATUSES, type Decision } from '../../domain/decision.ts';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { parseDurationMs } from '../../config/index.ts';
@@ -6,7 +7,7 @@ import { Time, orNull, isoTime } from '../json/rows.ts';
 import { Estimate } from './backfills.ts';
 import { Reading, createTextCutter } from '../json/reading.ts';
 import { NoQuery } from '../lists/fields.ts';
-import { describeRoute, createRouter, describeBody, describeJson, tenantStore } from '../router.ts';
+import { createRouter, describeBody, describeJson, describeRoute, tenantStore } from '../router.ts';
 import type { Score } from '../../domain/score.ts';
 import type { previewConfigured } from '../../jobs/configured-preview.ts';
 
@@ -129,8 +130,10 @@ export const Preview = z
 const previewRule = describeRoute('post', '/preview', {
   tag: 'configuration',
   summary:
-    'What a rule would match, score and cost, with some real verdicts. Stores no score, decision or judge call; what the verdicts cost is booked.',
+    'What a rule would match, score and cost, with some real verdicts. Stores no score, decision or judge call; what the verdicts cost is booked. A sample above 0 needs the scope admin.',
   request: { query: NoQuery, body: describeBody(NewPreview) },
+  // Only verdicts cost money: a preview without a sample is a read.
+  scopes: ['read', 'admin'],
   replies: { 200: describeJson('The preview.', Preview) },
 });
 
@@ -138,6 +141,10 @@ const previewRule = describeRoute('post', '/preview', {
 export function createPreviewRoutes() {
   return createRouter().openapi(previewRule, async (c) => {
     const { rule, last, sample } = c.req.valid('json');
+    const access = await c.var.access.check(c, sample === 0 ? 'read' : 'admin');
+    if ('status' in access) {
+      throw new ForbiddenError(access.message);
+    }
     const id = typeof rule === 'string' ? rule : String(rule['name']);
     const { previews } = await tenantStore(c.var).openWrites({
       action: 'rule.preview',

@@ -228,7 +228,9 @@ test('a rule is proposed as YAML with its difference, and nothing is written by 
   expect(proposed?.['yaml']).toContain('- name: default');
   expect(proposed?.['diff']).toContain('+');
   const before = await world.ask({ path: '/scores?limit=500', token: tokenOf('read', 'a') });
-  await call(client, 'preview_rule', { rule: { ...rule, name: 'x' }, sample: 3 });
+  const previewed = await call(client, 'preview_rule', { rule: { ...rule, name: 'x' }, sample: 3 });
+  expect(previewed.isError ?? false).toBe(false);
+  expect(JSON.stringify(previewed.content)).toContain('No run was judged');
   const after = await world.ask({ path: '/scores?limit=500', token: tokenOf('read', 'a') });
   expect(after.body['items']).toHaveLength((before.body['items'] as unknown[]).length);
 });

@@ -266,6 +266,7 @@ describe('the list of judged scorers', () => {
       'toxicity',
       'noise-sensitivity',
       'prompt-alignment',
+      'ask',
       'multi-turn-judge',
       "a scorer of one's own",
     ]);
