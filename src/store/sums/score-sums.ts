@@ -41,7 +41,7 @@ const ONE_BIN = 40_000;
  * SQL for what a row of `scores` adds to a mean: of a cascade, the score of the first judge, which all runs have, and the difference of the
  * second one, weighted by the probability that it was asked.
  */
-const MEANT = `ifNull(if(Rung = 2, FirstScore + (Score - FirstScore) / RungProbability, FirstScore), Score)`;
+const MEANT = `ifNull(if(Rung = 2, FirstScore + (Score - FirstScore) / RungProbability, Score), Score)`;
 
 /** Direction of scores whose label is the result: they have no mean. */
 export const LABELLED = 2;

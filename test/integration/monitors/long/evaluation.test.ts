@@ -38,7 +38,8 @@ async function bucketAt(atMs: number) {
 
 function expectModelsToAddUp(cause: AlertEvent['cause']): void {
   const models = cause?.dimensions.find(({ dimension }) => dimension === 'model');
-  expect(models?.segments.map(({ value }) => value).sort()).toEqual(['m0', 'm1']);
+  // Runs before the change name no model.
+  expect(models?.segments.map(({ value }) => value).sort()).toEqual(['', 'm0', 'm1']);
   expect((models?.within ?? 0) + (models?.mix ?? 0)).toBeCloseTo(cause?.change ?? 0, 9);
 }
 
