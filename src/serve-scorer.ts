@@ -1,3 +1,4 @@
+import type { ExporterState } from './domain/delivery.ts';
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,13 +11,7 @@ import { CHANNELS, EXPORTERS, PREBUILT_SCORERS } from './components.ts';
 import type { PreparedRevision } from './config/config-control.ts';
 import type { LoadedParts } from './config/revision.ts';
 import { configErrorOf, readConfiguredMonitors, type Config } from './configuration.ts';
-import {
-  createChannels,
-  createExporters,
-  type ExporterState,
-  startAlerts,
-  startExports,
-} from './delivery/start.ts';
+import { createChannels, createExporters, startAlerts, startExports } from './delivery/start.ts';
 import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import type { JobKind } from './jobs/job-kind.ts';
 import { startJobRunner } from './jobs/job-runner.ts';

@@ -223,7 +223,7 @@ function describePath(path: string, method = 'GET') {
 
 /** Answers a request of coding agents. Its tools ask this API in the name of the sender. */
 async function answerMcp(api: Hono<ApiEnv>, c: Context<ApiEnv>): Promise<Response> {
-  const mcp = await import('../mcp/mcp-http.ts');
+  const mcp = await import('../mcp/mcp-server.ts');
   const { url, headers: sent, signal } = c.req.raw;
   const body = await c.req.text();
   const request = new Request(url, { method: 'POST', headers: sent, body, signal });

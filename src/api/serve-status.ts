@@ -1,3 +1,4 @@
+import type { ExporterState } from '../domain/delivery.ts';
 import type { ConfigControl, ConfigState } from '../config/config-control.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { isRecord } from '../domain/unknown-values.ts';
@@ -25,14 +26,7 @@ export interface ScorerStatus {
     readonly unpriced: number;
   };
   readonly judges: readonly JudgeState[];
-  readonly exporters: readonly {
-    readonly name: string;
-    readonly sent: number;
-    readonly waiting: number;
-    readonly deadLetters: number;
-    readonly skipped: number;
-    readonly lastError: string | null;
-  }[];
+  readonly exporters: readonly ExporterState[];
 }
 
 /** Start of this process, Unix milliseconds. */

@@ -1,3 +1,4 @@
+import type { ExporterState } from '../domain/delivery.ts';
 import { trimPath } from '../config/addresses/endpoints.ts';
 import { readOptions } from '../config/schema/components.ts';
 import { durationMs, type Config } from '../configuration.ts';
@@ -17,16 +18,6 @@ interface StartDeps {
   readonly metrics: Metrics;
   /** Called with the reader of the states of exporters. */
   readonly onExports?: ((read: () => ExporterState[]) => void) | undefined;
-}
-
-/** State of an exporter since its start in this process. */
-export interface ExporterState {
-  readonly name: string;
-  readonly sent: number;
-  readonly waiting: number;
-  readonly deadLetters: number;
-  readonly skipped: number;
-  readonly lastError: string | null;
 }
 
 /** Creates the exporters of some kinds that a configuration has options for. */

@@ -46,3 +46,13 @@ export type AlertDelivery = Omit<Delivery, 'kind' | 'scoreId' | 'revision' | 'is
 export function deliveryVersion({ round, state }: Pick<Delivery, 'round' | 'state'>): bigint {
   return BigInt(round * 2 + (state === 'planned' ? 0 : 1));
 }
+
+/** State of an exporter since its start in this process. */
+export interface ExporterState {
+  readonly name: string;
+  readonly sent: number;
+  readonly waiting: number;
+  readonly deadLetters: number;
+  readonly skipped: number;
+  readonly lastError: string | null;
+}

@@ -7,7 +7,7 @@ import { column, jsonOf, listOf, type RowOf, type Table, wordOf } from './table.
 export const FAILURE_KINDS = ['claim', 'tool-error', 'loop', 'answer', 'error'] as const;
 export type FailureKind = (typeof FAILURE_KINDS)[number];
 
-/** What makes two failures of a kind the same. Texts are masked. */
+/** Facts that two equal failures of a kind share. Texts are masked. */
 export interface FailureSubject {
   readonly tool?: string;
   /** Field of a tool's result that contradicts a claim. */
@@ -25,7 +25,7 @@ export interface FailureEvidence {
   readonly spanId: string;
 }
 
-/** What a scorer said about a run. */
+/** Words of a scorer about a run. */
 export interface JudgedRun {
   readonly scorer: string;
   readonly verdicts: readonly Verdict[];
@@ -101,7 +101,7 @@ export type Failure = RowOf<typeof FAILURES>;
 /** States of an issue that the store keeps: the other ones follow from its failures. */
 export const KEPT_STATES = ['open', 'resolved', 'ignored'] as const;
 
-/** What was done to an issue. */
+/** Entry in the history of an issue: what a person did. */
 export interface IssueEvent {
   readonly at: string;
   /** Name of the token; null without tokens. */

@@ -231,7 +231,7 @@ export interface JudgeKindChoice {
   readonly package?: string | undefined;
   readonly export?: string | undefined;
   readonly baseURL?: string | undefined;
-  /** Whether batches are made; `openai`: through OpenAI's batch API. Absent: when the package of the kind has a batch interface. */
+  /** Batch setting: true makes batches; `openai`: through OpenAI's batch API. Absent: when the package of the kind has a batch interface. */
   readonly batch?: boolean | 'openai' | undefined;
 }
 

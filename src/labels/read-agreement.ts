@@ -28,7 +28,7 @@ const MAX_REVIEWERS = 10;
 /** Finds the directed score from which the scores of a row pass. */
 export type FindPassLine = (row: string) => Promise<number>;
 
-/** What reads the scores of a scorer by verdict. */
+/** Reader of the scores of a scorer by verdict. */
 export interface JudgedStores {
   readonly labels: Pick<LabelStore, 'versions' | 'judged'>;
   readonly findPassLine: FindPassLine;

@@ -1,6 +1,6 @@
-import { McpServer } from '@modelcontextprotocol/server';
+import { createMcpHandler, McpServer } from '@modelcontextprotocol/server';
 import { packageVersion } from '../process/package.ts';
-import { type Asked, ToolFault } from './ask.ts';
+import { type Asked, createAsked, type SendRequest, ToolFault } from './ask.ts';
 import { listDocs, writeIndex } from './docs.ts';
 import { ADD_LABEL, TOOLS } from './tools.ts';
 import type { ToolResult } from './result.ts';
@@ -64,4 +64,9 @@ async function answer(run: () => Promise<ToolResult>): Promise<ToolResult> {
     }
     throw error;
   }
+}
+
+/** Answers a request of the protocol. It keeps nothing between requests. */
+export async function answerMcp(request: Request, send: SendRequest): Promise<Response> {
+  return createMcpHandler(() => createMcpServer(createAsked(send))).fetch(request);
 }

@@ -37,7 +37,7 @@ const CauseSegment = z
     kind: z
       .enum(['within', 'mix'])
       .describe('`within`: its scores moved; `mix`: its part of the traffic did.'),
-    before: z.number().nullable().describe('Mean before; of a new segment, that of the same traffic.'),
+    before: z.number().nullable().describe('Mean before; of a new segment, the mean of the same traffic.'),
     after: z.number().nullable(),
     n: z.number().describe('Scores since the change.'),
     share: z.number().describe('Part of the change.'),

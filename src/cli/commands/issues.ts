@@ -51,7 +51,7 @@ export const registerIssues: RegisterCommand = (program, bind) => {
     );
   issues
     .command('list', { isDefault: true })
-    .description('Print the issues, those of most runs first.')
+    .description('Print the issues. Issues of most runs come first.')
     .option('--since <when>', 'runs that began since 1h, 7d, or a date and time (default: 7d)', parseMoment)
     .option('--until <when>', 'runs that began before 1h, 7d, or a date and time', parseMoment)
     .option('--agent <name>', 'only issues of this agent')

@@ -55,7 +55,7 @@ async function mcp(context: CommandContext, options: McpOptions): Promise<ExitCo
   return EXIT.done;
 }
 
-/** Finds the API: at the given address, else that of the serve on the data directory. */
+/** Finds the API: at the given address, else at the address of the serve on the data directory. */
 async function findApi(
   context: CommandContext,
   { url, token = readEnvironment('SPANSCORE_TOKEN') }: McpOptions,

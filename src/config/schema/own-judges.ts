@@ -59,7 +59,7 @@ const example = z.strictObject({
   text: z
     .string()
     .min(1)
-    .describe('Text like those of the runs.')
+    .describe('Answer to show, in the style of the answers of the runs.')
     .meta({ examples: ['You get your money back in 30 days.'] }),
   answer: z
     .union([z.boolean(), z.string().min(1)])

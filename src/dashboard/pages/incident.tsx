@@ -234,7 +234,7 @@ function Series({ incident }: { readonly incident: Reply }) {
   );
 }
 
-/** What changed with the incident, and the versions of its agent side by side. */
+/** Card of the cause of the incident, and the versions of its agent side by side. */
 function Change({ incident }: { readonly incident: Reply }) {
   const { series, cause, versions } = incident;
   const version = versionOf(incident);

@@ -226,7 +226,7 @@ export function allocateLabels({ pass, fail }: JudgedScores): number {
     : 1 / 2;
 }
 
-/** How often a scorer agrees with people: of the good targets, and of the bad ones; null where it is not known. */
+/** Shares of the good and of the bad targets on which a scorer agrees with people; null where a share is not known. */
 export interface AgreementRates {
   readonly sensitivity: MeasuredRate | null;
   readonly specificity: MeasuredRate | null;

@@ -34,7 +34,7 @@ export interface Cause {
   readonly segment: SegmentValues;
   /** `within`: its scores moved; `mix`: its part of the traffic did. */
   readonly kind: 'within' | 'mix';
-  /** Mean before; of a segment without runs before, that of the same traffic. Null without any. */
+  /** Mean before; of a segment without runs before, the mean of the same traffic. Null without any. */
   readonly before: number | null;
   readonly after: number | null;
   /** Runs since the change. */

@@ -2,7 +2,7 @@ import { sha256Hex } from '../../domain/identity.ts';
 import type { Verdict } from '../../domain/score.ts';
 import type { NamedScore, Scorer, ScorerRunInput, ScorerRunOptions, ScorerRunResult } from './scorer.ts';
 
-/** How often the second judge is asked. */
+/** Bounds of the probability that the second judge is asked. */
 export interface CascadeTerms {
   /** Mean share of the runs. */
   readonly share: number;

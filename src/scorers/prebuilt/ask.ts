@@ -58,7 +58,7 @@ interface AskResults {
   analyzeStepResult: Found;
 }
 
-/** What the judge answered. */
+/** Answer of the judge. */
 interface Found {
   /** Name of the answer. */
   answer: string;
