@@ -110,6 +110,8 @@ export interface ScoringLimits {
   readonly catchUp: CatchUpTerms;
   /** Waits in which rows gather before they are written together. */
   readonly commitPace: CommitPace;
+  /** The same waits for judge calls and the scores that they paid for. */
+  readonly judgedPace: CommitPace;
   /** Time for which look-ups before judge calls wait for others, milliseconds. */
   readonly lookupWaitMs: number;
 }
@@ -123,6 +125,7 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
   const { judgeConcurrency: concurrency, newestShare, lookupWaitMs: waitMs } = limits;
   createRedactor(ports.redaction);
   const rounds = new CommitRounds(limits.commitPace);
+  const judgedRounds = new CommitRounds(limits.judgedPace);
   const claims: Claims = SOLE_CLAIMS;
   return {
     ...ports,
@@ -148,13 +151,14 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
     /** Count of traces of which `costly` could not know the cost. */
     unpriced: { count: 0 },
     // The writers, in the order in which the rows of a trace follow each other.
-    callWriter: rounds.add<JudgeCallRecord>((calls) => stores.judgeCalls.write(calls), { isUrgent: true }),
+    callWriter: judgedRounds.add<JudgeCallRecord>((calls) => stores.judgeCalls.write(calls)),
+    judgedScoreWriter: judgedRounds.add<Score>((scores) => stores.scores.write(scores)),
     runWriter: rounds.add<RunRecord>((records) => stores.runs.write(records)),
     failureWriter: rounds.add<Failure>((failures) => stores.failures.write(failures)),
     scoreWriter: rounds.add<Score>((scores) => stores.scores.write(scores)),
     decisionWriter: rounds.add<Decision>((decisions) => stores.decisions.write(decisions)),
     /** Ends the waits of the writers: the process stops. */
-    hurryWrites: () => rounds.hurry(),
+    hurryWrites: () => [rounds, judgedRounds].forEach((each) => each.hurry()),
   };
 }
 

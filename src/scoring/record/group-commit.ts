@@ -14,8 +14,6 @@ export interface GroupCommit<T> {
 export interface CommitPace {
   /** Shortest time from the start of a round to the next one, milliseconds. */
   readonly everyMs: number;
-  /** The same time for urgent items, from the start of any round. */
-  readonly urgentEveryMs: number;
   /** The same time when `manyItems` wait for one table, or waited before the last round: the end of a burst waits no longer. */
   readonly busyEveryMs: number;
   readonly manyItems: number;
@@ -25,7 +23,6 @@ export interface CommitPace {
 
 export const NO_WAITS: CommitPace = {
   everyMs: 0,
-  urgentEveryMs: 0,
   busyEveryMs: 0,
   manyItems: 1,
   gatherMs: 0,
@@ -39,14 +36,12 @@ interface Waiter<T> {
 
 /** The items that wait for one table. */
 class Table<T> implements GroupCommit<T> {
-  readonly isUrgent: boolean;
   readonly #insert: (items: readonly T[]) => Promise<void>;
   readonly #onAdded: () => void;
   readonly #waiting: Waiter<T>[] = [];
 
-  constructor(insert: (items: readonly T[]) => Promise<void>, isUrgent: boolean, onAdded: () => void) {
+  constructor(insert: (items: readonly T[]) => Promise<void>, onAdded: () => void) {
     this.#insert = insert;
-    this.isUrgent = isUrgent;
     this.#onAdded = onAdded;
   }
 
@@ -99,12 +94,11 @@ class Table<T> implements GroupCommit<T> {
  */
 export class CommitRounds {
   readonly #pace: CommitPace;
-  readonly #tables: Pick<Table<unknown>, 'isUrgent' | 'size' | 'commit'>[] = [];
+  readonly #tables: Pick<Table<unknown>, 'size' | 'commit'>[] = [];
   #isRunning = false;
   #hurries = false;
-  /** Start of the last round, and of the last one of all tables. */
+  /** Start of the last round. */
   #roundAtMs = Number.NEGATIVE_INFINITY;
-  #wholeAtMs = Number.NEGATIVE_INFINITY;
   #wasBusy = false;
   #gatheredAtMs = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -114,16 +108,9 @@ export class CommitRounds {
     this.#pace = pace;
   }
 
-  /**
-   * Adds a table. A round writes the tables in the order in which they were added.
-   * @param insert writes rows
-   * @param options isUrgent: rows of this table wait a shorter time. Such a round leaves the rows of the other tables waiting
-   */
-  add<T>(
-    insert: (items: readonly T[]) => Promise<void>,
-    { isUrgent = false }: { readonly isUrgent?: boolean } = {},
-  ): GroupCommit<T> {
-    const table = new Table(insert, isUrgent, () => {
+  /** Adds a table. A round writes the tables in the order in which they were added. */
+  add<T>(insert: (items: readonly T[]) => Promise<void>): GroupCommit<T> {
+    const table = new Table(insert, () => {
       this.#look();
       if (!this.#isRunning) {
         void this.#drain();
@@ -149,9 +136,10 @@ export class CommitRounds {
           this.#look();
         });
       }
-      const isWhole = this.#startRound();
+      this.#roundAtMs = performance.now();
+      this.#wasBusy = this.#isBusy();
       for (const table of this.#tables) {
-        if ((isWhole || table.isUrgent) && table.size > 0) {
+        if (table.size > 0) {
           await table.commit();
           await setImmediate();
         }
@@ -160,31 +148,14 @@ export class CommitRounds {
     this.#isRunning = false;
   }
 
-  /** Returns false for a round of urgent rows only. */
-  #startRound(): boolean {
-    const isWhole = this.#wholeLeftMs() <= 0;
-    this.#roundAtMs = performance.now();
-    if (isWhole) {
-      this.#wholeAtMs = this.#roundAtMs;
-      this.#wasBusy = this.#isBusy();
-    }
-    return isWhole;
-  }
-
   #isBusy(): boolean {
     return this.#tables.some(({ size }) => size >= this.#pace.manyItems);
   }
 
-  /** Time until the next round of all tables. */
-  #wholeLeftMs(): number {
-    const pauseMs = this.#wasBusy || this.#isBusy() ? this.#pace.busyEveryMs : this.#pace.everyMs;
-    return this.#hurries ? 0 : Math.max(this.#gatheredAtMs, this.#wholeAtMs + pauseMs) - performance.now();
-  }
-
+  /** Time until the next round. */
   #waitingMs(): number {
-    const hasUrgent = this.#tables.some(({ isUrgent, size }) => isUrgent && size > 0);
-    const urgentAtMs = Math.max(this.#gatheredAtMs, this.#roundAtMs + this.#pace.urgentEveryMs);
-    return Math.min(this.#wholeLeftMs(), hasUrgent ? urgentAtMs - performance.now() : Infinity);
+    const pauseMs = this.#wasBusy || this.#isBusy() ? this.#pace.busyEveryMs : this.#pace.everyMs;
+    return this.#hurries ? 0 : Math.max(this.#gatheredAtMs, this.#roundAtMs + pauseMs) - performance.now();
   }
 
   /** Ends the wait when the next round is due: more rows wait. */

@@ -30,7 +30,7 @@ export async function recordAttempt(
     }
     throw error;
   }
-  await context.scoreWriter.write(scores);
+  await (attempt.calls.length > 0 ? context.judgedScoreWriter : context.scoreWriter).write(scores);
   recordDelay(context, pair, scores.length);
   return recorded;
 }

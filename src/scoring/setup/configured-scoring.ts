@@ -57,22 +57,20 @@ const SCORER_TIMEOUT_MS = 9 * 60_000;
  */
 const RUNS_PER_CALL = 2;
 
-/**
- * Pace of a steady stream: a row is written when the last write is 2 s old, 100 rows after half a second. Judge calls wait 1 s: a kill
- * loses replies that were paid.
- */
+/** Pace of a steady stream: a row is written when the last write is 2 s old, 100 rows after half a second. */
 const STEADY_PACE: CommitPace = {
   everyMs: 2_000,
-  urgentEveryMs: 1_000,
   busyEveryMs: 500,
   manyItems: 100,
   gatherMs: 50,
 };
 
+/** Pace of judge calls and their scores in a stream: a kill loses replies that were paid and not yet stored. */
+const JUDGED_PACE: CommitPace = { ...STEADY_PACE, everyMs: 300, busyEveryMs: 300 };
+
 /** Pace of a command, for which somebody waits. */
 const COMMAND_PACE: CommitPace = {
   everyMs: 250,
-  urgentEveryMs: 250,
   busyEveryMs: 0,
   manyItems: 900,
   gatherMs: 50,
@@ -156,6 +154,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
       newestShare: config.scoring.newestShare,
       maxTracesInMemory: config.scoring.maxTracesInMemory,
       commitPace: deps.isStream === true ? STEADY_PACE : COMMAND_PACE,
+      judgedPace: deps.isStream === true ? JUDGED_PACE : COMMAND_PACE,
       lookupWaitMs: LOOKUP_WAIT_MS,
       judgeAttempts: config.judges.attempts,
       budgets: config.budgets,

@@ -36,6 +36,7 @@ export function createScoring(ports: TestPorts, options: TestLimits = {}): room.
       budgets: undefined,
       catchUp: { maxAgeMs: 3 * DAY_MS, order: 'newest-first' },
       commitPace: NO_WAITS,
+      judgedPace: NO_WAITS,
       lookupWaitMs: 0,
       ...limits,
     },

@@ -333,7 +333,7 @@ describe('writing in groups', () => {
 });
 
 describe('writing in groups with waits', () => {
-  const PACE = { everyMs: 2_000, urgentEveryMs: 1_000, busyEveryMs: 500, manyItems: 3, gatherMs: 50 };
+  const PACE = { everyMs: 2_000, busyEveryMs: 500, manyItems: 3, gatherMs: 50 };
 
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -350,8 +350,7 @@ describe('writing in groups with waits', () => {
     const write = async (items: readonly number[]) => {
       writes.push({ atMs: Math.round(performance.now() - beganMs), items });
     };
-    const urgent = rounds.add(write, { isUrgent: true });
-    return { rounds, urgent, commit: rounds.add(write), next: rounds.add(write), writes };
+    return { rounds, commit: rounds.add(write), next: rounds.add(write), writes };
   }
 
   it('gathers the first rows for a moment, and the next ones until the last write is old', async () => {
@@ -367,28 +366,6 @@ describe('writing in groups with waits', () => {
     await vi.advanceTimersByTimeAsync(20);
 
     expect(writes[1]).toEqual({ atMs: 2_050, items: [3] });
-  });
-
-  it('waits less for urgent rows, and leaves the rows of the other tables waiting', async () => {
-    const { urgent, commit, writes } = buildCommit();
-
-    void commit.write([1]);
-    await vi.advanceTimersByTimeAsync(100);
-    void commit.write([2]);
-    void urgent.write([3]);
-    await vi.advanceTimersByTimeAsync(960);
-    expect(writes).toEqual([
-      { atMs: 50, items: [1] },
-      { atMs: 1_050, items: [3] },
-    ]);
-    void urgent.write([4]);
-    await vi.advanceTimersByTimeAsync(990);
-    await turn();
-
-    expect(writes.slice(2)).toEqual([
-      { atMs: 2_050, items: [4] },
-      { atMs: 2_050, items: [2] },
-    ]);
   });
 
   it('writes rows that follow the rows of another table in the same round', async () => {
