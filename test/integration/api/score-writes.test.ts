@@ -9,6 +9,7 @@ import { liveMode } from '../../../src/scoring/scoring-mode.ts';
 import { prepareRule, recordRules } from '../../../src/scoring/select/rule.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
+import { replyJson, startJudgeServer, type JudgeServer } from '../../support/fakes/judge-server.ts';
 import { startJoins } from '../../support/api/posted-joins.ts';
 import { buildRule, judged } from '../../support/scoring/scoring-world.ts';
 import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
@@ -17,11 +18,16 @@ import { buildDecision, buildScore, newSpanId, newTraceId } from '../../support/
 import { until } from '../../support/until.ts';
 
 let world: ApiWorld;
+let judge: JudgeServer;
 
 beforeAll(async () => {
-  world = await apiWorld();
+  judge = await startJudgeServer(() => replyJson({}));
+  world = await apiWorld(undefined, { providers: { local: { baseURL: judge.baseUrl } } });
 });
-afterAll(() => world.stop());
+afterAll(async () => {
+  await world.stop();
+  await judge.close();
+});
 
 const LABEL_A = tokenOf('label', 'a');
 const ADMIN_A = tokenOf('admin', 'a');
@@ -285,6 +291,24 @@ describe('POST /score', () => {
     expect(await world.store.scores.ofTraces([key])).toEqual(new Map());
     expect((await scoreNow({ traceId, scorers, write: true })).status).toBe(200);
     expect([...(await world.store.scores.ofTraces([key])).values()]).toMatchObject([[{ traceId }]]);
+  });
+
+  it('asks a question now, and stores nothing', async () => {
+    const traceId = newTraceId();
+    await ingest(world.store, agentRunSpans(traceId), 'a');
+    judge.script(() => replyJson({ quote: '', reason: 'it says so', answer: 'kind' }));
+    const answer = { type: 'score', levels: ['rude', 'kind'] };
+    const ask = { ask: 'How kind is it?', answer, judge: 'local/small' };
+    expect(await scoreNow({ traceId, ask })).toMatchObject({
+      status: 200,
+      body: {
+        scores: [
+          { traceId, scorer: 'ask', score: 1, label: 'kind', reason: 'kind: it says so', judgeCalls: 1 },
+        ],
+      },
+    });
+    expect(judge.requests.at(-1)?.prompt).toContain('How kind is it?');
+    expect(await world.store.scores.ofTraces([{ tenant: 'a', traceId }])).toEqual(new Map());
   });
 
   it.each([
