@@ -97,6 +97,12 @@ export const AskedOnce = z.strictObject({
   judge: judgeModel('Judge that is asked. Absent: judges.default.').optional(),
 });
 
+/** Schema of a score whose verdicts a chat judge is to explain. */
+export const ExplainedScore = z.strictObject({
+  scoreId: z.guid().describe('Score of a decision judge on the trace.'),
+  judge: judgeModel('Chat judge that is asked. Absent: judges.default.').optional(),
+});
+
 /** Question that is asked once. */
 export type Asked = z.infer<typeof AskedOnce>;
 

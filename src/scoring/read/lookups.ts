@@ -16,8 +16,8 @@ import { HOUR_MS } from '../../domain/durations.ts';
 import type { Log } from '../../telemetry/log.ts';
 import DataLoader from 'dataloader';
 import type { Score } from '../../domain/score.ts';
-import type { AgentRun } from '../../domain/trace/agent-run.ts';
-import type { ScoringPorts } from '../scoring.ts';
+import type { AgentRun, TraceReading } from '../../domain/trace/agent-run.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 import type { TraceTask } from '../trace-task.ts';
 
 /** Look-ups of one kind that run at the same time. Further ones gather until one of these has ended. */
@@ -209,19 +209,23 @@ const EXAMPLE_KEPT_MS = 60_000;
 /** Question and answer of a run that a judge is shown as an example. */
 export type ExampleRun = Pick<AgentRun, 'input' | 'output'>;
 
+/** Parts of scoring that read an example. */
+interface ExamplePorts {
+  readonly readTrace: (data: TraceData) => TraceReading | Promise<TraceReading>;
+  readonly monotonicMs: () => number;
+  readonly log: Log;
+}
+
 /** Runs of traces that own judges have as examples, read with the tenant of the judged run. */
 export class ExampleRuns {
   readonly #spans: Pick<SpanSource, 'read'>;
-  readonly #ports: Pick<ScoringPorts, 'readTrace' | 'monotonicMs' | 'log'>;
+  readonly #ports: ExamplePorts;
   readonly #known = new Map<
     string,
     { readonly run: Promise<ExampleRun | undefined>; readonly untilMs: number }
   >();
 
-  constructor(
-    spans: Pick<SpanSource, 'read'>,
-    ports: Pick<ScoringPorts, 'readTrace' | 'monotonicMs' | 'log'>,
-  ) {
+  constructor(spans: Pick<SpanSource, 'read'>, ports: ExamplePorts) {
     this.#spans = spans;
     this.#ports = ports;
   }

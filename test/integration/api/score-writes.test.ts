@@ -311,6 +311,41 @@ describe('POST /score', () => {
     expect(await world.store.scores.ofTraces([{ tenant: 'a', traceId }])).toEqual(new Map());
   });
 
+  it('lets a chat judge word the reasons of a stored score', async () => {
+    const traceId = newTraceId();
+    await ingest(world.store, agentRunSpans(traceId), 'a');
+    const finding = { statement: 'It is cold.', verdict: 'unsupported' };
+    const stored = buildScore({ tenant: 'a', traceId, verdicts: [{ ...finding, probability: 0.8 }] });
+    const sound = buildScore({ tenant: 'a', traceId, scorer: 'bias', verdicts: [] });
+    await world.store.scores.write([stored, sound, buildScore({ tenant: 'b' })]);
+    judge.script(() =>
+      replyJson({ verdicts: [{ n: 1, quote: '', reason: 'No source says it.', agrees: true }] }),
+    );
+    const explain = (scoreId: string, name = 'local/small', token = ADMIN_A) =>
+      scoreNow({ traceId, why: { scoreId, judge: name } }, token);
+    expect(await explain(stored.scoreId)).toMatchObject({
+      status: 200,
+      body: {
+        scores: [{ scorer: 'why', score: 1, verdicts: [{ ...finding, reason: 'No source says it.' }] }],
+      },
+    });
+    expect(await explain(sound.scoreId)).toMatchObject({ status: 400 });
+    expect(await explain(newTraceId())).toMatchObject({ status: 400 });
+    expect(await explain(buildScore({}).scoreId)).toMatchObject({ status: 404 });
+    expect(await explain(stored.scoreId, 'local/small', tokenOf('admin', 'b'))).toMatchObject({
+      status: 404,
+    });
+    const refused = await explain(stored.scoreId, 'openai/gpt-6-luna');
+    expect(JSON.stringify(refused.body)).toContain('why needs a chat judge');
+    const kept = await world.store.scores.ofTraces([{ tenant: 'a', traceId }]);
+    expect(
+      [...kept.values()]
+        .flat()
+        .map(({ scorer }) => scorer)
+        .toSorted(),
+    ).toEqual(['bias', stored.scorer].toSorted());
+  });
+
   it.each([
     [{ ask: { ask: 'Is it kind?' } }, /^ask: ask needs a judge/],
     [
@@ -318,7 +353,7 @@ describe('POST /score', () => {
       /levels: needs at least two/,
     ],
     [{ ask: { ask: 'Is it kind?' }, write: true }, /write: a question without a name is not stored/],
-    [{}, /name scorers, or ask a question/],
+    [{}, /name scorers, or ask a question, or why/],
   ])('refuses %j', async (asked, detail) => {
     const traceId = newTraceId();
     await ingest(world.store, agentRunSpans(traceId), 'a');
