@@ -9,22 +9,27 @@ import { apiMode } from '../scoring-mode.ts';
 import { prepareRule } from '../select/rule.ts';
 import type { TraceOutcome } from '../trace-task.ts';
 
-/** Lists the verdicts of a score that speak against the answer without a reason; for an own judge, its answer. */
-export function listUnexplained({ verdicts }: Pick<Score, 'verdicts'>): Verdict[] {
-  const silent = verdicts.filter(
-    ({ probability, reason = '' }) => probability !== undefined && reason === '',
-  );
+/** Lists the verdicts of a judge that speak against the answer without a reason; for an own judge, its answer. */
+export function listUnexplained({
+  verdicts,
+  judgeModel,
+  label,
+}: Pick<Score, 'verdicts' | 'judgeModel' | 'label'>): Verdict[] {
+  if (judgeModel === '') {
+    return [];
+  }
+  const silent = verdicts.filter(({ reason = '' }) => reason === '');
   const bad = silent.filter(({ verdict }) => BAD_VERDICTS.has(verdict));
-  return bad.length === 0 && verdicts.length === 1 ? silent : bad;
+  return bad.length > 0 ? bad : silent.filter(({ verdict }) => verdict === label);
 }
 
 /**
- * Lets a chat judge word the reasons of a decision judge's verdicts on a trace, as the scorer `why`. Nothing is stored, and the cost counts in
- * the budgets. Throws a `RequestError` for a score without such verdicts, and without a chat judge.
+ * Lets a chat judge word the reasons of verdicts on a trace that were given without words, as the scorer `why`. Nothing is stored, and the
+ * cost counts in the budgets. Throws a `RequestError` for a score without such verdicts, and without a chat judge.
  */
 export async function findWhy(
   scoring: Scoring,
-  score: Pick<Score, 'scoreId' | 'tenant' | 'traceId' | 'target' | 'verdicts'>,
+  score: Pick<Score, 'scoreId' | 'tenant' | 'traceId' | 'target' | 'verdicts' | 'judgeModel' | 'label'>,
   { judge, choices }: { readonly judge: string | undefined; readonly choices: JudgeChoices },
 ): Promise<TraceOutcome> {
   const findings = listUnexplained(score);

@@ -315,7 +315,12 @@ describe('POST /score', () => {
     const traceId = newTraceId();
     await ingest(world.store, agentRunSpans(traceId), 'a');
     const finding = { statement: 'It is cold.', verdict: 'unsupported' };
-    const stored = buildScore({ tenant: 'a', traceId, verdicts: [{ ...finding, probability: 0.8 }] });
+    const stored = buildScore({
+      tenant: 'a',
+      traceId,
+      judgeModel: 'openai/gpt-6-luna',
+      verdicts: [{ ...finding, probability: 0.8 }],
+    });
     const sound = buildScore({ tenant: 'a', traceId, scorer: 'bias', verdicts: [] });
     await world.store.scores.write([stored, sound, buildScore({ tenant: 'b' })]);
     judge.script(() =>

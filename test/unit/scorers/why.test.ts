@@ -32,13 +32,15 @@ describe('the reasons of a chat judge', () => {
   });
 
   it.each([
-    [['supported', 'contradicted', 'refused'], ['contradicted']],
-    [['true'], ['true']],
-    [['supported', 'no_claim'], []],
-  ])('are asked for of the verdicts %j: %j', (given, expected) => {
-    const verdicts = given.map((verdict) => ({ statement: 's', verdict, probability: 0.9 }));
-    expect(listUnexplained({ verdicts }).map(({ verdict }) => verdict)).toEqual(expected);
+    [['supported', 'contradicted', 'refused'], 'hallucinated', ['contradicted']],
+    [['true'], 'true', ['true']],
+    [['supported'], 'grounded', []],
+  ])('are asked for of the verdicts %j labelled %s: %j', (given, label, expected) => {
+    const verdicts = given.map((verdict) => ({ statement: 's', verdict }));
+    const judgeModel = 'openai/gpt-6-luna';
+    expect(listUnexplained({ verdicts, judgeModel, label }).map(({ verdict }) => verdict)).toEqual(expected);
     const worded = verdicts.map((verdict) => ({ ...verdict, reason: 'so' }));
-    expect(listUnexplained({ verdicts: worded })).toEqual([]);
+    expect(listUnexplained({ verdicts: worded, judgeModel, label })).toEqual([]);
+    expect(listUnexplained({ verdicts, judgeModel: '', label })).toEqual([]);
   });
 });

@@ -198,7 +198,13 @@ it('explain prints scores with their reasons', async () => {
 it('explain asks a chat judge why a decision judge found fault', async () => {
   const traceId = ids[1] ?? '';
   const verdicts = [{ statement: 'It is cold.', verdict: 'unsupported', probability: 0.8 }];
-  const row = { tenant: '', traceId, scorer: 'grounding', fingerprint: 'decided' };
+  const row = {
+    tenant: '',
+    traceId,
+    scorer: 'grounding',
+    fingerprint: 'decided',
+    judgeModel: 'openai/gpt-6-luna',
+  };
   await its.store.scores.write([buildScore({ ...row, verdicts })]);
   await its.store.decisions.write([
     buildDecision({ ...row, rule: 'backfill:facts', status: 'scored', evidenceUntil: Date.now() }),
