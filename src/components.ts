@@ -14,12 +14,19 @@ import { mlflowExporter } from './delivery/exporters/mlflow.ts';
 import { otlpExporter } from './delivery/exporters/otlp.ts';
 import { phoenixExporter } from './delivery/exporters/phoenix.ts';
 import { webhookExporter } from './delivery/exporters/webhook.ts';
+import type { Scorer } from './scorers/evals/scorer.ts';
+import type { createWhyScorer as WhyScorer } from './scorers/prebuilt/why.ts';
 
 // The registry of all components: a component without a line here does not exist. A definition loads its code at its first use, so
 // that a command that lists or checks loads none of it. Conventions are listed in src/conventions/registry.ts, which stays pure.
 
 /** Scorers that rules can name. */
 export { PREBUILT_SCORERS } from './scorers/prebuilt/definitions.ts';
+
+/** Creates the scorer `why`, which no rule names: people ask for it. */
+export async function createWhyScorer(...given: Parameters<typeof WhyScorer>): Promise<Scorer> {
+  return (await import('./scorers/prebuilt/why.ts')).createWhyScorer(...given);
+}
 
 /** Receivers of spans. */
 export const RECEIVERS = [

@@ -7,6 +7,7 @@ import { REDACTED, redactFields, redactText } from './telemetry/redact-fields.ts
 
 export {
   askedSchema,
+  explainedSchema,
   byteSize,
   checkValue,
   conditionsSchema,

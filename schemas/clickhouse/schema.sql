@@ -686,6 +686,16 @@ ORDER BY (Tenant, Scorer, Day, ScoreId)
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
 SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
 
+-- Scores with what each adds to a mean, for SQL: of a cascade, the score of the first judge, which all runs have, and the difference of
+-- the second one, weighted by the probability that it was asked.
+CREATE VIEW IF NOT EXISTS corrected_scores AS
+SELECT
+    Tenant, TraceId, TargetId, SessionId, Scorer, Fingerprint, Source, Stratum, ServiceName, ServiceVersion, Agent, AgentVersion,
+    Environment, Model, TraceTimestamp, ScoredAt, Day, Weight,
+    ifNull(if(Rung = 2, FirstScore + (Score - FirstScore) / RungProbability, Score), Score) AS MeanScore
+FROM scores FINAL
+WHERE NOT (ScorerVersion = 'choice' AND HigherIsBetter IS NULL);
+
 -- Directed scores from which the scores of a scorer pass, of scorers with labels: labels and bars of the configuration say it. A
 -- scorer without a row has the better half of its range.
 CREATE TABLE IF NOT EXISTS pass_lines

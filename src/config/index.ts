@@ -28,7 +28,11 @@ export {
 } from './load-config.ts';
 export type { Config, ConfigInput, ConfigSchema } from './schema.ts';
 export type { MonitorGroup, MonitorRule, MonitorTest } from './schema/monitors.ts';
-export { AskedOnce as askedSchema, type Asked } from './schema/own-judges.ts';
+export {
+  AskedOnce as askedSchema,
+  type Asked,
+  ExplainedScore as explainedSchema,
+} from './schema/own-judges.ts';
 export { Conditions as conditionsSchema, RuleEntry as ruleSchema, type Rule } from './schema/rules.ts';
 export {
   byteSize,

@@ -17,9 +17,10 @@ export type AskedAnswer =
   /** Options by name, each with its meaning. */
   | { readonly type: 'choice'; readonly options: Readonly<Record<string, string>> };
 
-/** A text with its right answer. */
+/** A text, or a run by its trace, with its right answer. */
 export interface AskedExample {
-  readonly text: string;
+  readonly text?: string | undefined;
+  readonly traceId?: string | undefined;
   readonly answer: boolean | string;
 }
 

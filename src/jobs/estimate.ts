@@ -64,6 +64,8 @@ interface ScorerEstimate extends CallCost {
   readonly scorer: string;
   /** `provider/model` of its calls. */
   readonly judges: readonly string[];
+  /** Cost of the calls to each of them, USD; null without a price. */
+  readonly costsUsd: readonly (number | null)[];
   /** Traces and sessions on which it would run. */
   readonly targets: number;
   /** Targets of which the first question was rendered. */
@@ -386,6 +388,7 @@ function estimatePair(
     rule: title,
     scorer: scorer.name,
     judges: calls.map(({ model }) => model),
+    costsUsd: calls.map((each) => each.costUsd),
     targets: count,
     rendered: isRendered ? expected.filter((each) => each.some((run) => run.basis !== 'none')).length : 0,
     judgeCalls: Math.round(sumOf(calls, 'calls')),
@@ -408,16 +411,25 @@ function estimatePair(
 
 /** Expects of a run what stored calls tell, else declared lengths. */
 function expectCalls(
-  { calls: [first], runBytes }: RenderedRun,
+  { calls: [first, ...further], runBytes }: RenderedRun,
   scorer: PreparedScorer,
   { learned, prices }: { readonly learned: LearnedScorer | null; readonly prices: PriceTable },
 ): { readonly calls: readonly ExpectedCalls[]; readonly basis: EstimateBasis } {
   if (first === undefined) {
     return { calls: [], basis: 'none' };
   }
-  return learned?.models.has(first.model) === true
-    ? { calls: learned.predict(runBytes), basis: 'stored_calls' }
-    : { calls: [declareCalls(first, scorer, prices)], basis: 'declared_lengths' };
+  const known = learned?.models.has(first.model) === true ? learned.predict(runBytes) : [];
+  const missing = [first, ...further].filter(({ model }) => !known.some((calls) => calls.model === model));
+  // Only a cascade has further calls: some runs make them.
+  const declared = missing.map((call) => {
+    const share = call === first ? 1 : (scorer.scorer.cascade?.terms.share ?? 1);
+    return sumCalls([declareCalls(call, scorer, prices)], share);
+  });
+  const bases = [
+    known.length > 0 ? 'stored_calls' : 'none',
+    missing.length > 0 ? 'declared_lengths' : 'none',
+  ] as const;
+  return { calls: [...known, ...declared.flat()], basis: joinBases(bases) };
 }
 
 /**

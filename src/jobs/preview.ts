@@ -12,6 +12,7 @@ import { scoreSession, type SessionSettings } from '../scoring/sessions/score-se
 import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { SessionKey } from '../store/contracts/lists.ts';
 import { joinTraceKey, MAX_KEYS, type TraceKey } from '../store/contracts/stores.ts';
+import { forecastCascades, type CascadeForecast } from './cascade-forecast.ts';
 import { estimateWork, PlannedWork, type CostEstimate, type LookParts } from './estimate.ts';
 import { createLookScoring } from './render-questions.ts';
 import {
@@ -55,6 +56,8 @@ interface RulePreview {
   readonly isComplete: boolean;
   /** Of the range. */
   readonly estimate: CostEstimate;
+  /** Of the range, for each cascade and some shares of its second judge. */
+  readonly cascade: readonly CascadeForecast[];
   /** Number of weeks of the range, to scale its numbers. */
   readonly weeks: number;
   readonly traces: readonly PreviewedTrace[];
@@ -91,14 +94,17 @@ export async function previewRule(parts: LookParts, request: PreviewRequest): Pr
   const estimate = await estimateWork(parts, work, { mode, tenant, ...limits });
   const [first] = work.list();
   const chosen = [...(first?.sample.values() ?? [])].slice(0, request.sample);
+  const traces = await judgeTargets(parts, request, chosen);
+  const judged = traces.map(({ scores, stored }) => [...scores, ...stored]);
   return {
     matched,
     selected: work.targets,
     left,
     isComplete,
     estimate,
+    cascade: forecastCascades(rule.scorers, estimate, judged),
     weeks: (toMs - fromMs) / WEEK_MS,
-    traces: await judgeTargets(parts, request, chosen),
+    traces,
   };
 }
 

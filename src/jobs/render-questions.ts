@@ -1,6 +1,6 @@
 import { WHOLE_RULE } from '../domain/decision.ts';
 import { AppError } from '../domain/errors.ts';
-import type { ScorerRunInput, ScorerRunOptions, ScorerRunResult } from '../scorers/evals/scorer.ts';
+import type { Scorer, ScorerRunInput, ScorerRunOptions, ScorerRunResult } from '../scorers/evals/scorer.ts';
 import { withJudgeScope, type PlannedCall } from '../judge/judge-scope.ts';
 import { readReasonCode, toFailure } from '../scoring/attempt/attempt-failure.ts';
 import { createSingleFlight } from '../scoring/read/lookups.ts';
@@ -25,7 +25,7 @@ export interface RenderedRun {
   readonly scoreId: string;
   /** UTF-8 bytes of the content of the run, as JSON. */
   readonly runBytes: number;
-  /** Empty when the scorer needs no judge for this run. */
+  /** Empty when the scorer needs no judge for this run; two for a cascade. */
   readonly calls: readonly PlannedCall[];
   /** Code of the reason for which the run gives no score; '' for a run that asks its judge, or gives a score. */
   readonly reason: string;
@@ -149,7 +149,10 @@ function renderScorer(
       calls.push(call);
       throw stopError();
     };
-    const reason = await withJudgeScope({ onPlan }, () => runToQuestion(bound, input, options));
+    let reason = '';
+    for (const scorer of bound.scorer.cascade?.judges ?? [bound.scorer]) {
+      reason = await withJudgeScope({ onPlan }, () => runToQuestion(scorer, input, options));
+    }
     const { targetTraceId: traceId, output, context, documents, tools } = input;
     onRun({
       rule,
@@ -169,7 +172,7 @@ function renderScorer(
 
 /** Runs a scorer until it asks. Returns the code of the reason when it ends without a score before. */
 async function runToQuestion(
-  { scorer }: PreparedScorer,
+  scorer: Scorer,
   input: ScorerRunInput,
   options: ScorerRunOptions | undefined,
 ): Promise<string> {

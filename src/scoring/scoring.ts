@@ -22,7 +22,7 @@ import type { RecordedAttempt } from './attempt/attempt-failure.ts';
 import { createJudgeHealth, JudgeReuses } from './attempt/judge-health.ts';
 import { createBudget } from './budget/budget.ts';
 import { createJudgeSlots } from './live/queue.ts';
-import { AgentPasts, createLaterScores, createSingleFlight } from './read/lookups.ts';
+import { AgentPasts, createLaterScores, ExampleRuns, createSingleFlight } from './read/lookups.ts';
 import { ContentMemory } from './read/read-slices.ts';
 import { PieceCache, type TraceJoiner } from './read/sibling-traces.ts';
 import { CommitRounds, type CommitPace } from './record/group-commit.ts';
@@ -146,6 +146,7 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
     judgeSlots: createJudgeSlots({ concurrency, newestShare, monotonicMs }),
     laterScores: createLaterScores(stores.scores, { monotonicMs, waitMs }),
     agentPasts: new AgentPasts(stores.agentPasts, { monotonicMs, log }),
+    exampleRuns: new ExampleRuns(stores.spans, ports),
     flights: createSingleFlight<RecordedAttempt>(),
     newVersions: new NewVersions(stores.versionSamples, log),
     /** Count of traces of which `costly` could not know the cost. */

@@ -3,7 +3,7 @@ import { SECOND_MS } from '../domain/durations.ts';
 import { AppError, RequestError } from '../domain/errors.ts';
 import type { SqlRequest } from './contracts/lists.ts';
 import type { Database } from './database.ts';
-import { listOwnTables } from './schema/schema.ts';
+import { listOwnTables, listOwnViews } from './schema/schema.ts';
 import { toStatementError } from './store-error.ts';
 
 /** Statements of one process that run at a time. The embedded engine runs as many for other programs. */
@@ -199,7 +199,7 @@ export function createStatementCheck(database: Database): (query: string) => Pro
 
   async function readNames(): Promise<Names> {
     functions ??= await readFunctions(database);
-    const documented = readableTables();
+    const documented = [...readableTables(), ...listOwnViews()];
     const [found] = await database.rows<{ tables: string[]; databases: string[] }>(
       `SELECT (SELECT groupArray(name) FROM system.tables WHERE database = currentDatabase()) AS tables,
        (SELECT groupArray(name) FROM system.databases) AS databases`,

@@ -1,7 +1,8 @@
 /**
  * A judge that is slower than the traffic: judged traces a second, processor time and memory over a flood; then the time from the
  * end of the decision wait to the question of the judge, for single traces beside a backlog and without one. Every trace has one
- * question. `node test/bench/flood.ts [--traces 10000] [--judge-ms 200] [--places 32] [--singles 100] [--backlog 0] [--code 0]`.
+ * question. `node test/bench/flood.ts [--traces 10000] [--judge-ms 200] [--places 32] [--singles 100] [--backlog 0] [--code 0] [--decisions]`.
+ * `--decisions` asks a decision judge.
  * `--code 3` measures instead, in three rounds, the time of code scorers of a steady stream alone and beside a backlog of judges.
  */
 import { availableParallelism, loadavg } from 'node:os';
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     code: { type: 'string', default: '0' },
     singles: { type: 'string', default: '100' },
     backlog: { type: 'string', default: '0' },
+    decisions: { type: 'boolean', default: false },
   },
 });
 const traces = Number(values.traces);
@@ -44,6 +46,7 @@ const code = codeRounds > 0 ? ['completeness', 'content-similarity'] : [];
 const folder = new ServeFolder({
   judges: {
     default: 'local/judge',
+    options: { 'local/judge': { decision: values.decisions } },
     providers: { local: { baseURL: judge.baseUrl, concurrency: places } },
   },
   rules: [{ name: 'all', scorers: [...code, 'grounding'] }],

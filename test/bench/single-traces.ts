@@ -1,6 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { anAgentTrace } from '../support/builders/agent-trace.ts';
-import { replyText, startJudgeServer, type JudgeServer } from '../support/fakes/judge-server.ts';
+import {
+  replyDecisions,
+  replyText,
+  startJudgeServer,
+  type JudgeServer,
+} from '../support/fakes/judge-server.ts';
 import { sendTraces, type ServeAddresses } from '../support/processes/serve-process.ts';
 import { median } from './measured-time.ts';
 import { answerSchema, type Schema } from './schema-judge.ts';
@@ -17,10 +22,17 @@ export interface TimedJudge extends JudgeServer {
 /** Starts a judge that answers after a time. */
 export async function startTimedJudge(judgeMs: number): Promise<TimedJudge> {
   const askedAtMs = new Map<string, number>();
-  const judge = await startJudgeServer(({ prompt, body }) => {
+  const judge = await startJudgeServer(async (request) => {
+    const { body } = request;
+    const isDecision = body['questions'] !== undefined;
+    const prompt = isDecision ? JSON.stringify(body) : request.prompt;
     const traceId = /warm in ([0-9a-f]{32})/u.exec(prompt)?.[1];
     if (traceId !== undefined) {
       askedAtMs.set(traceId, performance.now());
+    }
+    if (isDecision) {
+      await sleep(judgeMs);
+      return replyDecisions(request, ({ choices: [first] }) => ({ [first?.value ?? '']: 1 }));
     }
     const schema = body.response_format?.json_schema?.schema as Schema | undefined;
     const text = schema === undefined ? 'so it is' : answerSchema(schema, prompt);

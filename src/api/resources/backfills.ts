@@ -44,6 +44,7 @@ const estimateFields = {
         rule: z.string(),
         scorer: z.string(),
         judges: z.array(z.string()).readonly(),
+        costsUsd: z.array(usd).readonly().describe('Cost of the calls to each of the judges.'),
         targets: z.int().describe('Traces and sessions on which it would run.'),
         rendered: z.int().describe('Targets of which the first question was rendered.'),
         ...callFields,

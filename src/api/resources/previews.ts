@@ -95,6 +95,22 @@ export const Preview = z
       .boolean()
       .describe('False: there was no time to list all traces, so that the numbers are too small.'),
     estimate: Estimate.describe('For the range.'),
+    cascade: z
+      .array(
+        z.object({
+          scorer: z.string(),
+          share: z.number().describe('Mean share of the runs that ask the second judge.'),
+          costUsd: usd,
+          width95: z
+            .number()
+            .nullable()
+            .describe('Width of the 95 % interval of the mean; null without a run.'),
+        }),
+      )
+      .readonly()
+      .describe(
+        'For each cascade, its cost for the range and the width of its mean, for its own share and two others.',
+      ),
     perWeek: z
       .object({ traces: z.number(), judgeCalls: z.number(), costUsd: usd, costLow: usd, costHigh: usd })
       .describe('The numbers of the range, scaled to seven days.'),
@@ -159,7 +175,7 @@ type PreviewView = Awaited<ReturnType<typeof previewConfigured>>;
 
 /** Formats a preview as JSON, with big texts cut: the same for the API and the command. */
 export function previewJson({ rule, inForce, estimate, weeks, traces, monitors, ...view }: PreviewView) {
-  const { fromMs, toMs, matched, selected, left, isComplete } = view;
+  const { fromMs, toMs, matched, selected, left, isComplete, cascade } = view;
   const cutter = createTextCutter();
   const aWeek = (sum: number | null) => (sum === null ? null : sum / weeks);
   const costs = traces.flatMap(({ scores, decisions }) => [
@@ -185,6 +201,7 @@ export function previewJson({ rule, inForce, estimate, weeks, traces, monitors, 
     left,
     isComplete,
     estimate,
+    cascade,
     perWeek: {
       traces: selected / weeks,
       judgeCalls: estimate.judgeCalls / weeks,

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { askedSchema } from '../../configuration.ts';
+import { askedSchema, explainedSchema } from '../../configuration.ts';
 import { readWhole } from '../access/limits.ts';
 import { createList, describePage, refuseCursor, CURSOR_FIELDS } from '../lists/cursors.ts';
 import {
@@ -185,12 +185,20 @@ const scoreNow = describeRoute('post', '/score', {
           ask: askedSchema
             .optional()
             .describe('Question to a judge about the run. Its score has the scorer `ask`.'),
+          why: explainedSchema
+            .optional()
+            .describe(
+              'Score of a decision judge, whose verdicts against the answer a chat judge explains, with reasons and quotes. Its score has the scorer `why`: the share of the verdicts with which it agrees.',
+            ),
           write: z.boolean().default(false).describe('true: stores the results.'),
         })
-        .refine(({ scorers, ask }) => scorers !== undefined || ask !== undefined, {
-          error: 'name scorers, or ask a question',
-        })
-        .refine(({ ask, write }) => ask === undefined || !write, {
+        .refine(
+          ({ scorers, ask, why }) => (why === undefined) !== (scorers === undefined && ask === undefined),
+          {
+            error: 'name scorers, or ask a question, or why a score is so',
+          },
+        )
+        .refine(({ ask, why, write }) => (ask === undefined && why === undefined) || !write, {
           path: ['write'],
           error: 'a question without a name is not stored: make it an entry of scorers',
         }),

@@ -12,7 +12,8 @@ import { describeUnknownScorer, listConfiguredScorers, findRule } from '../../sc
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
 import type { Score } from '../../domain/score.ts';
-import { joinTraceKey } from '../../store/contracts/stores.ts';
+import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
+import { findWhy } from '../../scoring/setup/why.ts';
 import { scoreTraces } from '../../scoring/score-traces.ts';
 import { apiMode } from '../../scoring/scoring-mode.ts';
 
@@ -82,6 +83,8 @@ export interface ScoreRequest {
   readonly scorers?: readonly string[] | undefined;
   /** Question to a judge, beside the scorers. */
   readonly ask?: Asked | undefined;
+  /** Score whose verdicts a chat judge explains, in place of scorers. */
+  readonly why?: { readonly scoreId: string; readonly judge?: string | undefined } | undefined;
   /** True: the results are stored. */
   readonly write: boolean;
 }
@@ -100,7 +103,7 @@ export async function scoreNow(
     readonly signal: AbortSignal;
   },
   { tenant }: Caller,
-  { traceId, scorers, ask, write }: ScoreRequest,
+  { traceId, scorers, ask, why, write }: ScoreRequest,
 ) {
   const known = listConfiguredScorers(config);
   const unknown = scorers?.find((name) => !known.has(name));
@@ -115,8 +118,11 @@ export async function scoreNow(
   }
   try {
     const { kit, scoring } = await onDemand.load();
-    const rules = await listRulesNow(kit, scorers, false, ask);
-    const outcomes = await scoreTraces({ ...scoring, signal }, keys, apiMode(rules, { write }));
+    const stopped = { ...scoring, signal };
+    const outcomes =
+      why === undefined
+        ? await scoreTraces(stopped, keys, apiMode(await listRulesNow(kit, scorers, false, ask), { write }))
+        : [await explainScore(stopped, config, keys, why)];
     const broken = outcomes.find(({ error }) => error !== null);
     if (broken?.error) {
       throw broken.error;
@@ -130,6 +136,20 @@ export async function scoreNow(
       ? new InvalidInputError(`${ask === undefined ? 'scorers' : 'ask'}: ${error.message}`, {}, error)
       : error;
   }
+}
+
+/** Explains the verdicts of a score of one of the traces. */
+async function explainScore(
+  scoring: Scoring,
+  { judges }: Config,
+  keys: readonly TraceKey[],
+  { scoreId, judge = judges.default }: NonNullable<ScoreRequest['why']>,
+) {
+  const score = (await scoring.stores.scores.byIds([scoreId])).get(scoreId);
+  if (score === undefined || !keys.some((key) => joinTraceKey(key) === joinTraceKey(score))) {
+    throw new NotFoundError(`score ${scoreId} is no score of the trace`);
+  }
+  return findWhy(scoring, score, { judge, choices: judges });
 }
 
 /** Time limits of a preview, shorter than the limit of its request, milliseconds: of the list of traces, and of the list with the verdicts. */

@@ -6,6 +6,7 @@ import { findRowScorer } from '../../domain/score-rows.ts';
 import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import { RequestError } from '../../domain/errors.ts';
 import type { ComputedLine } from '../../scoring/explain.ts';
+import type { Scoring } from '../../scoring/scoring.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { parseTraceId } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
@@ -24,23 +25,38 @@ export const registerExplain: RegisterCommand = (program, bind) => {
     .command('explain')
     .addArgument(new Argument('[trace-id]', 'to list trace ids: spanscore traces').argParser(parseTraceId))
     .option('--session <id>', 'explain a session in place of a trace')
+    .option('--why', 'ask a chat judge for the reasons of verdicts that a decision judge gave without words')
+    .option('--judge <provider/model>', 'judge of --why; default: judges.default')
     .description('Print every decision about a trace and its reason: why it was scored or not scored.')
     .addHelpText(
       'before',
       examples(
         ['one trace', 'spanscore explain 0af7651916cd43dd8448eb211c80319c'],
+        [
+          'with reasons of a chat judge, which cost money',
+          'spanscore explain 0af7651916cd43dd8448eb211c80319c --why',
+        ],
         ['one session', 'spanscore explain --session chat-42'],
       ),
     )
     .action(bind(explain));
 };
 
-async function explain(context: CommandContext, traceId: string | undefined, options: { session?: string }) {
+interface ExplainOptions {
+  readonly session?: string;
+  readonly why?: boolean;
+  readonly judge?: string;
+}
+
+async function explain(context: CommandContext, traceId: string | undefined, options: ExplainOptions) {
   if ((traceId === undefined) === (options.session === undefined)) {
     throw new RequestError('name either a trace id, or a session with --session');
   }
+  if (options.why === true ? options.session !== undefined : options.judge !== undefined) {
+    throw new RequestError('--why is for a trace, and --judge belongs to --why');
+  }
   return options.session === undefined
-    ? explainOneTrace(context, traceId ?? '')
+    ? explainOneTrace(context, traceId ?? '', options)
     : explainSessions(context, options.session);
 }
 
@@ -64,15 +80,22 @@ interface Explained {
   readonly decisions: readonly Decision[];
   readonly scores: readonly Score[];
   readonly computed: readonly (ComputedLine | ReadingLine)[];
+  /** Words of a chat judge, by the id of the score that they explain. */
+  readonly reasons?: ReadonlyMap<string, Score>;
   readonly nowMs: number;
 }
 
 async function print({ out }: CommandContext, explained: Explained): Promise<void> {
-  const { decisions, scores, computed, nowMs } = explained;
+  const { decisions, scores, computed, nowMs, reasons } = explained;
+  const showWords = ({ scoreId }: Score) => showReasons(reasons?.get(scoreId));
   for (const decision of decisions.toSorted(byRuleAndScorer)) {
     const own = decision.status === 'scored' ? listScoresOf(decision, decisions, scores) : [];
-    await out.item({ ...decisionJson(decision, nowMs), scores: own.map(scoreJson) }, () =>
-      [showDecision(decision, nowMs), ...own.map(showValue)].join('\n'),
+    const items = own.map((score) => ({ ...scoreJson(score), ...reasonsJson(reasons?.get(score.scoreId)) }));
+    await out.item({ ...decisionJson(decision, nowMs), scores: items }, () =>
+      [
+        showDecision(decision, nowMs),
+        ...own.flatMap((score) => [showValue(score), ...showWords(score)]),
+      ].join('\n'),
     );
   }
   for (const line of computed) {
@@ -81,7 +104,7 @@ async function print({ out }: CommandContext, explained: Explained): Promise<voi
 }
 
 /** Explains a trace directly, not by the API: the advice on what was not read needs its spans whole. */
-async function explainOneTrace(context: CommandContext, traceId: string) {
+async function explainOneTrace(context: CommandContext, traceId: string, { why, judge }: ExplainOptions) {
   const { explainTrace } = await import('../../scoring/explain.ts');
   const { kit, store, scoring, readTrace } = await openScoring(context);
   const found = await store.spans.findTrace(traceId);
@@ -101,7 +124,8 @@ async function explainOneTrace(context: CommandContext, traceId: string) {
     });
     const { decisions } = explained;
     const computed = [...explained.computed, ...readingLines(read, key, decisions)];
-    await print(context, { ...explained, computed });
+    const reasons = why === true ? await askWhy(context, scoring, explained.scores, judge) : undefined;
+    await print(context, { ...explained, computed, ...(reasons && { reasons }) });
     lines += decisions.length + computed.length;
   }
   if (found.length === 0 && lines === 0) {
@@ -115,6 +139,40 @@ async function explainOneTrace(context: CommandContext, traceId: string) {
     );
   }
   return EXIT.done;
+}
+
+/** Asks a chat judge about each score with verdicts that have no words. */
+async function askWhy(
+  context: CommandContext,
+  scoring: Scoring,
+  scores: readonly Score[],
+  named: string | undefined,
+): Promise<Map<string, Score>> {
+  const { findWhy, listUnexplained } = await import('../../scoring/setup/why.ts');
+  const { judges } = (await context.loadConfig()).config;
+  const reasons = new Map<string, Score>();
+  for (const score of scores.filter((each) => each.target === 'trace' && listUnexplained(each).length > 0)) {
+    const terms = { judge: named ?? judges.default, choices: judges };
+    const { scores: found, decisions } = await findWhy(scoring, score, terms);
+    found.forEach((why) => reasons.set(score.scoreId, why));
+    if (found.length === 0) {
+      context.out.talk(`no reasons for ${score.scorer}: ${decisions[0]?.reason ?? 'its judge gave none'}`);
+    }
+  }
+  await scoring.budget.giveBack();
+  return reasons;
+}
+
+function reasonsJson(why: Score | undefined): object {
+  const { judgeModel, costUsd, verdicts } = why ?? {};
+  return why === undefined ? {} : { why: { judge: judgeModel, costUsd, verdicts } };
+}
+
+function showReasons(why: Score | undefined): string[] {
+  return (why?.verdicts ?? []).map(({ statement, verdict, reason = '', quote, source }) => {
+    const held = quote === undefined ? '' : ` (${source ?? 'evidence'}: "${cleanLine(quote, 200)}")`;
+    return `      why ${verdict}: ${cleanLine(statement, 120)}: ${cleanLine(reason, 400)}${held}`;
+  });
 }
 
 interface ReadingLine extends TraceKey {

@@ -93,6 +93,7 @@ function showPreview(preview: Preview): string {
     ].join(' · '),
     ...showEstimate(estimate),
     showWeek(preview, target),
+    ...preview.cascade.map(showCascade),
     ...monitors.map(showMonitor),
     ...(monitors.length === 0 ? ['no monitor watches these scorers'] : []),
     ...(traces.length === 0
@@ -113,6 +114,12 @@ function showForce(inForce: Preview['rule']['inForce']): string {
 function showWeek({ perWeek: { traces, judgeCalls, costUsd } }: Preview, target: string): string {
   const cost = costUsd === null ? 'an unknown price' : `about ${showMoney(costUsd)}`;
   return `a week: ${formatAbout(traces, target)}, ${formatAbout(judgeCalls, 'judge call')}, ${cost}`;
+}
+
+function showCascade({ scorer, share, costUsd, width95 }: Preview['cascade'][number]): string {
+  const cost = costUsd === null ? 'an unknown price' : `about ${showMoney(costUsd)}`;
+  const width = width95 === null ? '' : `, 95 % interval of the mean ${Number(width95.toPrecision(2))} wide`;
+  return `cascade ${cleanLine(scorer, 60)} with share ${share}: ${cost}${width}`;
 }
 
 function showMonitor({ alert, series, scores, firedAt }: Preview['monitors'][number]): string {

@@ -55,16 +55,29 @@ const answer = z
   ])
   .describe('Kind of answer. Absent: boolean, true is good.');
 
-const example = z.strictObject({
-  text: z
-    .string()
-    .min(1)
-    .describe('Answer to show, in the style of the answers of the runs.')
-    .meta({ examples: ['You get your money back in 30 days.'] }),
-  answer: z
-    .union([z.boolean(), z.string().min(1)])
-    .describe('Right answer: true, false, or the name of a level or an option.'),
-});
+const example = z
+  .strictObject({
+    text: z
+      .string()
+      .min(1)
+      .optional()
+      .describe('Answer to show, in the style of the answers of the runs.')
+      .meta({ examples: ['You get your money back in 30 days.'] }),
+    traceId: z
+      .string()
+      .regex(/^[0-9a-f]{32}$/, { error: 'must be a trace id: 32 digits and letters from a to f' })
+      .optional()
+      .describe(
+        'Trace whose question and answer are shown, while its spans are stored: to runs of its tenant, but never to itself.',
+      )
+      .meta({ examples: ['0af7651916cd43dd8448eb211c80319c'] }),
+    answer: z
+      .union([z.boolean(), z.string().min(1)])
+      .describe('Right answer: true, false, or the name of a level or an option.'),
+  })
+  .refine(({ text, traceId }) => (text === undefined) !== (traceId === undefined), {
+    error: 'give text or traceId',
+  });
 
 /** Keys of an own judge in the entry of a scorer. */
 export const ownJudgeKeys = {
@@ -74,7 +87,7 @@ export const ownJudgeKeys = {
     .array(example)
     .max(ASK_EXAMPLES)
     .optional()
-    .describe('Texts with their right answers, which the judge is shown.'),
+    .describe('Texts or runs with their right answers, which the judge is shown.'),
 };
 
 /** Schema of a question that is asked once. */
@@ -82,6 +95,12 @@ export const AskedOnce = z.strictObject({
   ask: question,
   answer: ownJudgeKeys.answer,
   judge: judgeModel('Judge that is asked. Absent: judges.default.').optional(),
+});
+
+/** Schema of a score whose verdicts a chat judge is to explain. */
+export const ExplainedScore = z.strictObject({
+  scoreId: z.guid().describe('Score of a decision judge on the trace.'),
+  judge: judgeModel('Chat judge that is asked. Absent: judges.default.').optional(),
 });
 
 /** Question that is asked once. */

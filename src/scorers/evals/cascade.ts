@@ -1,95 +1,178 @@
 import { sha256Hex } from '../../domain/identity.ts';
 import type { Verdict } from '../../domain/score.ts';
-import type { NamedScore, Scorer, ScorerRunInput, ScorerRunOptions, ScorerRunResult } from './scorer.ts';
+import type {
+  CascadeTerms,
+  NamedScore,
+  Scorer,
+  ScorerRunInput,
+  ScorerRunOptions,
+  ScorerRunResult,
+} from './scorer.ts';
 
-/** Bounds of the probability that the second judge is asked. */
-export interface CascadeTerms {
-  /** Mean share of the runs. */
-  readonly share: number;
-  /** Least probability of a run. */
-  readonly floor: number;
-}
-
-/** Runs that the calibration remembers. */
+/** Runs that the calibration remembers, of all runs and of those that both judges have judged. */
 const WINDOW = 400;
 /** Runs between two calibrations. */
 const EVERY = 20;
-/** Groups of runs by how certain the first judge is. */
-const GROUPS = 5;
-/** Weight of the expected error of a group, in runs that were asked twice. */
+/** Weight of a first judge that tells true probabilities, in runs that both have judged. */
 const PRIOR = 12;
+/** Weight of the straight calibration, as the precision of its two parameters. */
+const RIDGE = 4;
+/** Least distance of a score from the ends of its range, for its logit. */
+const EDGE = 0.001;
 
-interface Seen {
-  /** Standard deviation of the score by the first judge's probabilities. */
+/** Finding of the first judge about a run. */
+interface Finding {
+  /** From 0 to 1. */
+  readonly score: number;
+  /** Standard deviation of the score by the judge's probabilities. */
   readonly spread: number;
-  /** Square of the difference of the two judges; undefined where the second was not asked. */
-  readonly error?: number;
-  readonly probability: number;
+}
+
+/** Finding with the score of the second judge; undefined where it was not asked. */
+export interface SeenRun extends Finding {
+  readonly last?: number | undefined;
+}
+
+/** Runs that are assumed until runs are known: their spreads are spread evenly. */
+export const UNKNOWN_RUNS: readonly SeenRun[] = Array.from({ length: 10 }, (_, index) => {
+  const spread = (index + 1) / 20;
+  return { score: (1 - Math.sqrt(1 - 4 * spread ** 2)) / 2, spread };
+});
+
+/** Expectation of the second judge's score, and of its variance around that. */
+interface Expectation {
+  readonly mean: number;
+  readonly variance: number;
 }
 
 /**
  * Creates the choice of the probability with which the second judge is asked: in proportion to the error that the first one is
  * expected to make, which is learned from the runs that both have judged. The mean keeps to the share.
  */
-export function createAskingProbability({ share, floor }: CascadeTerms) {
-  // Until runs are known, spreads are taken to be spread evenly.
-  const seen: Seen[] = Array.from({ length: 10 }, (_, index) => ({
-    spread: (index + 1) / 20,
-    probability: 1,
-  }));
-  let [limits, rates, factor, sinceFit] = [[] as number[], [] as number[], 0, EVERY];
-  const groupOf = (spread: number): number => limits.filter((limit) => spread > limit).length;
-  const expect = (spread: number): number => spread * Math.sqrt(rates[groupOf(spread)] ?? 1);
-  const bound = (error: number, by: number): number => Math.min(1, Math.max(floor, by * error));
-  const fit = (): void => {
-    const spreads = seen.map(({ spread }) => spread).toSorted((a, b) => a - b);
-    limits = Array.from(
-      { length: GROUPS - 1 },
-      (_, index) => spreads[Math.floor(((index + 1) * spreads.length) / GROUPS)] ?? 0,
-    );
-    rates = learnRates(seen, groupOf);
-    const expected = spreads.map(expect);
-    factor = findFactor(
-      share,
-      (by) => expected.reduce((sum, error) => sum + bound(error, by), 0) / expected.length,
-    );
-    sinceFit = 0;
-  };
+export function createAskingProbability(terms: CascadeTerms) {
+  const seen: Finding[] = [...UNKNOWN_RUNS];
+  const judgedTwice: SeenRun[] = [];
+  let [choose, sinceFit] = [(_finding: Finding): number => terms.share, EVERY];
   return {
-    of(spread: number): number {
+    of(finding: Finding): number {
       if (sinceFit >= EVERY) {
-        fit();
+        choose = chooseProbability(seen, learnExpectation(judgedTwice), terms);
+        sinceFit = 0;
       }
-      return bound(expect(spread), factor);
+      return choose(finding);
     },
-    /** Takes a judged run into the calibration. `difference`: score of the second judge less that of the first. */
-    add(spread: number, probability: number, difference?: number): void {
-      seen.push({ spread, probability, ...(difference === undefined ? {} : { error: difference ** 2 }) });
-      if (seen.length > WINDOW) {
-        seen.shift();
+    /** Takes a judged run into the calibration. */
+    add(run: SeenRun): void {
+      keep(seen, run);
+      if (run.last !== undefined) {
+        keep(judgedTwice, run);
       }
       sinceFit += 1;
     },
   };
 }
 
-/** Estimates, for each group, the squared error as a multiple of the squared spread, from the runs that were asked twice. */
-function learnRates(seen: readonly Seen[], groupOf: (spread: number) => number): number[] {
-  const twice = seen.filter(({ error }) => error !== undefined);
-  const weigh = (value: (run: Seen) => number) =>
-    twice.reduce((sum, run) => sum + value(run) / run.probability, 0);
-  const told = weigh(({ spread }) => spread ** 2);
-  // Overconfident and shy judges differ in level: with few runs, a group has the level of all.
-  const level = told > 0 ? weigh(({ error = 0 }) => error) / told : 1;
-  return Array.from({ length: GROUPS }, (_, group) => {
-    const all = seen.filter(({ spread }) => groupOf(spread) === group);
-    const expected = all.reduce((sum, { spread }) => sum + spread ** 2, 0) / Math.max(1, all.length);
-    const errors = all.flatMap(({ error }) => error ?? []);
-    const mean = errors.reduce((sum, error) => sum + error, 0);
-    return expected === 0
-      ? level
-      : Math.max(1e-9, (mean + PRIOR * level * expected) / (errors.length + PRIOR) / expected);
+function keep<Run>(runs: Run[], run: Run): void {
+  runs.push(run);
+  if (runs.length > WINDOW) {
+    runs.shift();
+  }
+}
+
+/**
+ * Forecasts the width of the 95 % interval of a mean over some runs, from runs like them: the variance of the second judge's scores, and
+ * what is added because it is not asked about all.
+ */
+export function forecastWidth(seen: readonly SeenRun[], terms: CascadeTerms, runs: number): number {
+  const expect = learnExpectation(seen.filter(({ last }) => last !== undefined));
+  const choose = chooseProbability(seen, expect, terms);
+  const meanOf = (value: (run: SeenRun) => number) =>
+    seen.reduce((sum, run) => sum + value(run), 0) / seen.length;
+  const center = meanOf((run) => expect(run).mean);
+  const variance = meanOf((run) => {
+    const { mean, variance: own } = expect(run);
+    return (mean - center) ** 2 + own + errorOf(run, expect(run)) ** 2 * (1 / choose(run) - 1);
   });
+  return 2 * 1.96 * Math.sqrt(variance / runs);
+}
+
+/** Returns the probability of a finding with which the mean over the seen ones is the share. */
+function chooseProbability(
+  seen: readonly Finding[],
+  expect: (finding: Finding) => Expectation,
+  { share, floor }: CascadeTerms,
+): (finding: Finding) => number {
+  const bound = (error: number, factor: number) => Math.min(1, Math.max(floor, factor * error));
+  const errors = seen.map((finding) => errorOf(finding, expect(finding)));
+  const factor = findFactor(
+    share,
+    (by) => errors.reduce((sum, error) => sum + bound(error, by), 0) / errors.length,
+  );
+  return (finding) => bound(errorOf(finding, expect(finding)), factor);
+}
+
+/** Computes the root of the squared error that a finding is expected to have. */
+function errorOf({ score }: Finding, { mean, variance }: Expectation): number {
+  return Math.sqrt((mean - score) ** 2 + variance);
+}
+
+/**
+ * Learns from the runs that both judges have judged. A judge that is too sure, too shy or shifted is put right by a line on the logits of
+ * its scores; what is left of the errors has the shape of the told spreads, and a learned level.
+ */
+function learnExpectation(runs: readonly SeenRun[]): (finding: Finding) => Expectation {
+  const { intercept, slope } = fitCalibration(runs);
+  const meanOf = ({ score }: Finding) => logistic(intercept + slope * logit(score));
+  const tell = (finding: Finding): number => {
+    const mean = meanOf(finding);
+    const ofOne = finding.score * (1 - finding.score);
+    // A score that is counted from several verdicts varies less than one verdict.
+    return mean * (1 - mean) * (ofOne < EDGE ** 2 ? 1 : Math.min(1, finding.spread ** 2 / ofOne));
+  };
+  const told = runs.reduce((sum, run) => sum + tell(run), 0);
+  const found = runs.reduce((sum, run) => sum + ((run.last ?? 0) - meanOf(run)) ** 2, 0);
+  const prior = runs.length === 0 ? 1 : (PRIOR * told) / runs.length;
+  const level = prior > 0 ? (found + prior) / (told + prior) : 1;
+  return (finding) => ({ mean: meanOf(finding), variance: Math.max(1e-9, level * tell(finding)) });
+}
+
+/** Fits the second judge's scores to the logits of the first one's by Newton's method: a logistic regression with a prior. */
+function fitCalibration(runs: readonly SeenRun[]): { readonly intercept: number; readonly slope: number } {
+  let [intercept, slope] = [0, 1];
+  for (let step = 0; step < 12; step += 1) {
+    let [toIntercept, toSlope] = [-RIDGE * intercept, -RIDGE * (slope - 1)];
+    let [ofIntercept, ofBoth, ofSlope] = [RIDGE, 0, RIDGE];
+    for (const { score, last = 0 } of runs) {
+      const x = logit(score);
+      const mean = logistic(intercept + slope * x);
+      const weight = mean * (1 - mean);
+      toIntercept += last - mean;
+      toSlope += (last - mean) * x;
+      ofIntercept += weight;
+      ofBoth += weight * x;
+      ofSlope += weight * x ** 2;
+    }
+    const determinant = ofIntercept * ofSlope - ofBoth ** 2;
+    const byIntercept = (toIntercept * ofSlope - toSlope * ofBoth) / determinant;
+    const bySlope = (toSlope * ofIntercept - toIntercept * ofBoth) / determinant;
+    // A full step may lead too far from the start.
+    const shorten = Math.max(1, Math.abs(byIntercept), Math.abs(bySlope));
+    intercept += byIntercept / shorten;
+    slope += bySlope / shorten;
+    if (Math.abs(byIntercept) + Math.abs(bySlope) < 1e-4) {
+      break;
+    }
+  }
+  return { intercept, slope };
+}
+
+function logistic(x: number): number {
+  return 1 / (1 + Math.exp(-x));
+}
+
+function logit(score: number): number {
+  const inside = Math.min(1 - EDGE, Math.max(EDGE, score));
+  return Math.log(inside / (1 - inside));
 }
 
 /** Finds the factor with which the mean probability is the share. */
@@ -143,19 +226,17 @@ export function createCascade(
       return cheap;
     }
     const firstScores = listScores(cheap);
-    const spread = measureSpread(cheap.verdicts);
-    const probability = asking.of(spread);
+    const [[main, score] = [OWN, 0.5]] = firstScores;
+    const finding = { score, spread: measureSpread(cheap.verdicts) };
+    const probability = asking.of(finding);
     if (drawForRun(name, input.runId ?? '') >= probability) {
-      asking.add(spread, probability);
+      asking.add(finding);
       return { ...cheap, cascade: { rung: 1, probability, firstScores } };
     }
     const dear = await second.run(input, options);
-    const [main = OWN] = firstScores.keys();
     const { scores } = dear;
     const kept = scores?.filter((each) => firstScores.has(each.name));
-    const last = listScores(dear).get(main);
-    const before = firstScores.get(main);
-    asking.add(spread, probability, last === undefined || before === undefined ? undefined : last - before);
+    asking.add({ ...finding, last: listScores(dear).get(main) });
     return {
       ...dear,
       ...(kept === undefined ? {} : { scores: kept }),
@@ -166,6 +247,7 @@ export function createCascade(
     ...Object.getOwnPropertyDescriptors(second),
     judgeModel: { value: `${first.judgeModel ?? ''},${second.judgeModel ?? ''}`, enumerable: true },
     options: { value: { options: second.options, cascade: terms }, enumerable: true },
+    cascade: { value: { judges: [first, second], terms }, enumerable: true },
     run: { value: run, enumerable: true },
   });
 }

@@ -166,9 +166,19 @@ export interface ScorerMetadata {
   readonly options: unknown;
 }
 
+/** Bounds of the probability that the second judge of two is asked. */
+export interface CascadeTerms {
+  /** Mean share of the runs. */
+  readonly share: number;
+  /** Least probability of a run. */
+  readonly floor: number;
+}
+
 /** A scorer: any object with `id` and `run`. Everything else is optional, so that foreign scorers fit. */
 export interface Scorer extends Partial<ScorerMetadata> {
   readonly id: string;
+  /** Two scorers that this one joins, which differ in their judge. */
+  readonly cascade?: { readonly judges: readonly [Scorer, Scorer]; readonly terms: CascadeTerms };
   run(input: ScorerRunInput, options?: ScorerRunOptions): Promise<ScorerRunResult>;
 }
 

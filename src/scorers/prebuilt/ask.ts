@@ -11,6 +11,7 @@ import type { DecisionQuestion } from '../../judge/decisions.ts';
 import type { JudgeModel } from '../../judge/judge.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import type { JsonJudgeSchema } from '../../judge/reply/judge-schema.ts';
+import { cutText } from '../../domain/cut-text.ts';
 import {
   CHOICE_VERSION,
   listChoices,
@@ -33,7 +34,7 @@ import {
   writeMaterial,
 } from '../shared/judged.ts';
 import { chooseByJudge, DECIDED_EVIDENCE, roundToSix } from '../shared/decided.ts';
-import { readAnswer } from '../shared/messages.ts';
+import { readAnswer, readQuestion } from '../shared/messages.ts';
 import { checkGiven, checkOptions } from '../shared/options.ts';
 import { listRunEvidence, QUESTION_SOURCE, quotedPart, type Sight } from '../shared/run-evidence.ts';
 import { findHolder } from '../shared/sentences.ts';
@@ -46,6 +47,9 @@ const ID = 'ask';
 
 /** Most characters of evidence in the question: about 12,000 tokens. */
 const EVIDENCE_CHARS = 48_000;
+
+/** Most characters of the question, and of the answer, of an example. */
+const EXAMPLE_CHARS = 4_000;
 
 export interface AskOptions extends Sight {
   /** Default `{ type: 'boolean' }`, where true is good. */
@@ -84,12 +88,13 @@ export function createAskScorer(config: {
   const { answer = { type: 'boolean' }, examples = [] } = options;
   const choices = listChoices(answer);
   const readMaterial = async (run: ScorerRunInput, maxChars: number) => {
+    const shown = listExamples(run, examples, options);
     const seen = listSeen(run, options);
     if (seen.sources.length === 0 && seen.answer === '') {
       return notScorable('the run holds nothing of what the judge sees');
     }
     const beside = {
-      ...(examples.length === 0 ? {} : { examples: byNumber(examples) }),
+      ...(shown.length === 0 ? {} : { examples: byNumber(shown) }),
       ...(seen.answer === '' ? {} : { answer: seen.answer }),
     };
     return selectMaterial(model, { sources: seen.sources, texts: [ask, seen.answer], beside, maxChars });
@@ -142,6 +147,28 @@ function listSeen(run: ScorerRunInput, { sees = SEEN_KINDS, earlierChars }: Sigh
     sources: sees.includes('question') ? sources : sources.filter(({ source }) => source !== QUESTION_SOURCE),
     answer: sees.includes('answer') ? readAnswer(run) : '',
   };
+}
+
+/**
+ * Lists the examples as they are shown. A run is no example for itself, which would tell its answer; a trace that is not stored is left
+ * out.
+ */
+function listExamples(run: ScorerRunInput, examples: readonly AskedExample[], { sees = SEEN_KINDS }: Sight) {
+  const runs = (run['exampleRuns'] ?? {}) as Readonly<
+    Record<string, Pick<ScorerRunInput, 'input' | 'output'>>
+  >;
+  return examples.flatMap(({ text, traceId = '', answer }) => {
+    if (text !== undefined) {
+      return [{ text, answer }];
+    }
+    const shown = traceId === run['targetTraceId'] ? undefined : runs[traceId];
+    if (shown === undefined) {
+      return [];
+    }
+    const question = sees.includes('question') ? cutText(readQuestion(shown), EXAMPLE_CHARS) : '';
+    const said = sees.includes('answer') ? cutText(readAnswer(shown), EXAMPLE_CHARS) : '';
+    return [{ ...(question === '' ? {} : { question }), text: said, answer }];
+  });
 }
 
 /** Returns direction, range and labels of the scores. */

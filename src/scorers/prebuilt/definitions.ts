@@ -291,11 +291,11 @@ export const ASK_OPTIONS = {
       value.every(
         (example) =>
           isObject(example) &&
-          isFilledText.fits(example['text']) &&
+          ['text', 'traceId'].filter((key) => isFilledText.fits(example[key])).length === 1 &&
           ['boolean', 'string'].includes(typeof example['answer']),
       ),
-    is: `a list of at most ${ASK_EXAMPLES} of { text, answer }`,
-    means: 'texts with their right answers, `{ text, answer }`, at most 20',
+    is: `a list of at most ${ASK_EXAMPLES} of { text, answer } or { traceId, answer }`,
+    means: 'texts or runs with their right answers, `{ text, answer }` or `{ traceId, answer }`, at most 20',
   },
   ...SIGHT_OPTIONS,
 };

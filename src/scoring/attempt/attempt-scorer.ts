@@ -87,8 +87,9 @@ async function startScorer(
   // A scorer without a judge may run another scorer that asks a judge.
   let shown = input;
   if (bound.isJudged) {
-    const { input: runInput, output, context, documents, tools } = input;
-    const texts = { input: runInput, output, context, documents, ...(tools === undefined ? {} : { tools }) };
+    const { input: runInput, output, context, documents, tools, exampleRuns } = input;
+    const further = Object.entries({ tools, exampleRuns }).filter(([, value]) => value !== undefined);
+    const texts = { input: runInput, output, context, documents, ...Object.fromEntries(further) };
     shown = { ...input, ...notes.redactor.run(texts) } as ScorerRunInput;
   }
   return withJudgeScope(scope, () => bound.scorer.run(shown, { abortSignal: signal }));

@@ -136,7 +136,10 @@ export function findSlots({ own, isJudged }: PreparedScorer, { judgeSlots }: Sco
 
 async function callScorer(pair: Pair, { context, mode }: PairRun, scoreId: string): Promise<ScorerAttempt> {
   const facts = pair.bound.readsPast === true ? await readRunFacts(pair, context) : {};
-  const input = { ...buildScorerInput(pair.target, mode.source, scoreId), ...facts };
+  const { exampleTraces = [], name } = pair.bound;
+  const shown = await context.exampleRuns.find(name, pair.task.key.tenant, exampleTraces);
+  const examples = shown === null ? {} : { exampleRuns: shown };
+  const input = { ...buildScorerInput(pair.target, mode.source, scoreId), ...facts, ...examples };
   return attemptScorer(pair, input, context, createReserve(pair, context, scoreId));
 }
 

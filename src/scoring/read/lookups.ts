@@ -16,6 +16,8 @@ import { HOUR_MS } from '../../domain/durations.ts';
 import type { Log } from '../../telemetry/log.ts';
 import DataLoader from 'dataloader';
 import type { Score } from '../../domain/score.ts';
+import type { AgentRun, TraceReading } from '../../domain/trace/agent-run.ts';
+import type { TraceData } from '../../domain/trace/span.ts';
 import type { TraceTask } from '../trace-task.ts';
 
 /** Look-ups of one kind that run at the same time. Further ones gather until one of these has ended. */
@@ -198,5 +200,73 @@ export class AgentPasts {
       const waitMs = (this.#monotonicMs() - startedMs) / READ_SHARE;
       known.nextMs = this.#monotonicMs() + Math.min(WAIT_MS.most, Math.max(WAIT_MS.least, waitMs));
     }
+  }
+}
+
+/** Time for which the run of an example is kept, milliseconds: a trace may be erased, or come later. */
+const EXAMPLE_KEPT_MS = 60_000;
+
+/** Question and answer of a run that a judge is shown as an example. */
+export type ExampleRun = Pick<AgentRun, 'input' | 'output'>;
+
+/** Parts of scoring that read an example. */
+interface ExamplePorts {
+  readonly readTrace: (data: TraceData) => TraceReading | Promise<TraceReading>;
+  readonly monotonicMs: () => number;
+  readonly log: Log;
+}
+
+/** Runs of traces that own judges have as examples, read with the tenant of the judged run. */
+export class ExampleRuns {
+  readonly #spans: Pick<SpanSource, 'read'>;
+  readonly #ports: ExamplePorts;
+  readonly #known = new Map<
+    string,
+    { readonly run: Promise<ExampleRun | undefined>; readonly untilMs: number }
+  >();
+
+  constructor(spans: Pick<SpanSource, 'read'>, ports: ExamplePorts) {
+    this.#spans = spans;
+    this.#ports = ports;
+  }
+
+  /** Returns the runs by trace id, without those that are not stored; null without examples. Throws what the store throws. */
+  async find(
+    scorer: string,
+    tenant: string,
+    traceIds: readonly string[],
+  ): Promise<Readonly<Record<string, ExampleRun>> | null> {
+    if (traceIds.length === 0) {
+      return null;
+    }
+    const runs = await Promise.all(
+      traceIds.map(async (traceId) => [traceId, await this.#read(scorer, { tenant, traceId })] as const),
+    );
+    return Object.fromEntries(runs.flatMap(([traceId, run]) => (run === undefined ? [] : [[traceId, run]])));
+  }
+
+  #read(scorer: string, key: TraceKey): Promise<ExampleRun | undefined> {
+    const name = joinTraceKey(key);
+    const nowMs = this.#ports.monotonicMs();
+    const known = this.#known.get(name);
+    if (known !== undefined && nowMs < known.untilMs) {
+      return known.run;
+    }
+    const run = this.#readNow(scorer, key);
+    this.#known.set(name, { run, untilMs: nowMs + EXAMPLE_KEPT_MS });
+    run.catch(() => this.#known.delete(name));
+    return run;
+  }
+
+  async #readNow(scorer: string, key: TraceKey): Promise<ExampleRun | undefined> {
+    const data = (await this.#spans.read([key])).get(joinTraceKey(key));
+    const run = data === undefined ? undefined : (await this.#ports.readTrace(data)).runs[0];
+    if (run === undefined) {
+      this.#ports.log.warn('an example of a judge is not stored for this tenant and is left out', {
+        scorer,
+        ...key,
+      });
+    }
+    return run === undefined ? undefined : { input: run.input, output: run.output };
   }
 }

@@ -23,6 +23,8 @@ export interface BoundScorer {
   readonly readsPast?: boolean | undefined;
   /** True: it asks its judge one question about a run. */
   readonly asksOnce?: boolean | undefined;
+  /** Traces whose runs are examples for its judge. */
+  readonly exampleTraces?: readonly string[] | undefined;
   /** Runs in child processes. Set for such a scorer: it has places and a timer of its own. */
   readonly own?: RunSlots | undefined;
 }

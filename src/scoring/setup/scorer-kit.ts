@@ -13,6 +13,7 @@ import { COMMAND_RULE } from '../../domain/decision.ts';
 import { ConfigError, readErrorMessage, RequestError } from '../../domain/errors.ts';
 import type { SharedBudgets } from '../../domain/money/budget.ts';
 import { findJudgeFault } from '../../domain/judge-kinds.ts';
+import type { AskedExample } from '../../domain/asked-answer.ts';
 import { findPrice, unpricedBudget, type PriceTable } from '../../domain/money/model-prices.ts';
 import type { TargetKind } from '../../domain/trace/agent-run.ts';
 import type { OwnScorers } from '../../scorers/own/pool.ts';
@@ -204,10 +205,14 @@ async function bindPrebuilt(name: string, entry: Entry | undefined, config: Conf
           );
     const timeoutMs = timeout === undefined ? undefined : durationMs(timeout);
     const { readsPast, asksOnce } = prebuilt;
-    return { name, scorer, timeoutMs, readsPast, asksOnce };
+    return { name, scorer, timeoutMs, readsPast, asksOnce, exampleTraces: listExampleTraces(options) };
   } catch (cause) {
     throw new ConfigError(`scorers.${name}: ${readErrorMessage(cause)}`, {}, cause);
   }
+}
+
+function listExampleTraces(options: { readonly examples?: readonly AskedExample[] }): string[] {
+  return (options.examples ?? []).flatMap(({ traceId }) => traceId ?? []);
 }
 
 function ownScorerSpec(name: string, path: string, entry: Entry, config: Config, log: Log): OwnScorerSpec {

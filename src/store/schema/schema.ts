@@ -183,10 +183,16 @@ export function splitStatements(text: string): string[] {
 }
 
 const CREATE_TABLE = /^CREATE TABLE IF NOT EXISTS (\w+)\s*\(/u;
+const CREATE_VIEW = /^CREATE VIEW IF NOT EXISTS (\w+)/u;
 
 /** Lists the names of the tables that the schema creates, in order. */
 export function listOwnTables({ statements }: Schema = readSchema()): string[] {
   return statements.flatMap((statement) => CREATE_TABLE.exec(statement)?.[1] ?? []).sort();
+}
+
+/** Lists the views of the schema that are made for people, by name: the others only fill tables. */
+export function listOwnViews({ statements }: Schema = readSchema()): string[] {
+  return statements.flatMap((statement) => CREATE_VIEW.exec(statement)?.[1] ?? []).sort();
 }
 
 const quote = (keys: readonly string[]) => keys.map((key) => `'${key}'`).join(', ');

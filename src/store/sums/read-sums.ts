@@ -175,11 +175,14 @@ function barSql(passAt: number | undefined): { hasBar: string; bar: string } {
 }
 
 /** Histogram columns of a row as values and weights. Functions of arrays are 2 to 4 times as fast as a row for each bin. */
-const PLACES = `${BIN_VALUES} AS Places, BinWeights`;
+const PLACES = `${BIN_VALUES} AS Places, BinScores, BinWeights`;
 
-/** Weights of quantiles are integers in ClickHouse: millionths. */
-const QUANTILES =
-  'quantilesExactWeightedArray(0.1, 0.5, 0.9)(Places, arrayMap(share -> toUInt64(round(share * 1000000)), BinWeights))';
+/**
+ * Weights of quantiles are integers in ClickHouse: millionths. Weights of a cascade may be negative, which only sums can bear: its quantiles
+ * are those of the last scores, with the mean weight.
+ */
+const QUANTILES = `quantilesExactWeightedArray(0.1, 0.5, 0.9)(Places, arrayMap(share -> toUInt64(round(share * 1000000)),
+    if(arrayMin(BinWeights) < 0, arrayMap(count -> count * Weight / Scores, BinScores), BinWeights)))`;
 
 /**
  * SQL for the bins of the selected rows, one by one: grouping them is much faster than `sumMap`. `At` is 1 for the first bin of a row,
@@ -265,7 +268,8 @@ async function summarise(database: Database, query: SummaryQuery): Promise<Summa
     return {
       ...buildSums([first, ...others]),
       ...(w > 0 && !isLabelled(first) ? { p10, p50, p90 } : { p10: null, p50: null, p90: null }),
-      passRate: barWeight > 0 ? passWeight / barWeight : null,
+      // Few scores of a cascade may add up to a little less than none, or more than all.
+      passRate: barWeight > 0 ? Math.min(1, Math.max(0, passWeight / barWeight)) : null,
       labels: isLabelled(first) ? (labels.get(nameGroup(first)) ?? {}) : null,
     };
   });
@@ -357,7 +361,7 @@ async function readHistogram(database: Database, filter: AggregateFilter): Promi
        argMax(Scale, Latest) AS scale
      FROM (
        SELECT IsWeighted, Place, sumIf(Scores, At = 1) AS ValueScores, sumIf(Weight, At = 1) AS ValueWeight,
-         sumIf(Total, At = 1) AS ValueTotal, sum(BinScore) AS Counted, sum(BinWeight) AS Share,
+         sumIf(Total, At = 1) AS ValueTotal, sum(BinScore) AS Counted, greatest(0, sum(BinWeight)) AS Share,
          argMax((ScoreMin, ScoreMax, toInt32(Direction)), Bucket) AS Scale, max(Bucket) AS Latest
        FROM ${binsOf(`SELECT * FROM ${rows}`)}
        GROUP BY IsWeighted, Place)

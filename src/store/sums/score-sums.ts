@@ -49,10 +49,22 @@ export const LABELLED = 2;
 /** SQL for the condition that the label of a row of `scores` is its result. */
 export const IS_LABELLED = `ScorerVersion = '${CHOICE_VERSION}' AND HigherIsBetter IS NULL`;
 
-/** SQL for the bin of a row of `scores`, from the columns `Low` and `High` of its range (equal: no range). */
-export const BIN = `toInt32(if(High > Low,
-  floor(least(1, greatest(0, (Score - Low) / (High - Low))) * ${RANGE_STEPS} + 0.5),
-  if(abs(Score) < 1e-300, 0, sign(Score) * (round(log(abs(Score)) / log(${BIN_GROWTH})) + ${ONE_BIN}))))`;
+/** Returns SQL for the bin of a score in a row of `scores`, from the columns `Low` and `High` of its range (equal: no range). */
+function binOf(score: string): string {
+  return `toInt32(if(High > Low,
+  floor(least(1, greatest(0, (${score} - Low) / (High - Low))) * ${RANGE_STEPS} + 0.5),
+  if(abs(${score}) < 1e-300, 0, sign(${score}) * (round(log(abs(${score})) / log(${BIN_GROWTH})) + ${ONE_BIN}))))`;
+}
+
+/** SQL for the probability of the second judge of a row that asked it; 1 for other rows. */
+const ASKED = `if(Rung = 2, ifNull(RungProbability, 1), 1)`;
+
+/**
+ * SQL for the bins of a row of `scores`, the counts and the weights. A row that asked the second judge stands for others that did not: it
+ * counts its score for all of them, and takes back the first judge's, so that shares of the scores are unbiased. A weight may be negative.
+ */
+const BINS = `if(${ASKED} < 1, [${binOf('Score')}, ${binOf('ifNull(FirstScore, Score)')}], [${binOf('Score')}]) AS RowBins,
+        if(${ASKED} < 1, [1, 0], [1]) AS RowCounts, if(${ASKED} < 1, [Share / ${ASKED}, Share - Share / ${ASKED}], [Share]) AS RowWeights`;
 
 const HAS_RANGE = 'ScoreMax > ScoreMin';
 const RANGED = (bin: string) => `ScoreMin + (ScoreMax - ScoreMin) * ${bin} / ${RANGE_STEPS}`;
@@ -242,13 +254,13 @@ export function buildHourRows(condition: string): string {
     SELECT Tenant, Scorer, Hour AS Bucket, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')},
       Low AS ScoreMin, High AS ScoreMax, Direction, IsWeighted,
       count() AS UnitS, sum(Share) AS UnitW, sum(Share * Meant) AS UnitT, sum(Share * Meant * Meant) AS UnitT2,
-      sumMap([Bin], [toUInt64(1)], [Share]) AS UnitH
+      sumMap(RowBins, arrayMap(each -> toUInt64(each), RowCounts), arrayMap(each -> toFloat64(each), RowWeights)) AS UnitH
     FROM (
       SELECT Tenant, Scorer, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')}, ${MEANT} AS Meant,
         ${hourOf('TraceTimestamp')} AS Hour, if(TraceId = '', TargetId, TraceId) AS Unit,
         if(${IS_RANGED}, assumeNotNull(ScoreMin), 0) AS Low, if(${IS_RANGED}, assumeNotNull(ScoreMax), 0) AS High,
         toInt8(multiIf(${IS_LABELLED}, ${LABELLED}, HigherIsBetter IS NULL, 0, HigherIsBetter, 1, -1)) AS Direction,
-        toUInt8(Weight IS NOT NULL) AS IsWeighted, ifNull(Weight, 1) AS Share, ${BIN} AS Bin
+        toUInt8(Weight IS NOT NULL) AS IsWeighted, ifNull(Weight, 1) AS Share, ${BINS}
       FROM scores FINAL
       WHERE ${OF_HOURS} AND ${OF_DAYS} AND ${isAsked('Hour')}
         AND isFinite(Score) AND ${condition})

@@ -1,6 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { decodeTraces, readTrace } from '../../../src/conventions/index.ts';
 import type { ScorerRunInput } from '../../../src/scorers/evals/index.ts';
+import { findCost, findPrice } from '../../../src/domain/money/model-prices.ts';
+import type { Decisions } from '../../../src/judge/decisions.ts';
+import { createGroundingScorer } from '../../../src/scorers/prebuilt/index.ts';
 import { readAnswer, readQuestion } from '../../../src/scorers/shared/messages.ts';
 import { JUDGED_CASES } from '../../support/builders/judged-cases.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
@@ -97,4 +100,41 @@ export async function benchTokens({ freeze }: { readonly freeze: boolean }): Pro
     const cells = [former.input, now.input, ratio.toFixed(2), former.output, now.output];
     row(name, ...cells.map(String), goals);
   }
+  const decided = await countDecided(runs);
+  const grounding = counted.get('grounding') ?? decided;
+  console.log(`
+grounding of a decision judge: ${decided.input} tokens of input, none of output`);
+  for (const chat of ['openai/gpt-5-mini', 'anthropic/claude-haiku-4-5']) {
+    const ratio = priceOf('openai/gpt-6-luna', decided) / priceOf(chat, grounding);
+    console.log(`price by openai/gpt-6-luna: ${ratio.toFixed(2)} of the price by ${chat} without thoughts`);
+  }
+}
+
+function priceOf(judge: string, { input, output }: Tokens): number {
+  return findCost({ inputTokens: input, outputTokens: output }, findPrice(judge)) ?? Number.NaN;
+}
+
+/** Counts the tokens of grounding's questions to a decision judge, as the JSON of OpenAI's Decisions API. */
+async function countDecided(runs: readonly ScorerRunInput[]): Promise<Tokens> {
+  let chars = 0;
+  const decide = async ({ state, questions }: Decisions) => {
+    const asked = Object.entries(questions).map(([name, { type, instructions, ...question }]) => {
+      const options = Object.keys((question as { readonly criteria?: object }).criteria ?? {});
+      return { type, name, instructions, choices: options.map((value) => ({ value })) };
+    });
+    chars += JSON.stringify({ input: state, questions: asked }).length;
+    const answers = asked.map(({ type, name, choices: [first, ...others] }) => {
+      const none = others.map(({ value }) => [value, 0] as const);
+      return [
+        name,
+        { type, choice: first?.value, probabilities: Object.fromEntries([[first?.value, 1], ...none]) },
+      ];
+    });
+    return { answers: Object.fromEntries(answers) as object, usage: { inputTokens: 1, outputTokens: 0 } };
+  };
+  const model = { provider: 'schema', modelId: 'instant', doDecide: decide };
+  for (const run of runs) {
+    await createGroundingScorer({ model }).run({ ...run } as never);
+  }
+  return { input: Math.round(chars / CHARS_PER_TOKEN / runs.length), output: 0 };
 }

@@ -7,6 +7,7 @@ import type { Score } from '../../../src/domain/score.ts';
 import { anAlert, budgetAlert, resolvedEvent } from '../../support/builders/an-alert.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
 import {
   buildDecision,
   buildScore,
@@ -78,6 +79,17 @@ beforeAll(async () => {
       rungProbability: 0.5,
       weight: 1,
     }),
+    ...[0.4, 0.6, 0.6].map((last, index) =>
+      score(1, {
+        tenant: 'c',
+        scorer: 'passing',
+        score: last,
+        firstScore: index === 1 ? 0.4 : last,
+        rung: index === 1 ? 2 : 1,
+        rungProbability: 0.5,
+        weight: 1,
+      }),
+    ),
     ...['refund', 'refund', 'other'].map((label) =>
       score(1, {
         tenant: 'c',
@@ -175,8 +187,18 @@ describe('GET /series', () => {
   test('weighs what the second judge of a cascade changed by the probability that it was asked', async () => {
     const mean = expect.closeTo((0.2 + 0.4 + 0.6 + (1 - 0.6) / 0.5) / 3) as number;
     const { body } = await ask('series?scorer=policy&bucket=1h', 'c');
-    expect(body).toMatchObject({ items: [{ n: 3, mean }], groups: [{ n: 3, mean }] });
+    // Less is better and the bar is 0.5: 0.2 and 0.4 pass, 0.6 does not, and the score of the second judge does not either.
+    const sums = { n: 3, mean, passRate: expect.closeTo(2 / 3) as number, p10: 0.2, p90: 1 };
+    expect(body).toMatchObject({ items: [sums], groups: [sums] });
     expect(body.items[0]).not.toHaveProperty('labels');
+    const sql = `SELECT sum(MeanScore * Weight) / sum(Weight) AS mean FROM corrected_scores WHERE Scorer = 'policy'`;
+    expect(await queryRows(it.options, sql)).toEqual([{ mean }]);
+  });
+
+  test('has the pass rate that a cascade would have if the second judge were asked about all', async () => {
+    const { body } = await ask('series?scorer=passing&bucket=1h', 'c');
+    // First 0.4, 0.4 and 0.6; the second judge turned one 0.4, which stands for two runs, into 0.6: all of these pass no more.
+    expect(body).toMatchObject({ items: [{ n: 3, passRate: 0 }] });
   });
 
   test('counts the labels of a scorer that chooses among options, and gives them no mean', async () => {

@@ -9,6 +9,7 @@ import { liveMode } from '../../../src/scoring/scoring-mode.ts';
 import { prepareRule, recordRules } from '../../../src/scoring/select/rule.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
+import { replyJson, startJudgeServer, type JudgeServer } from '../../support/fakes/judge-server.ts';
 import { startJoins } from '../../support/api/posted-joins.ts';
 import { buildRule, judged } from '../../support/scoring/scoring-world.ts';
 import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
@@ -17,11 +18,16 @@ import { buildDecision, buildScore, newSpanId, newTraceId } from '../../support/
 import { until } from '../../support/until.ts';
 
 let world: ApiWorld;
+let judge: JudgeServer;
 
 beforeAll(async () => {
-  world = await apiWorld();
+  judge = await startJudgeServer(() => replyJson({}));
+  world = await apiWorld(undefined, { providers: { local: { baseURL: judge.baseUrl } } });
 });
-afterAll(() => world.stop());
+afterAll(async () => {
+  await world.stop();
+  await judge.close();
+});
 
 const LABEL_A = tokenOf('label', 'a');
 const ADMIN_A = tokenOf('admin', 'a');
@@ -287,6 +293,64 @@ describe('POST /score', () => {
     expect([...(await world.store.scores.ofTraces([key])).values()]).toMatchObject([[{ traceId }]]);
   });
 
+  it('asks a question now, and stores nothing', async () => {
+    const traceId = newTraceId();
+    await ingest(world.store, agentRunSpans(traceId), 'a');
+    judge.script(() => replyJson({ quote: '', reason: 'it says so', answer: 'kind' }));
+    const answer = { type: 'score', levels: ['rude', 'kind'] };
+    const ask = { ask: 'How kind is it?', answer, judge: 'local/small' };
+    expect(await scoreNow({ traceId, ask })).toMatchObject({
+      status: 200,
+      body: {
+        scores: [
+          { traceId, scorer: 'ask', score: 1, label: 'kind', reason: 'kind: it says so', judgeCalls: 1 },
+        ],
+      },
+    });
+    expect(judge.requests.at(-1)?.prompt).toContain('How kind is it?');
+    expect(await world.store.scores.ofTraces([{ tenant: 'a', traceId }])).toEqual(new Map());
+  });
+
+  it('lets a chat judge word the reasons of a stored score', async () => {
+    const traceId = newTraceId();
+    await ingest(world.store, agentRunSpans(traceId), 'a');
+    const finding = { statement: 'It is cold.', verdict: 'unsupported' };
+    const stored = buildScore({
+      tenant: 'a',
+      traceId,
+      judgeModel: 'openai/gpt-6-luna',
+      verdicts: [{ ...finding, probability: 0.8 }],
+    });
+    const sound = buildScore({ tenant: 'a', traceId, scorer: 'bias', verdicts: [] });
+    await world.store.scores.write([stored, sound, buildScore({ tenant: 'b' })]);
+    judge.script(() =>
+      replyJson({ verdicts: [{ n: 1, quote: '', reason: 'No source says it.', agrees: true }] }),
+    );
+    const explain = (scoreId: string, name = 'local/small', token = ADMIN_A) =>
+      scoreNow({ traceId, why: { scoreId, judge: name } }, token);
+    expect(await explain(stored.scoreId)).toMatchObject({
+      status: 200,
+      body: {
+        scores: [{ scorer: 'why', score: 1, verdicts: [{ ...finding, reason: 'No source says it.' }] }],
+      },
+    });
+    expect(await explain(sound.scoreId)).toMatchObject({ status: 400 });
+    expect(await explain(newTraceId())).toMatchObject({ status: 400 });
+    expect(await explain(buildScore({}).scoreId)).toMatchObject({ status: 404 });
+    expect(await explain(stored.scoreId, 'local/small', tokenOf('admin', 'b'))).toMatchObject({
+      status: 404,
+    });
+    const refused = await explain(stored.scoreId, 'openai/gpt-6-luna');
+    expect(JSON.stringify(refused.body)).toContain('why needs a chat judge');
+    const kept = await world.store.scores.ofTraces([{ tenant: 'a', traceId }]);
+    expect(
+      [...kept.values()]
+        .flat()
+        .map(({ scorer }) => scorer)
+        .toSorted(),
+    ).toEqual(['bias', stored.scorer].toSorted());
+  });
+
   it.each([
     [{ ask: { ask: 'Is it kind?' } }, /^ask: ask needs a judge/],
     [
@@ -294,7 +358,7 @@ describe('POST /score', () => {
       /levels: needs at least two/,
     ],
     [{ ask: { ask: 'Is it kind?' }, write: true }, /write: a question without a name is not stored/],
-    [{}, /name scorers, or ask a question/],
+    [{}, /name scorers, or ask a question, or why/],
   ])('refuses %j', async (asked, detail) => {
     const traceId = newTraceId();
     await ingest(world.store, agentRunSpans(traceId), 'a');

@@ -259,6 +259,7 @@ describe.each(WIRES)('a decision judge of %s', (_name, wire, path, entry) => {
     ['HTTP 400', 'judge_misconfigured', 1, () => send({ error: { message: 'no such field' } }, 400)],
     ['HTTP 401', 'judge_unauthorised', 1, () => send({ error: { message: 'Incorrect API key' } }, 401)],
     ['HTTP 404', 'judge_misconfigured', 1, () => send({ error: { message: 'no such model' } }, 404)],
+    ['a redirect', 'judge_misconfigured', 1, () => send('', 307, { location: '/elsewhere' })],
     ['HTTP 429', 'judge_rate_limited', 3, () => send({ error: { message: 'slow down' } }, 429)],
     ['HTTP 503', 'judge_unavailable', 3, () => send({ error: { message: 'overloaded' } }, 503)],
     [
@@ -280,6 +281,15 @@ describe.each(WIRES)('a decision judge of %s', (_name, wire, path, entry) => {
       () =>
         (_asked, { socket }) =>
           socket?.destroy(),
+    ],
+    [
+      'half a reply',
+      'judge_unavailable',
+      3,
+      () => (_asked, response) => {
+        response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+        response.write('{"answers":[', () => response.socket?.destroy());
+      },
     ],
     ['no reply at all', 'judge_timeout', 1, () => () => undefined, { timeoutMs: 1_500 }],
   ])('that answers with %s is %s and gives no value', async (_fault, code, calls, faulty, limits = {}) => {

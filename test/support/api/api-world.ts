@@ -1,6 +1,6 @@
 import type { Caller } from '../../../src/api/access/request-access.ts';
 import type { TenantStore } from '../../../src/api/tenant-store.ts';
-import { parseConfig } from '../../../src/configuration.ts';
+import { type ConfigInput, parseConfig } from '../../../src/configuration.ts';
 import { createSignIns } from '../../../src/api/writes/audit.ts';
 import { leaveOutPurged } from '../../../src/purge/configured-purge.ts';
 import { openTenantStores } from '../../../src/api/serve-api.ts';
@@ -78,20 +78,23 @@ const UNCHANGED: ReloadAnswer = {
   needsRestart: [],
 };
 
-const CONFIG = parseConfig({
-  store: { purgeKey: 'the key of purges in tests' },
-  readiness: { decisionWait: '1ms' },
-});
-
 /** Starts the API with a token for each scope of some tenants (default: `a` and `b`) and of all tenants. */
-export async function apiWorld(tenants: readonly string[] = ['a', 'b']): Promise<ApiWorld> {
+export async function apiWorld(
+  tenants: readonly string[] = ['a', 'b'],
+  judges: NonNullable<ConfigInput['judges']> = {},
+): Promise<ApiWorld> {
+  const config = parseConfig({
+    store: { purgeKey: 'the key of purges in tests' },
+    readiness: { decisionWait: '1ms' },
+    judges,
+  });
   const base = await testStore();
   const gate = await startStoreGate(base.options.url);
   const opened = await openStore({ ...base.options, url: gate.url });
-  const { store, purged } = await leaveOutPurged(CONFIG, opened, silentLog);
+  const { store, purged } = await leaveOutPurged(config, opened, silentLog);
   const started: StartedPart[] = [];
   const status = createServeStatus({
-    config: CONFIG,
+    config,
     control: STEADY,
     otlp: { otlpHttp: null, otlpGrpc: null },
     roles: ['api'],
@@ -99,7 +102,7 @@ export async function apiWorld(tenants: readonly string[] = ['a', 'b']): Promise
     checks: [{ name: 'store', check: () => store.ping() }],
     scorer: undefined,
   });
-  const findStore = await openTenantStores(CONFIG, status, {
+  const findStore = await openTenantStores(config, status, {
     opened,
     store,
     purged,

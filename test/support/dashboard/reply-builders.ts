@@ -467,6 +467,7 @@ export function aPreview(
       unpriced: [],
       unknown: [],
     },
+    cascade: [],
     perWeek: { traces: 700, judgeCalls: 2_100, costUsd: 2.94, costLow: 2.66, costHigh: 3.22 },
     costUsd: 0.0042,
     traces: [

@@ -7,6 +7,7 @@ import { currentJudgeScope } from '../../../src/judge/judge-scope.ts';
 import type { ScoringMode } from '../../../src/scoring/scoring-mode.ts';
 import type { TraceReader } from '../../../src/scoring/scoring.ts';
 import { scoreTraces } from '../../../src/scoring/score-traces.ts';
+import { createCascade, drawForRun } from '../../../src/scorers/evals/cascade.ts';
 import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
 import { scoreSession } from '../../../src/scoring/sessions/score-session.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
@@ -23,17 +24,34 @@ import {
 const HOUR_MS = 3_600_000;
 const SESSIONS = { idleMs: HOUR_MS, maxAgeMs: 24 * HOUR_MS, rescores: 24 };
 
-/** Scorer that reserves, and calls, its judge as the judge client does. */
-const paid = judged('paid', async () => {
+/** Reserves, and calls, a judge as the judge client does. */
+const ask = async (model = 'test/judge') => {
   const { reserve, onPlan, onCall } = currentJudgeScope();
-  const plan = { model: 'test/judge', step: 'analyze', promptBytes: 300, estimatedUsd: 0.1 };
+  const plan = { model, step: 'analyze', promptBytes: 300, estimatedUsd: 0.1 };
   const planned = { ...plan, tokens: { inputTokens: 100, outputTokens: 500 } };
   onPlan?.(planned);
   const reservation = await reserve?.(planned);
   reservation?.settle(0.04);
-  onCall?.({ step: 'analyze', model: 'test/judge', status: 'success', cost: 0.04 } as JudgeCall);
+  onCall?.({ step: 'analyze', model, status: 'success', cost: 0.04 } as JudgeCall);
   return { score: 0.5, reason: 'so so' };
-});
+};
+
+const paid = judged('paid', () => ask());
+
+/** Scorer whose first judge gives a run a score by its text. */
+const cascade = createCascade(
+  'policy',
+  [
+    {
+      id: 'policy',
+      range: [0, 1],
+      judgeModel: 'test/first',
+      run: async ({ runId = '' }) => ({ ...(await ask('test/first')), score: drawForRun('first', runId) }),
+    },
+    { id: 'policy', range: [0, 1], judgeModel: 'test/judge', run: () => ask() },
+  ],
+  { share: 0.2, floor: 0.05 },
+);
 
 const look = (store: MemoryStore, rule: Rule, sample: number, readTrace: TraceReader = readTestTrace) => {
   const { signal } = new AbortController();
@@ -42,7 +60,7 @@ const look = (store: MemoryStore, rule: Rule, sample: number, readTrace: TraceRe
       scoring: createTestScoring(store, {}, { readTrace }),
       sessions: SESSIONS,
       readSizes: async () => [],
-      prices: { 'test/judge': { input: 1, output: 1 } },
+      prices: { 'test/judge': { input: 1, output: 1 }, 'test/first': { input: 0.1, output: 0 } },
       findProvider: () => ({ concurrency: 4 }),
     },
     {
@@ -136,6 +154,31 @@ describe('a preview', () => {
     }
     expect(written(store)).toEqual(before);
   });
+
+  it.each([0, 20])(
+    'forecasts cost and width of a cascade for three shares from %i judged runs',
+    async (sample) => {
+      const store = new MemoryStore();
+      fill(store, 30);
+      store.clockMs += 2 * HOUR_MS;
+      const { cascade: forecast, estimate } = await look(store, buildRule([cascade]), sample);
+      expect(forecast.map(({ scorer, share }) => [scorer, share])).toEqual([
+        ['policy', 0.1],
+        ['policy', 0.2],
+        ['policy', 0.4],
+      ]);
+      // A run has 100 tokens of input and 500 of output: 0.00001 USD of the first judge, 0.0006 of the second.
+      const costs = forecast.map(({ costUsd }) => costUsd ?? 0);
+      [0.1, 0.2, 0.4].forEach((share, index) =>
+        expect(costs[index]).toBeCloseTo(30 * (0.00001 + share * 0.0006), 8),
+      );
+      expect(estimate.costUsd).toBeCloseTo(costs[1] ?? 0, 8);
+      const [wide = 0, own = 0, narrow = 0] = forecast.map(({ width95 }) => width95 ?? 0);
+      expect(wide).toBeGreaterThan(own);
+      expect(own).toBeGreaterThan(narrow);
+      expect(narrow).toBeGreaterThan(0.05);
+    },
+  );
 
   it('asks no judge for a sample of none', async () => {
     const store = new MemoryStore();

@@ -4,6 +4,7 @@ import { findSeriesFaults } from '../../../src/config/index.ts';
 import { parseConfig } from '../../../src/configuration.ts';
 import { PREBUILT_SCORERS } from '../../../src/components.ts';
 import { createAskScorer, type AskedAnswer, type AskOptions } from '../../../src/scorers/prebuilt/index.ts';
+import { readAnswer, readQuestion } from '../../../src/scorers/shared/messages.ts';
 import { buildRun } from '../../support/builders/judged-cases.ts';
 import { scriptedModel } from '../../support/fakes/scripted-model.ts';
 
@@ -85,6 +86,23 @@ describe('an own judge', () => {
     const { model } = await ask({ examples }, { quote: '', reason: '', answer: true });
     const fenced = readFencedPrompt(model.calls[0]?.prompt ?? '');
     expect(JSON.parse(fenced?.json ?? '{}')).toMatchObject({ examples: { 1: examples[0] } });
+  });
+
+  it('shows runs as examples by their traces, but no run itself and none that is not stored', async () => {
+    const model = scriptedModel([{ json: { quote: '', reason: '', answer: true } }]);
+    const traces = ['other', 'own', 'gone'].map((traceId) => ({ traceId, answer: false }));
+    const scorer = createAskScorer({ model, ask: 'Does it rain?', options: { examples: traces } });
+    const { input, output } = buildRun();
+    const exampleRuns = { other: { input, output }, own: { input, output } };
+    await scorer.run({ ...buildRun(), targetTraceId: 'own', exampleRuns });
+    const { examples } = JSON.parse(
+      readFencedPrompt(model.calls[0]?.prompt ?? '')?.json ?? '{}',
+    ) as object & {
+      examples: object;
+    };
+    expect(examples).toEqual({
+      1: { question: readQuestion(buildRun()), text: readAnswer(buildRun()), answer: false },
+    });
   });
 
   it('is the entry of a scorer with a question', async () => {

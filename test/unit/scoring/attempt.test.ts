@@ -44,6 +44,30 @@ describe('the failure of a scorer', () => {
 
 const bound = { name: 'tone', scorer: { range: [0, 1], labels: [] } } as never;
 
+describe('the examples of a judge', () => {
+  it('are runs of the tenant of the judged run, redacted like it', async () => {
+    const store = new MemoryStore();
+    const [example, ...ids] = [newTraceId(), newTraceId(), newTraceId()];
+    const says = 'write to ann@example.com';
+    store.ingest([agentSpan(example, 'a', { says })], { tenant: 'one' });
+    store.ingest([agentSpan(ids[0] ?? '', 'a', { says })], { tenant: 'one' });
+    store.ingest([agentSpan(ids[1] ?? '', 'a', { says })], { tenant: 'two' });
+    const scorer = judged('own');
+    const rule = buildRule([]);
+    const bounds = [{ name: 'own', scorer, exampleTraces: [example] }];
+    const mode = await buildLiveMode(store, { ...rule, scorers: bounds });
+    store.clockMs += 60_000;
+    const keys = ['one', 'two'].map((tenant, index) => ({ tenant, traceId: ids[index] ?? '' }));
+    await scoreTraces(createTestScoring(store), keys, mode);
+    const [ofOne, ofTwo] = keys.map(({ traceId }) =>
+      scorer.inputs.find(({ targetTraceId }) => targetTraceId === traceId),
+    );
+    expect(ofOne?.['exampleRuns']).toMatchObject({ [example]: { output: ofOne?.output } });
+    expect(JSON.stringify(ofOne?.output)).not.toContain('ann@example.com');
+    expect(ofTwo?.['exampleRuns']).toEqual({});
+  });
+});
+
 describe('the result of a scorer', () => {
   it.each([
     [{ score: -1.56 }, 'out_of_range: -1.56 is outside of [0, 1], the range of tone'],

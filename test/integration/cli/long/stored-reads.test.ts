@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { aLetter } from '../../../support/builders/a-letter.ts';
 import { emptyFolder, jsonLines } from '../../../support/processes/cli.ts';
 import { runCommand } from '../../../support/processes/run-command.ts';
+import { replyJson, startJudgeServer, type JudgeServer } from '../../../support/fakes/judge-server.ts';
 import {
   buildDecision,
   buildScore,
@@ -17,20 +18,30 @@ import { agentRunSpans, store as ingest } from '../../../support/store/stored-ag
 const ids = Array.from({ length: 21 }, newTraceId);
 const folder = emptyFolder();
 let its: TestStore;
+let judge: JudgeServer;
 
 beforeAll(async () => {
   its = await testStore();
+  const words = { n: 1, quote: '', reason: 'No source says it.', agrees: true };
+  judge = await startJudgeServer(() => replyJson({ verdicts: [words] }));
   const rules = [
     { name: 'live', scorers: ['keyword-coverage'] },
     { name: 'chats', target: 'session', scorers: ['tone'] },
   ];
   writeFileSync(
     join(folder, 'spanscore.config.json'),
-    JSON.stringify({ readiness: { decisionWait: '1ms', maxWait: '1m' }, rules }),
+    JSON.stringify({
+      readiness: { decisionWait: '1ms', maxWait: '1m' },
+      judges: { providers: { local: { baseURL: judge.baseUrl } } },
+      rules,
+    }),
   );
   await Promise.all(ids.map((traceId) => ingest(its.store, agentRunSpans(traceId))));
 });
-afterAll(() => its.stop());
+afterAll(async () => {
+  await its.stop();
+  await judge.close();
+});
 
 async function command(...args: readonly string[]) {
   const result = await runCommand([...args, ...storeFlags(its.options)], { cwd: folder });
@@ -182,6 +193,32 @@ describe('a backfill of traces that came a moment ago', () => {
 it('explain prints scores with their reasons', async () => {
   const { stdout } = await command('explain', ids[0] ?? '');
   expect(stdout).toMatch(/backfill:\w+ \/ tone {2}scored\n {4}tone \d/);
+});
+
+it('explain asks a chat judge why a decision judge found fault', async () => {
+  const traceId = ids[1] ?? '';
+  const verdicts = [{ statement: 'It is cold.', verdict: 'unsupported', probability: 0.8 }];
+  const row = {
+    tenant: '',
+    traceId,
+    scorer: 'grounding',
+    fingerprint: 'decided',
+    judgeModel: 'openai/gpt-6-luna',
+  };
+  await its.store.scores.write([buildScore({ ...row, verdicts })]);
+  await its.store.decisions.write([
+    buildDecision({ ...row, rule: 'backfill:facts', status: 'scored', evidenceUntil: Date.now() }),
+  ]);
+  const why = (...more: string[]) => command('explain', traceId, '--why', '--judge', 'local/small', ...more);
+  expect((await why()).stdout).toContain('why unsupported: It is cold.: No source says it.');
+  const scores = (await why('--json')).rows().flatMap((line) => (line['scores'] ?? []) as object[]);
+  expect(scores).toContainEqual(
+    expect.objectContaining({
+      why: expect.objectContaining({ verdicts: [expect.objectContaining({ reason: 'No source says it.' })] }),
+    }),
+  );
+  expect((await command('explain', traceId, '--why')).stderr).toContain('why needs a judge');
+  expect((await command('explain', traceId, '--judge', 'local/small')).code).toBe(2);
 });
 
 it('explain prints why a session is not scored, and then its decisions and scores', async () => {
