@@ -315,8 +315,8 @@ function weighNormal(z: number): number {
   return Math.log(2 * normalCdf(z * Math.sqrt(part))) - Math.log(1 + SPREAD) / 2 + (z * z * part) / 2;
 }
 
-/** Distribution function of the normal distribution above 0 (M. Abramowitz and I. Stegun, 26.2.17, within 1e-7). */
-function normalCdf(x: number): number {
+/** Computes the distribution function of the normal distribution from 0 on (M. Abramowitz and I. Stegun, 26.2.17, within 1e-7). */
+export function normalCdf(x: number): number {
   const t = 1 / (1 + 0.231_641_9 * x);
   const series = [0.319_381_530, -0.356_563_782, 1.781_477_937, -1.821_255_978, 1.330_274_429];
   const tail = series.reduceRight((sum, factor) => (sum + factor) * t, 0);
