@@ -18,7 +18,7 @@ import { startJobRunner } from './jobs/job-runner.ts';
 import { rescoreKind } from './jobs/rescore.ts';
 import { startIssues } from './issues/update-issues.ts';
 import { startLabelAgreement } from './labels/start-label-agreement.ts';
-import { buildMonitorGroups } from './monitors/live/configured-monitors.ts';
+import { buildMonitorGroups, listFacets } from './monitors/live/configured-monitors.ts';
 import { loggedAlerts, startMonitors } from './monitors/live/start-monitors.ts';
 import { startDuties } from './ownership/duties.ts';
 import type { StartedPart } from './process/parts.ts';
@@ -120,6 +120,7 @@ export async function startScorer(
     log,
     metrics,
     isStream: true,
+    facets: listFacets(parts.groups),
   });
   let current: ScorerRevision = { parts, kit, scoring, store };
   const work = await startWork(() => current, deps);
@@ -166,7 +167,8 @@ async function reviseParts(
   const kit = await loadScorerKit(config, { log, modules, former: former.kit });
   try {
     const stores = reading && meteredStores(reading, metrics);
-    const revised = { config, former: former.parts.config, kit, stores, purged };
+    const facets = listFacets(next.groups);
+    const revised = { config, former: former.parts.config, kit, facets, stores, purged };
     const scoring = reviseScoring(former.scoring, revised);
     return { parts: next, kit, scoring, store: reading ?? former.store };
   } catch (error) {

@@ -482,6 +482,8 @@ CREATE TABLE IF NOT EXISTS runs
     `Tools` Array(LowCardinality(String)),
     `Turns` Nullable(UInt32),
     `NotScorable` LowCardinality(String),
+    -- Name, value, name, value, …
+    `Facets` Array(LowCardinality(String)),
     -- Beginnings of the question and of the answer, for lists. They quote spans, so they go when the spans go.
     `Question` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),
     `Answer` String CODEC(ZSTD(1)) TTL toDateTime(EvidenceUntil) + toIntervalDay(30),

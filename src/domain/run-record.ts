@@ -43,6 +43,8 @@ export const RUNS = {
     turns: column('Nullable(UInt32)'),
     /** Code of the reason why the run cannot be scored; '' for a run that can, or that was not read. */
     notScorable: column('LowCardinality(String)'),
+    /** Alternates between name and value: version of the prompt, length and language of the question, stores, own attributes. */
+    facets: column('Array(LowCardinality(String))'),
     /** Beginning of the user's question in one line; '' without one, for a run that was not read, and once its spans have expired. */
     question: column('String'),
     /** The same of the answer. */

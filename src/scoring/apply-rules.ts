@@ -73,6 +73,7 @@ async function applyRules(context: Scoring, whole: TraceTask, mode: ScoringMode)
       ? recordRuns(context, whole, reading, {
           completeness,
           prices: context.prices,
+          facets: context.facets,
           marks: mode.sessionRules.length > 0,
         })
       : undefined,

@@ -75,6 +75,8 @@ export interface ScoringPorts {
   readonly redaction: RedactionOptions;
   /** Prices of models over the built-in ones, for the costs of runs. */
   readonly prices: PriceTable;
+  /** Attributes of spans that are kept with each run. */
+  readonly facets: readonly string[];
   /** Traces and sessions that were purged meanwhile. */
   readonly purged: PurgedTraces;
   /** Aborts judge calls: the traces under way stay undecided. */

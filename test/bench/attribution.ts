@@ -5,8 +5,9 @@
 import { parseArgs } from 'node:util';
 import { explainChange } from '../../src/monitors/attribution/explain-change.ts';
 import { FactTable } from '../../src/monitors/attribution/fact-table.ts';
+import { normalCdf } from '../../src/monitors/attribution/find-causes.ts';
 import { atLeast, atMost, head, row, sumUp, verdictOn } from './bench-table.ts';
-import { drawIncident, type Planted, PLANTED } from './trust/incidents.ts';
+import { drawIncident, NOISE, type Planted, PLANTED } from './trust/incidents.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -18,13 +19,39 @@ const { values: options } = parseArgs({
 const incidents = Number(options.incidents);
 const seed = Number(options.seed);
 
+/** Normal quantile that a test of one in 1,500 candidates has to pass at 5 %. */
+const PASSING = 3.99;
+
+/** Normal quantile of 0.995: a change below it raises no alarm. */
+const BEYOND_CHANCE = 2.576;
+
+/** Chance that a test passes whose statistic exceeds its bound by so much on the average. */
+const findChance = (excess: number) => (excess < 0 ? 1 - normalCdf(-excess) : normalCdf(excess));
+
 function explainIncident(planted: Planted, turn: number, runs?: number) {
-  const { rows, truth } = drawIncident(planted, { seed: seed * 7_919 + turn, runs });
+  const { rows, truth, fall } = drawIncident(planted, { seed: seed * 7_919 + turn, runs });
   const table = new FactTable();
-  for (const { score, period, facets } of rows) {
+  const moments = { before: [0, 0, 0], after: [0, 0, 0] };
+  let hit = 0;
+  for (const { score, period, facets, isHit } of rows) {
     table.add(facets, period, { count: 1, weight: 1, sum: score, squares: score ** 2 });
+    moments[period] = moments[period].map((sum, power) => sum + score ** power);
+    hit += isHit && period === 'after' ? 1 : 0;
   }
-  return { truth, explanation: explainChange(table.read()) };
+  const explanation = explainChange(table.read());
+  const variance = Object.values(moments).reduce(
+    (sum, [n = 1, first = 0, second = 0]) => sum + (second / n - (first / n) ** 2) / n,
+    0,
+  );
+  const change = explanation.change ?? 0;
+  return {
+    truth,
+    explanation,
+    /** The mean fell beyond chance. */
+    isSeen: -change > BEYOND_CHANCE * Math.sqrt(variance),
+    /** Chance that a test which knows the segment, its level and the spread finds it among all candidates. */
+    bound: change < 0 ? findChance((fall * Math.sqrt(hit)) / NOISE - PASSING) : 0,
+  };
 }
 
 const sorted = (segment: Readonly<Record<string, string>> = {}) =>
@@ -34,33 +61,53 @@ const sorted = (segment: Readonly<Record<string, string>> = {}) =>
     .join(' × ');
 
 console.log(`seed ${seed}, ${incidents} incidents of each kind`);
-head('Incidents', 'planted', 'first cause right', 'named a cause', 'verdicts', 'ms each', 'goals');
+head(
+  'Incidents',
+  'planted',
+  'first cause right',
+  'beyond chance',
+  'of them right',
+  'most that can be found',
+  'named a cause',
+  'verdicts',
+  'ms each',
+  'goals',
+);
 for (const planted of PLANTED) {
-  let [right, named] = [0, 0];
+  let [right, named, seen, rightOfSeen, bound] = [0, 0, 0, 0, 0];
   const verdicts = new Map<string, number>();
   const startedMs = performance.now();
   for (let turn = 1; turn <= incidents; turn += 1) {
-    const { truth, explanation } = explainIncident(planted, turn);
-    const { verdict, causes } = explanation;
+    const incident = explainIncident(planted, turn);
+    const { verdict, causes } = incident.explanation;
+    const isRight =
+      planted === 'mix'
+        ? verdict === 'mix'
+        : incident.truth !== null && sorted(causes[0]?.segment) === sorted(incident.truth);
     verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
     named += verdict === 'segment' ? 1 : 0;
-    right += truth !== null && sorted(causes[0]?.segment) === sorted(truth) ? 1 : 0;
+    right += isRight ? 1 : 0;
+    seen += incident.isSeen ? 1 : 0;
+    rightOfSeen += incident.isSeen && isRight ? 1 : 0;
+    bound += incident.bound;
   }
-  const share = right / incidents;
+  const isFound = !['everywhere', 'none'].includes(planted);
   const goals = {
-    mix: [atLeast((verdicts.get('mix') ?? 0) / incidents, 0.95, 'called mix')],
     everywhere: [atMost(named / incidents, 0.05, 'with a cause')],
     none: [atMost(named / incidents, 0.05, 'with a cause')],
   };
   row(
     planted,
-    share,
+    isFound ? right / incidents : '–',
+    seen,
+    isFound ? rightOfSeen / seen : '–',
+    isFound && planted !== 'mix' ? bound / incidents : '–',
     named,
     [...verdicts].map(([verdict, count]) => `${verdict} ${count}`).join(', '),
     (performance.now() - startedMs) / incidents,
     verdictOn(
       planted,
-      planted in goals ? goals[planted as keyof typeof goals] : [atLeast(share, 0.95, 'right')],
+      planted in goals ? goals[planted as keyof typeof goals] : [atLeast(rightOfSeen / seen, 0.95, 'right')],
     ),
   );
 }

@@ -14,6 +14,7 @@ import { seededRandom } from '../support/builders/score-streams.ts';
 import { atLeast, atMost, head, row, sumUp, verdictOn } from './bench-table.ts';
 import {
   correctByRates,
+  drawLabelsAlone,
   drawProduct,
   estimateByLabels,
   gatherStrata,
@@ -46,6 +47,7 @@ class Tally {
   width = 0;
   correctedWidth = 0;
   labelsWidth = 0;
+  randomWidth = 0;
   certified = 0;
   wrong = 0;
 }
@@ -83,6 +85,7 @@ function measure(
   tally.width += high - low;
   tally.correctedWidth += correctByRates(judged);
   tally.labelsWidth += estimateByLabels(judged);
+  tally.randomWidth += drawLabelsAlone(rate, labelled.length, random);
   tally.certified += isCertified ? 1 : 0;
   tally.wrong += isCertified && (sensitivity < REQUIRED || specificity < REQUIRED) ? 1 : 0;
 }
@@ -97,6 +100,7 @@ head(
   'width',
   'of Rogan and Gladen',
   'of labels alone',
+  'of random labels alone',
   'certified',
   'of them wrong',
   'goals',
@@ -111,6 +115,7 @@ for (const [labels, tally] of tallies) {
     mean(tally.width),
     mean(tally.correctedWidth),
     mean(tally.labelsWidth),
+    mean(tally.randomWidth),
     tally.certified,
     tally.wrong,
     verdictOn(`${labels} labels`, [
@@ -118,6 +123,7 @@ for (const [labels, tally] of tallies) {
       atMost(mean(tally.covered), 0.97, 'coverage'),
       atMost(tally.width / tally.correctedWidth, 0.85, 'of the width of Rogan and Gladen'),
       atMost(tally.width / tally.labelsWidth, 1.02, 'of the width of labels alone'),
+      atMost(tally.width / tally.randomWidth, 1.02, 'of the width of random labels alone'),
       atMost(mean(tally.wrong), 0.05, 'of certificates wrong'),
     ]),
   );

@@ -83,6 +83,13 @@ const split = {
       'Keys that split a series: one series for each value, or pair of values, with enough scores (minDailyScores).',
     )
     .default([]),
+  facets: z
+    .array(z.string().min(1).max(200))
+    .max(20)
+    .describe(
+      'Attributes of spans or resources, like customer.tier: kept with each new run, and searched for the cause of an alert.',
+    )
+    .default([]),
   minDailyScores: wholeNumber('Scores on one day (UTC) from which a value of by gets its own series.', {
     unit: 'scores a day',
   }).default(20),

@@ -3,6 +3,12 @@ import { computeWilsonInterval, type ShareInterval, Z_95 } from './agreement.ts'
 /** Normal quantile of 0.95, for bounds of 95 % on one side. */
 const Z_95_ONE_SIDED = 1.644_853_627;
 
+/** Passing and failing observations that each share has beside its own, so that its spread is never 0. */
+const DOUBT = 1 / 4;
+
+/** Greatest variance of one observation. */
+const MOST_SPREAD = 1 / 4;
+
 /** Labels of a verdict below which their spread is not known. */
 const FEW_LABELS = 10;
 
@@ -85,9 +91,9 @@ interface Shares {
 /**
  * Estimates the pass rate by the labels of people: the share of each verdict among all scores, times the share of its labels that pass. The
  * labels correct all judged scores, so few of them tell much (A. Angelopoulos et al., Prediction-powered inference, Science 382, 2023;
- * strata: A. Fisch et al., Stratified prediction-powered inference, NeurIPS 2024). The interval joins those of the three shares (G. Zou and
- * A. Donner, Construction of confidence limits about effect measures, Statistics in Medicine 27, 2008), so it is right for few labels, too,
- * and where all of them agree. Weights count by the number of equal observations that tell as much (L. Kish, Survey Sampling, 1965).
+ * strata: A. Fisch et al., Stratified prediction-powered inference, NeurIPS 2024). The variances of the three shares
+ * say how many equal labels would tell as much; the interval is the one that E. Wilson (JASA 22, 1927) gives for so many, so it is right for
+ * few labels, too, and where all of them agree. Weights count by the number of equal observations that tell as much (L. Kish, Survey Sampling, 1965).
  */
 export function estimatePassRate(judged: JudgedScores): PassRateEstimate {
   const { pass, fail } = judged;
@@ -149,14 +155,34 @@ function countEffective({ weight, squaredWeight }: WeightedRows): number {
 }
 
 function computeInterval({ passing, ofPass, ofFail }: Shares): ShareInterval & { readonly value: number } {
-  const [pass, fail, share] = [boundsOf(ofPass), boundsOf(ofFail), boundsOf(passing)];
   const rest = 1 - passing.value;
   const value = passing.value * ofPass.value + rest * ofFail.value;
-  const gap = ofPass.value - ofFail.value;
-  const [less, more] = gap >= 0 ? [share.below, share.above] : [share.above, share.below];
-  const below = Math.hypot(passing.value * pass.below, rest * fail.below, gap * less);
-  const above = Math.hypot(passing.value * pass.above, rest * fail.above, gap * more);
-  return { value, low: Math.max(0, value - below), high: Math.min(1, value + above) };
+  const variance =
+    passing.value ** 2 * varianceOf(ofPass) +
+    rest ** 2 * varianceOf(ofFail) +
+    (ofPass.value - ofFail.value) ** 2 * varianceOf(passing);
+  const interval = computeWilsonInterval({ share: value, n: countEqual(value, variance) });
+  return { value, ...(interval ?? { low: 0, high: 1 }) };
+}
+
+/** Variance of a share; agreement of few observations is drawn a little towards doubt. */
+function varianceOf({ value, n }: Share): number {
+  const drawn = Number.isFinite(n) ? drawIn(value, n) : value;
+  return (drawn * (1 - drawn)) / n;
+}
+
+function drawIn(value: number, n: number): number {
+  return (value * n + DOUBT) / (n + 2 * DOUBT);
+}
+
+/** Counts the observations of one share that has this variance, by halving. */
+function countEqual(value: number, variance: number): number {
+  let [few, enough] = [0, MOST_SPREAD / variance];
+  for (let step = 0; step < 60; step += 1) {
+    const middle = (few + enough) / 2;
+    [few, enough] = varianceOf({ value, n: middle }) > variance ? [middle, enough] : [few, middle];
+  }
+  return enough;
 }
 
 /** Distances from a share to the bounds of its interval. */

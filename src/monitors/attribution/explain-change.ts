@@ -1,6 +1,14 @@
 import { nameValues, type SegmentValues } from '../../domain/segment-name.ts';
 import { CELL_SUMS, type Dimension, type Facts, SUMS } from './fact-table.ts';
-import { findCauses, membershipOf, MOST_VARIANCE, type FoundCause, type Segment } from './find-causes.ts';
+import {
+  findCauses,
+  findSame,
+  type FoundCause,
+  membershipOf,
+  MOST_VARIANCE,
+  type Segment,
+  weighNormal,
+} from './find-causes.ts';
 import { fitLevels, meanPrediction } from './levels.ts';
 
 /** Normal quantile of 0.995: a change of the mean below it is within chance. */
@@ -17,6 +25,9 @@ const MAX_MIX = 5;
 
 /** Change of the mean that is none. */
 const NO_CHANGE = 1e-9;
+
+/** Least part of the traffic since the change of a new value that took it over. */
+const TAKEN_OVER = 0.8;
 
 /** Most segments of a dimension in an explanation: those of the most runs. */
 const MAX_SEGMENTS = 50;
@@ -105,9 +116,11 @@ export function explainChange(facts: Facts): ChangeExplanation {
   const change = after.mean - before.mean;
   const levels = fitLevels(facts);
   const split = facts.dimensions.map((dimension) => splitChange(facts, dimension, { levels, total, change }));
-  const found = findCauses(facts, levels, change);
+  const apart = findCauses(facts, levels, change);
+  const rest = apart.length > 0 ? 'segment' : judgeRest(facts, levels, { total, change });
+  const found = rest === 'everywhere' ? findSuccessor(facts, split, { total, change }) : apart;
   const causes = found.map((cause) => buildCause(facts, cause, { levels, total, change }));
-  const verdict = causes.length > 0 ? 'segment' : judgeRest(facts, levels, { total, change });
+  const verdict = causes.length > 0 ? 'segment' : rest;
   const moved = [...split].toSorted((a, b) => (b.mix - a.mix) * Math.sign(change));
   const main = verdict === 'mix' ? moved[0] : findMain(split, found[0]?.segment);
   return {
@@ -273,8 +286,40 @@ function judgeRest(
   return Math.abs(change) > NO_CHANGE && isBeyondChance(change, total) ? 'everywhere' : 'none';
 }
 
-function isBeyondChance(change: number, { before, after }: Totals): boolean {
-  return Math.abs(change) > Z_99 * Math.sqrt(varianceOfMean(before) + varianceOfMean(after));
+function isBeyondChance(change: number, total: Totals): boolean {
+  return Math.abs(change) > Z_99 * errorOfChange(total);
+}
+
+function errorOfChange({ before, after }: Totals): number {
+  return Math.sqrt(varianceOfMean(before) + varianceOfMean(after));
+}
+
+/**
+ * Finds the new value that took over the traffic, as a version that was deployed everywhere: nearly all runs since the change have it, so no
+ * rest is left that it could have fallen further than. It is no cause where the few runs without it moved, too.
+ */
+function findSuccessor(facts: Facts, split: readonly Split[], { total, change }: Whole): FoundCause[] {
+  const [first, ...others] = split
+    .flatMap(({ source, segments }, dimension) =>
+      segments
+        .filter(({ isNew, after }) => isNew && !source.isList && (after?.part ?? 0) >= TAKEN_OVER)
+        .map(({ value, after }) => ({
+          segment: [{ dimension, code: source.values.indexOf(value) }],
+          runs: after?.n ?? 0,
+        })),
+    )
+    .toSorted((a, b) => b.runs - a.runs);
+  if (first === undefined) {
+    return [];
+  }
+  const isIn = membershipOf(facts, first.segment);
+  const rest = totalOf(facts, (cell) => !isIn(cell));
+  const [before, after] = [toSide(rest.before, total), toSide(rest.after, total, 'after')];
+  if (before !== null && after !== null && isBeyondChance(after.mean - before.mean, rest)) {
+    return [];
+  }
+  const evidence = weighNormal(Math.abs(change) / errorOfChange(total));
+  return [{ segment: first.segment, evidence, same: findSame(facts, first, others) }];
 }
 
 /** Returns the sums as if each score were the level of its cell. */

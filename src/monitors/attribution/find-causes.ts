@@ -93,7 +93,7 @@ export function findCauses(facts: Facts, levels: Float64Array, change: number): 
     .map((cause) => ({
       segment: cause.segment,
       evidence: cause.evidence,
-      same: findSame(facts, cause, first),
+      same: findSame(facts, countRuns(cause), first.map(countRuns)),
     }));
 }
 
@@ -307,7 +307,7 @@ function testSegment(
  * Natural logarithm of the e-value of a normal statistic against "its mean is 0 at most": the likelihood ratio, mixed over positive means by
  * half a normal distribution of variance `SPREAD`.
  */
-function weighNormal(z: number): number {
+export function weighNormal(z: number): number {
   if (z <= 0) {
     return Number.NEGATIVE_INFINITY;
   }
@@ -315,8 +315,8 @@ function weighNormal(z: number): number {
   return Math.log(2 * normalCdf(z * Math.sqrt(part))) - Math.log(1 + SPREAD) / 2 + (z * z * part) / 2;
 }
 
-/** Distribution function of the normal distribution above 0 (M. Abramowitz and I. Stegun, 26.2.17, within 1e-7). */
-function normalCdf(x: number): number {
+/** Computes the distribution function of the normal distribution from 0 on (M. Abramowitz and I. Stegun, 26.2.17, within 1e-7). */
+export function normalCdf(x: number): number {
   const t = 1 / (1 + 0.231_641_9 * x);
   const series = [0.319_381_530, -0.356_563_782, 1.781_477_937, -1.821_255_978, 1.330_274_429];
   const tail = series.reduceRight((sum, factor) => (sum + factor) * t, 0);
@@ -329,14 +329,26 @@ export function membershipOf({ dimensions }: Facts, segment: Segment): (cell: nu
   return (cell) => parts.every(({ codes, code }) => codes?.[cell] === code);
 }
 
+/** Segment with its number of runs, before and since. */
+export interface CountedSegment {
+  readonly segment: Segment;
+  readonly runs: number;
+}
+
+function countRuns({ segment, sums }: Candidate): CountedSegment {
+  return { segment, runs: (sums[0] ?? 0) + (sums[SUMS] ?? 0) };
+}
+
 /** Lists the segments that have the runs of a cause, but for a few. */
-function findSame(facts: Facts, cause: Candidate, candidates: readonly Candidate[]): Segment[] {
-  const isIn = membershipOf(facts, cause.segment);
-  const runsOf = ({ sums }: Candidate) => (sums[0] ?? 0) + (sums[SUMS] ?? 0);
-  const own = runsOf(cause);
+export function findSame(
+  facts: Facts,
+  { segment: cause, runs: own }: CountedSegment,
+  candidates: readonly CountedSegment[],
+): Segment[] {
+  const isIn = membershipOf(facts, cause);
   return candidates
-    .filter(({ segment }) => segment.length === cause.segment.length && !isEqual(segment, cause.segment))
-    .filter((other) => Math.abs(runsOf(other) - own) <= SAME_RUNS * own)
+    .filter(({ segment }) => segment.length === cause.length && !isEqual(segment, cause))
+    .filter(({ runs }) => Math.abs(runs - own) <= SAME_RUNS * own)
     .filter(({ segment }) => {
       const isOther = membershipOf(facts, segment);
       let apart = 0;

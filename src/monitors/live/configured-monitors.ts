@@ -29,6 +29,13 @@ export async function configuredMonitors(
   return buildMonitorGroups(groups, Object.keys(config.scorers));
 }
 
+/** Lists the attributes that rules want kept with each run. */
+export function listFacets(groups: readonly MonitorGroupConfig[]): string[] {
+  return [
+    ...new Set(groups.flatMap(({ rules }) => rules.flatMap((rule) => ('facets' in rule ? rule.facets : [])))),
+  ];
+}
+
 /** Rule with its key in the store. */
 export interface KeyedRule {
   readonly key: string;

@@ -5,10 +5,11 @@ import type { TraceFacts } from '../../store/contracts/stores.ts';
 import type { Unscored } from './decision-rows.ts';
 import type { Scoring } from '../scoring.ts';
 import { listTargets, type ScoringTarget } from '../select/targets.ts';
-import type { TraceTask } from '../trace-task.ts';
+import { isTraceData, type TraceTask } from '../trace-task.ts';
 import type { PriceTable } from '../../domain/money/model-prices.ts';
 import { cutText } from '../../domain/cut-text.ts';
 import type { AgentMessage } from '../../domain/trace/messages.ts';
+import { describeRun } from './run-facets.ts';
 import { parseTime } from './score-rows.ts';
 import { computeRunCost } from '../select/where.ts';
 import type { Score } from '../../domain/score.ts';
@@ -82,6 +83,8 @@ function listRecords(task: TraceTask, reading: TraceReading | Unscored, terms: R
 interface RunTerms {
   readonly completeness: 'partial' | 'complete';
   readonly prices: PriceTable;
+  /** Attributes that are kept with each run. */
+  readonly facets: readonly string[];
   /** True: a trace without a run gets a deleted row, which says that it was read. */
   readonly marks: boolean;
 }
@@ -112,6 +115,7 @@ function buildRunRecord(task: TraceTask, { kind, targetId, run }: ScoringTarget,
     ...readTexts(run),
     turns: task.read !== null && 'session' in task.read ? task.read.turns : 1,
     notScorable: run.notScorable?.code ?? '',
+    facets: describeRun(run, isTraceData(task.read) ? task.read.spans : [], terms.facets),
     readFrom: 'content',
     completeness: terms.completeness,
     evidenceUntil: task.activity.lastArrivalMs,
@@ -134,6 +138,7 @@ const UNKNOWN = {
   status: '',
   errorType: '',
   notScorable: '',
+  facets: [],
   question: '',
   answer: '',
 } as const;

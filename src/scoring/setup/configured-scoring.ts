@@ -38,6 +38,8 @@ export interface ConfiguredScoringOptions {
   readonly purged?: WatchedTraces;
   /** True for live scoring: its rows wait longer for others. */
   readonly isStream?: boolean;
+  /** Attributes of spans that rules of monitors name. */
+  readonly facets?: readonly string[];
   /** Aborts judge calls; attempts under way stay without a decision. */
   readonly signal?: AbortSignal;
 }
@@ -138,6 +140,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
       judgeScope: { judges: deps.kit.judges, cache },
       redaction: config.redaction,
       prices: config.judges.prices,
+      facets: deps.facets ?? [],
       purged: purged ?? NOTHING_PURGED,
       signal: deps.signal,
       random: Math.random,
@@ -166,7 +169,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
 }
 
 /** Parts that scoring takes over while it runs. */
-interface RevisedParts extends Pick<ConfiguredScoringOptions, 'config' | 'kit'> {
+interface RevisedParts extends Pick<ConfiguredScoringOptions, 'config' | 'kit' | 'facets'> {
   /** Configuration before. */
   readonly former: Config;
   /** Stores that read by other conventions. Absent: the conventions are the same. */
@@ -180,7 +183,7 @@ interface RevisedParts extends Pick<ConfiguredScoringOptions, 'config' | 'kit'> 
  */
 export function reviseScoring(
   scoring: Scoring,
-  { config, kit, former, stores, purged }: RevisedParts,
+  { config, kit, facets = [], former, stores, purged }: RevisedParts,
 ): Scoring {
   const { judges, redaction } = config;
   const { newestShare, monotonicMs } = scoring;
@@ -198,6 +201,7 @@ export function reviseScoring(
     judgeScope: { judges: kit.judges, cache: keepsReplies ? scoring.judgeScope.cache : cache },
     redaction,
     prices: judges.prices,
+    facets,
     judgeAttempts: judges.attempts,
     judgeConcurrency: concurrency,
     judgeSlots:

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { DAY_MS } from '../../domain/durations.ts';
 import type { SeriesFacets } from '../../domain/series-facets.ts';
 import type { AlertTrace } from '../../monitors/alert-event.ts';
@@ -24,6 +25,9 @@ interface Cell {
   readonly isAfter: number;
   readonly values: readonly string[];
   readonly tools: readonly string[];
+  /** Alternates between name and value. */
+  readonly facets: readonly string[];
+  readonly issues: readonly string[];
   readonly count: number;
   readonly sum: number;
   readonly squares: number;
@@ -71,7 +75,10 @@ export async function readAlertEvidence(
   };
 }
 
-/** Reads the scores from a week before the change on, joined into cells of equal facets; tools are those of the whole run. */
+/**
+ * Reads the scores from a week before the change on, joined into cells of equal facets; tools are those of the whole run. Issues of a scorer are
+ * left out: they follow from its scores.
+ */
 async function readCells(database: Database, condition: string, params: QueryParams): Promise<Cell[]> {
   const range = `WrittenAt >= fromUnixTimestamp64Milli({earlier:Int64}) AND ${condition}`;
   const [counted] = await database.rows<{ n: number }>(
@@ -80,9 +87,12 @@ async function readCells(database: Database, condition: string, params: QueryPar
   );
   const every = Math.max(1, Math.ceil((counted?.n ?? 0) / MAX_SCORES));
   const isDrawn = (id: string) => (every === 1 ? '1' : `sipHash64(${id}) % ${every} = 0`);
+  const isOfSeries = `TraceId IN (
+    SELECT TraceId FROM score_arrivals WHERE TraceId != '' AND ${isDrawn('TraceId')} AND ${range})`;
   const texts = Object.values(TEXTS).map((column) => `toString(S.${column})`);
   return database.rows<Cell>(
     `SELECT S.IsAfter AS isAfter, [${texts.join(', ')}, if(R.Failed, 'yes', 'no')] AS values, R.Called AS tools,
+       R.Described AS facets, F.Issues AS issues,
        toUInt32(count()) AS count, toUInt64(sum(S.Step)) AS sum, toUInt64(sum(toUInt64(S.Step) * S.Step)) AS squares
      FROM (
        SELECT TraceId, ${Object.values(TEXTS).join(', ')}, ${STEP} AS Step,
@@ -90,32 +100,37 @@ async function readCells(database: Database, condition: string, params: QueryPar
        FROM score_arrivals WHERE ${isDrawn(UNIT)} AND ${range}) AS S
      LEFT JOIN (
        SELECT TraceId, argMax(arrayDistinct(arraySort(arrayMap(name -> toString(name), Tools))), Version) AS Called,
-         argMax(ifNull(ToolErrors, 0) > 0, Version) AS Failed
+         argMax(ifNull(ToolErrors, 0) > 0, Version) AS Failed, argMax(arrayMap(text -> toString(text), Facets), Version) AS Described
        FROM runs
        PREWHERE Tenant = {tenant:String} AND ${isDrawn('TraceId')}
-       WHERE Target = 'trace' AND TargetId = TraceId AND TraceId IN (
-         SELECT TraceId FROM score_arrivals WHERE TraceId != '' AND ${isDrawn('TraceId')} AND ${range})
+       WHERE Target = 'trace' AND TargetId = TraceId AND ${isOfSeries}
        GROUP BY TraceId) AS R ON R.TraceId = S.TraceId
-     GROUP BY isAfter, values, tools
-     ORDER BY isAfter, values, tools`,
+     LEFT JOIN (
+       SELECT TraceId, arraySort(groupUniqArray(if(Title = '', IssueId, Title))) AS Issues
+       FROM (
+         SELECT TraceId, IssueId FROM failures FINAL
+         PREWHERE Tenant = {tenant:String} AND ${isDrawn('TraceId')} AND ${isOfSeries}
+         WHERE Scorer = '') AS O
+       LEFT JOIN (
+         SELECT IssueId, argMax(Title, Version) AS Title FROM issues WHERE Tenant = {tenant:String} GROUP BY IssueId) AS T
+         ON T.IssueId = O.IssueId
+       GROUP BY TraceId) AS F ON F.TraceId = S.TraceId
+     GROUP BY isAfter, values, tools, facets, issues
+     ORDER BY isAfter, values, tools, facets, issues`,
     params,
   );
 }
 
 /** Fills a table with the facets that differ among the cells. */
 function fillTable(cells: readonly Cell[]): FactTable {
-  const names = [...Object.keys(TEXTS), 'toolError'];
-  const differing = names.flatMap((name, index) =>
-    cells.some(({ values }) => values[index] !== cells[0]?.values[index]) ? [[name, index] as const] : [],
+  const read = cells.map((cell) => ({ ...cell, facets: readFacets(cell) }));
+  const names = [...new Set(read.flatMap(({ facets }) => [...facets.keys()]))].filter((name) =>
+    read.some(({ facets }) => !isDeepStrictEqual(facets.get(name) ?? '', read[0]?.facets.get(name) ?? '')),
   );
-  const hasTools = cells.some(({ tools }) => tools.length > 0);
   const table = new FactTable();
-  for (const { isAfter, values, tools, count, sum, squares } of cells) {
-    const texts: RunFacets = Object.fromEntries(
-      differing.map(([name, index]) => [name, values[index] ?? '']),
-    );
-    const facets = hasTools ? { ...texts, tool: tools } : texts;
-    table.add(facets, isAfter === 0 ? 'before' : 'after', {
+  for (const { isAfter, facets, count, sum, squares } of read) {
+    const values: RunFacets = Object.fromEntries(names.map((name) => [name, facets.get(name) ?? '']));
+    table.add(values, isAfter === 0 ? 'before' : 'after', {
       count,
       weight: 1,
       sum: sum / SCORE_STEPS,
@@ -123,6 +138,18 @@ function fillTable(cells: readonly Cell[]): FactTable {
     });
   }
   return table;
+}
+
+function readFacets({ values, tools, facets, issues }: Cell): Map<string, string | readonly string[]> {
+  const described = facets.flatMap((name, index) =>
+    index % 2 === 0 ? [[name, facets[index + 1] ?? '']] : [],
+  );
+  const columns = [...Object.keys(TEXTS), 'toolError'].map((name, index) => [name, values[index] ?? '']);
+  return new Map<string, string | readonly string[]>([
+    ...([...described, ...columns] as [string, string][]),
+    ['tool', tools],
+    ['issue', issues],
+  ]);
 }
 
 /** Finds the value of a facet that most scores since the change have; '' without one. */

@@ -29,7 +29,12 @@ export interface IncidentRow {
   readonly score: number;
   readonly period: 'before' | 'after';
   readonly facets: Readonly<Record<string, string | readonly string[]>>;
+  /** Whether the run has the planted segment. */
+  readonly isHit: boolean;
 }
+
+/** Spread of a score around its level. */
+export const NOISE = 0.175;
 
 /** Random choices of one incident: sizes, levels and the cause. */
 function planWorld(random: () => number) {
@@ -46,18 +51,17 @@ function planWorld(random: () => number) {
       copies: index >= FIRST_DECOY ? pick(3) : null,
     };
   });
-  // A pair of rare values, or a value that was most of the traffic, would not move the mean.
-  const placeOf = (index: number, choose: (...shares: number[]) => number) => {
-    const { shares = [] } = dimensions[index] ?? {};
-    return shares.indexOf(choose(...shares));
-  };
+  // Some pairs of values have a level of their own, before the change and since.
+  const odd = new Map(Array.from({ length: 12 }, () => [pick(36), (random() - 0.5) * 0.2]));
+  const valueOf = (index: number) => pick(dimensions[index]?.size ?? 1);
   return {
     dimensions,
-    version: placeOf(0, Math.max),
-    model: placeOf(2, Math.max),
+    odd,
+    version: valueOf(0),
+    model: valueOf(2),
     drop: 0.1 + random() * 0.15,
     tool: pick(4),
-    grown: placeOf(1, Math.min),
+    grown: valueOf(1),
   };
 }
 
@@ -65,7 +69,12 @@ function planWorld(random: () => number) {
 export function drawIncident(
   planted: Planted,
   { seed, runs = RUNS }: { readonly seed: number; readonly runs?: number | undefined },
-): { readonly rows: Iterable<IncidentRow>; readonly truth: Readonly<Record<string, string>> | null } {
+): {
+  readonly rows: Iterable<IncidentRow>;
+  readonly truth: Readonly<Record<string, string>> | null;
+  /** Distance by which scores of the segment fall. */
+  readonly fall: number;
+} {
   const random = seededRandom(seed);
   const world = planWorld(random);
   const truths: Partial<Record<Planted, Readonly<Record<string, string>>>> = {
@@ -74,7 +83,15 @@ export function drawIncident(
     'new version': { agentVersion: 'new' },
     tool: { tool: TOOLS[world.tool] ?? '' },
   };
-  return { rows: drawRows(planted, world, { random, runs }), truth: truths[planted] ?? null };
+  return {
+    rows: drawRows(planted, world, { random, runs }),
+    truth: truths[planted] ?? null,
+    fall: fallOf(planted, world),
+  };
+}
+
+function fallOf(planted: Planted, { drop }: ReturnType<typeof planWorld>): number {
+  return drop * (planted === 'pair' ? 1.5 : 1);
 }
 
 function* drawRows(
@@ -113,13 +130,14 @@ function drawRow(
   world: ReturnType<typeof planWorld>,
   { random, period }: { readonly random: () => number; readonly period: IncidentRow['period'] },
 ): IncidentRow {
-  const { dimensions, version, model, drop, tool, grown } = world;
+  const { dimensions, odd, version, model, tool, grown } = world;
   const isAfter = period === 'after';
   const codes = drawCodes(world, { random, isMoved: isAfter, isMix: isAfter && planted === 'mix' });
   const values = codes.map((code) => `v${code}`);
   const isNew = planted === 'new version' && isAfter && codes[0] === version;
   const tools = TOOLS.filter((_, index) => random() < (codes[0] === index ? 0.7 : 0.3));
   const level = dimensions.reduce((sum, { levels }, index) => sum + (levels[codes[index] ?? 0] ?? 0), 0);
+  const own = odd.get((codes[0] ?? 0) * 6 + (codes[2] ?? 0)) ?? 0;
   const isHit = {
     single: codes[0] === version,
     pair: codes[0] === version && codes[2] === model,
@@ -129,13 +147,14 @@ function drawRow(
     everywhere: true,
     none: false,
   }[planted];
-  const fall = isAfter && isHit ? drop * (planted === 'pair' ? 1.5 : 1) : 0;
+  const fall = isAfter && isHit ? fallOf(planted, world) : 0;
   const low = planted === 'mix' && codes[1] === grown ? 0.25 : 0;
-  const noise = (random() + random() + random() - 1.5) * 0.35;
+  const noise = (random() + random() + random() - 1.5) * 2 * NOISE;
   const named = Object.fromEntries(dimensions.map(({ name }, index) => [name, values[index] ?? '']));
   return {
-    score: Math.min(1, Math.max(0, 0.75 + level - fall - low + noise)),
+    score: Math.min(1, Math.max(0, 0.75 + level + own - fall - low + noise)),
     period,
+    isHit,
     facets: { ...named, ...(isNew ? { agentVersion: 'new' } : {}), tool: tools },
   };
 }

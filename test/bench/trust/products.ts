@@ -95,38 +95,36 @@ const Z = 1.96;
 
 /**
  * Width of the interval of the pass rate by sensitivity and specificity (W. Rogan and B. Gladen, American Journal of Epidemiology 107,
- * 1978), with weights for the labels of each verdict.
+ * 1978), as if the labels were drawn at random.
  */
 export function correctByRates({ pass, fail }: JudgedScores): number {
-  const total = pass.scores.weight + fail.scores.weight;
-  const share = pass.scores.weight / total;
-  const rest = 1 - share;
-  const [{ passing: ofPass }, { passing: ofFail }] = [readLabels(pass), readLabels(fail)];
-  const good = share * ofPass + rest * ofFail;
-  const [sensitivity, specificity] = [(share * ofPass) / good, (rest * (1 - ofFail)) / (1 - good)];
+  const [good, bad] = [pass.passing.n + fail.passing.n, pass.failing.n + fail.failing.n];
+  const [sensitivity, specificity] = [pass.passing.n / good, fail.failing.n / bad];
   const youden = sensitivity + specificity - 1;
   if (!(youden > 0)) {
     return 1;
   }
-  const count = (isGood: boolean) => {
-    const weights = ([stratum, part]: [Stratum, number]) => {
-      const { n, passing } = readLabels(stratum);
-      const counted = n * (isGood ? passing : 1 - passing);
-      return { counted, each: part / n };
-    };
-    const both = [weights([pass, share]), weights([fail, rest])];
-    const sum = both.reduce((all, { counted, each }) => all + counted * each, 0);
-    const squares = both.reduce((all, { counted, each }) => all + counted * each ** 2, 0);
-    return sum ** 2 / squares;
-  };
+  const [weight, squares] = [
+    pass.scores.weight + fail.scores.weight,
+    pass.scores.squaredWeight + fail.scores.squaredWeight,
+  ];
+  const share = pass.scores.weight / weight;
   const estimate = (share + specificity - 1) / youden;
   const variance =
-    ((share * rest) / (pass.scores.n + fail.scores.n) +
-      (estimate ** 2 * sensitivity * (1 - sensitivity)) / count(true) +
-      ((1 - estimate) ** 2 * specificity * (1 - specificity)) / count(false)) /
+    ((share * (1 - share) * squares) / weight ** 2 +
+      (estimate ** 2 * sensitivity * (1 - sensitivity)) / good +
+      ((1 - estimate) ** 2 * specificity * (1 - specificity)) / bad) /
     youden ** 2;
   const margin = Z * Math.sqrt(variance);
-  return Math.min(1, estimate + margin) - Math.max(0, estimate - margin);
+  const hold = (bound: number) => Math.min(1, Math.max(0, bound));
+  return hold(estimate + margin) - hold(estimate - margin);
+}
+
+/** Width of the interval of as many labels of equal weight, drawn at random and without the judge. */
+export function drawLabelsAlone(rate: number, labels: number, random: () => number): number {
+  const passing = Array.from({ length: labels }, random).filter((draw) => draw < rate).length;
+  const interval = computeWilsonInterval({ share: passing / labels, n: labels }) ?? { low: 0, high: 1 };
+  return interval.high - interval.low;
 }
 
 /** Width of the interval of the weighted share of the labels, without the scores of the judge. */

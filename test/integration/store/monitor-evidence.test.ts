@@ -2,6 +2,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { testEngine, type TestEngine } from '../../support/store/engine.ts';
 import { A_SERIES } from '../../support/fakes/memory-monitors.ts';
 import { scoreRowAt, WORLD_START_MS as START } from '../../support/monitors/monitor-world.ts';
+import { buildFailure, buildIssueRow } from '../../support/builders/a-failure.ts';
+import { buildRunRecord } from '../../support/store/run-rows.ts';
+import { newTraceId } from '../../support/store/store-rows.ts';
 import { type MonitoredDatabase, monitoredDatabase } from '../../support/store/monitored-database.ts';
 
 let engine: TestEngine;
@@ -27,4 +30,42 @@ it('explains by exact sums, which are the same in whatever order scores are adde
     verdict: 'everywhere',
     dimensions: [],
   });
+});
+
+/** Explains 120 scores of another series, half of them since the change; the runs that are hit fell. */
+async function explainHit(environment: string, describe: (isHit: boolean, traceId: string) => Promise<void>) {
+  const series = { ...A_SERIES, environment };
+  const rows = [];
+  for (let index = 0; index < 120; index += 1) {
+    const [traceId, isHit] = [newTraceId(), index % 3 === 0];
+    await describe(isHit, traceId);
+    const score = index >= 60 && isHit ? 0.2 : 0.9;
+    rows.push(scoreRowAt(START + index, { ...series, traceId, score }));
+  }
+  await its.insertScores(rows);
+  return (await its.store.monitors.explain(series, START + 60, START + 120)).cause;
+}
+
+it('names the own facet of the runs that fell', async () => {
+  const cause = await explainHit('facets', async (isHit, traceId) =>
+    its.store.runs.write([
+      buildRunRecord({ traceId, facets: ['language', 'en', 'customer.tier', isHit ? 'free' : 'paid'] }),
+    ]),
+  );
+  expect(cause).toMatchObject({ verdict: 'segment', causes: [{ segment: { 'customer.tier': 'free' } }] });
+});
+
+it('names the issue of the runs that fell, but none that follows from a score', async () => {
+  const cause = await explainHit('issues', async (isHit, traceId) => {
+    await its.store.runs.write([buildRunRecord({ traceId })]);
+    const failures = [
+      buildFailure({ traceId, failureId: 'f1' }),
+      buildFailure({ traceId, failureId: 'f2', issueId: 'judged', scorer: 'grounding' }),
+    ];
+    await its.store.failures.write(isHit ? failures : []);
+    await its.store.failures.writeIssues(failures.slice(0, 1).map((each) => buildIssueRow(each)));
+  });
+  expect(cause?.causes).toMatchObject([
+    { segment: { issue: 'tool `get_weather` fails: HTTP 504' }, same: [] },
+  ]);
 });

@@ -20,6 +20,7 @@ export function createScoring(ports: TestPorts, options: TestLimits = {}): room.
       judgeScope: {},
       redaction: {},
       prices: {},
+      facets: [],
       purged: NOTHING_PURGED,
       signal: undefined,
       random: Math.random,

@@ -66,7 +66,7 @@ export function agentSpan(
   };
 }
 
-function message(text: string): AgentMessage {
+export function message(text: string): AgentMessage {
   return {
     id: 'm',
     role: 'assistant',

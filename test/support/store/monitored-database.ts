@@ -18,6 +18,8 @@ const TABLES = Object.keys(KEPT) as KeptTable[];
 export interface MonitoredDatabase {
   readonly options: StoreOptions;
   readonly store: Store;
+  /** Writes rows of `scores`, in one block. */
+  insertScores(rows: readonly object[]): Promise<void>;
   /** Reads the rows of a table, without their write times. */
   kept(table: KeptTable): Promise<object[]>;
   allKept(): Promise<Record<string, object[]>>;
@@ -36,11 +38,14 @@ export async function monitoredDatabase(
 ): Promise<MonitoredDatabase> {
   const options = storeOptions(engine);
   const store = await openStore(options);
-  const database = openDatabase(options);
-  for (const block of scores) {
-    await database.insertRows('scores', block);
+  async function insertScores(...blocks: (readonly object[])[]): Promise<void> {
+    const database = openDatabase(options);
+    for (const block of blocks) {
+      await database.insertRows('scores', block);
+    }
+    await database.close();
   }
-  await database.close();
+  await insertScores(...scores);
 
   async function kept(table: KeptTable): Promise<object[]> {
     const rows = await queryRows<object>(options, `SELECT * FROM ${table} FINAL ${KEPT[table]}`);
@@ -50,6 +55,7 @@ export async function monitoredDatabase(
   return {
     options,
     store,
+    insertScores,
     kept,
     allKept: async () =>
       Object.fromEntries(await Promise.all(TABLES.map(async (table) => [table, await kept(table)] as const))),

@@ -33,6 +33,7 @@ export function buildRunRecord(fields: Partial<RunRecord> = {}): RunRecord {
     tools: ['get_weather'],
     turns: 1,
     notScorable: '',
+    facets: [],
     question: '',
     answer: '',
     readFrom: 'content',

@@ -74,6 +74,27 @@ describe('a change by the values of a dimension', () => {
     );
   });
 
+  it.each([
+    { rest: 'that are too few to tell', old: [2, 1], verdict: 'segment' },
+    { rest: 'that fell, too', old: [0, 5], verdict: 'everywhere' },
+  ])('is $verdict for a new version beside old runs $rest', ({ old, verdict }) => {
+    const [good = 0, bad = 0] = old;
+    const explained = explainRuns([
+      ['before', version('1'), 110, 1],
+      ['before', version('1'), 1, 0.5],
+      ['after', version('2'), 14, 1],
+      ['after', version('2'), 7, 0.5],
+      ['after', version('1'), good, 1],
+      ['after', version('1'), bad, good === 0 ? 0 : 0.5],
+    ]);
+    expect(explained.verdict).toBe(verdict);
+    expect(explained.causes).toMatchObject(
+      verdict === 'segment'
+        ? [{ segment: version('2'), isNew: true, before: expect.closeTo(0.9955, 4) as number }]
+        : [],
+    );
+  });
+
   it('makes a dimension of each value of a list', () => {
     const tools = (period: 'before' | 'after', tool: string[], score: number): Runs => [
       period,

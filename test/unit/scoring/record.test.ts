@@ -96,6 +96,7 @@ describe('the rows of runs', () => {
         tools: [],
         turns: 1,
         notScorable: '',
+        facets: [],
         question: '',
         answer: 'Rain.',
         readFrom: 'content',
