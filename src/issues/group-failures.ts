@@ -1,12 +1,12 @@
 import type { FailureKind, FailureSubject, IssueRow } from '../domain/failure.ts';
 import type { Signature } from '../store/contracts/issues.ts';
-import { listShingles } from './mask-text.ts';
+import { findCause, listStems } from './compare-texts.ts';
 
-/** Least similarity (Jaccard, of pairs of words) of two masked texts of one issue. */
-export const LEAST_SIMILARITY = 0.6;
+/** Least similarity of two masked texts of one issue: twice the number of words that both have, over the words of each (Dice). */
+const LEAST_SIMILARITY = 0.6;
 
 /** Most texts of one agent, kind and tool that are compared; further ones are issues of their own. */
-const MAX_COMPARED = 2_000;
+const MAX_COMPARED = 10_000;
 
 /** Signatures of one issue, the earliest first. */
 export type SignatureSet = readonly [Signature, ...Signature[]];
@@ -41,7 +41,7 @@ function joinKey({ tenant, signatureId }: Pick<Signature, 'tenant' | 'signatureI
 
 /** Only texts with the same other parts are compared. */
 function joinComparedKey({ tenant, agent, kind, subject }: Signature): string {
-  return JSON.stringify([tenant, agent, kind, { ...subject, text: '' }]);
+  return JSON.stringify([tenant, agent, kind, { ...subject, text: '', quote: '' }]);
 }
 
 function compareFirst(a: Signature, b: Signature): number {
@@ -57,21 +57,63 @@ function compareFirst(a: Signature, b: Signature): number {
   );
 }
 
+/** Connects signatures that differ in their texts only: those with one cause or one contradicting quote, and those with similar words. */
 function connectSimilar(signatures: readonly Signature[], sets: ReturnType<typeof createSets>): void {
-  const shingles = signatures.map(({ subject }) => listShingles(subject.text ?? ''));
-  const holders = new Map<string, number[]>();
-  for (const [index, own] of shingles.entries()) {
-    const shared = new Map<number, number>();
-    for (const shingle of own) {
-      const others = holders.get(shingle) ?? [];
-      others.forEach((other) => shared.set(other, (shared.get(other) ?? 0) + 1));
-      holders.set(shingle, [...others, index]);
+  const firsts = new Map<string, Signature>();
+  const different: { readonly stems: string[]; readonly signature: Signature }[] = [];
+  for (const signature of signatures) {
+    const stems = listStems(signature.subject.text ?? '').toSorted();
+    const same = `words ${stems.join(' ')}`;
+    if (!firsts.has(same)) {
+      different.push({ stems, signature });
     }
-    for (const [other, count] of shared) {
-      const all = own.size + (shingles[other]?.size ?? 0) - count;
-      if (count / all >= LEAST_SIMILARITY) {
-        sets.join(joinKey(signatures[other]!), joinKey(signatures[index]!));
+    for (const link of [same, ...listLinks(signature)]) {
+      const first = firsts.get(link) ?? signature;
+      firsts.set(link, first);
+      sets.join(joinKey(first), joinKey(signature));
+    }
+  }
+  connectSimilarWords(different, sets);
+}
+
+/** Lists what makes two failures the same whatever their words are. */
+function listLinks({ kind, subject }: Signature): string[] {
+  const cause = kind === 'error' || kind === 'tool-error' ? findCause(subject) : undefined;
+  return [
+    ...(cause === undefined ? [] : [`cause ${cause}`]),
+    ...(subject.quote === undefined ? [] : [`quote ${subject.quote}`]),
+  ];
+}
+
+/**
+ * Connects texts of which enough words are equal. Two such texts share one of their rarest words, so only these are looked up (R. Bayardo,
+ * Y. Ma and R. Srikant, Scaling up all pairs similarity search, 2007).
+ */
+function connectSimilarWords(
+  texts: readonly { readonly stems: readonly string[]; readonly signature: Signature }[],
+  sets: ReturnType<typeof createSets>,
+): void {
+  const counts = new Map<string, number>();
+  texts.forEach(({ stems }) => stems.forEach((stem) => counts.set(stem, (counts.get(stem) ?? 0) + 1)));
+  const holders = new Map<string, number[]>();
+  for (const [index, { stems, signature }] of texts.entries()) {
+    // A text that is similar has as many of the words at least, so one of these.
+    const least = Math.ceil((LEAST_SIMILARITY / (2 - LEAST_SIMILARITY)) * stems.length);
+    const rarest = stems
+      .toSorted((a, b) => (counts.get(a) ?? 0) - (counts.get(b) ?? 0) || (a < b ? -1 : 1))
+      .slice(0, stems.length - least + 1);
+    const own = new Set(stems);
+    for (const other of new Set(rarest.flatMap((stem) => holders.get(stem) ?? []))) {
+      const text = texts[other]!;
+      const shared = text.stems.filter((stem) => own.has(stem)).length;
+      if (2 * shared >= LEAST_SIMILARITY * (stems.length + text.stems.length)) {
+        sets.join(joinKey(text.signature), joinKey(signature));
       }
+    }
+    for (const stem of rarest) {
+      const held = holders.get(stem) ?? [];
+      held.push(index);
+      holders.set(stem, held);
     }
   }
 }
