@@ -18,7 +18,7 @@ const STEM_LETTERS = 6;
 
 /** Lists the stems of a masked text's words: those that say something, each once. Marks are left out. */
 export function listStems(masked: string): string[] {
-  const words = [...new Set(listWords(masked.replace(/<\w+>/gu, ' ')))];
+  const words = [...new Set(listWords(masked.replace(/<\w+>|_/gu, ' ')))];
   const telling = words.filter((word) => !STOP_WORDS.has(word));
   const others = words
     .filter((word) => STOP_WORDS.has(word))

@@ -2,8 +2,12 @@ import type { FailureKind, FailureSubject, IssueRow } from '../domain/failure.ts
 import type { Signature } from '../store/contracts/issues.ts';
 import { findCause, listStems } from './compare-texts.ts';
 
-/** Least similarity of two masked texts of one issue: twice the number of words that both have, over the words of each (Dice). */
+/**
+ * Least similarity of two masked texts of one issue: twice the number of words that both have, over the words of each (Dice). Errors of
+ * one tool and type have few causes, so less is enough.
+ */
 const LEAST_SIMILARITY = 0.6;
+const LEAST_OF_ERRORS = 0.5;
 
 /** Most texts of one agent, kind and tool that are compared; further ones are issues of their own. */
 const MAX_COMPARED = 10_000;
@@ -73,16 +77,21 @@ function connectSimilar(signatures: readonly Signature[], sets: ReturnType<typeo
       sets.join(joinKey(first), joinKey(signature));
     }
   }
-  connectSimilarWords(different, sets);
+  connectSimilarWords(different, sets, signatures.some(isError) ? LEAST_OF_ERRORS : LEAST_SIMILARITY);
 }
 
 /** Lists what makes two failures the same whatever their words are. */
-function listLinks({ kind, subject }: Signature): string[] {
-  const cause = kind === 'error' || kind === 'tool-error' ? findCause(subject) : undefined;
+function listLinks(signature: Signature): string[] {
+  const { subject } = signature;
+  const cause = isError(signature) ? findCause(subject) : undefined;
   return [
     ...(cause === undefined ? [] : [`cause ${cause}`]),
     ...(subject.quote === undefined ? [] : [`quote ${subject.quote}`]),
   ];
+}
+
+function isError({ kind }: Signature): boolean {
+  return kind === 'error' || kind === 'tool-error';
 }
 
 /**
@@ -92,13 +101,14 @@ function listLinks({ kind, subject }: Signature): string[] {
 function connectSimilarWords(
   texts: readonly { readonly stems: readonly string[]; readonly signature: Signature }[],
   sets: ReturnType<typeof createSets>,
+  leastSimilarity: number,
 ): void {
   const counts = new Map<string, number>();
   texts.forEach(({ stems }) => stems.forEach((stem) => counts.set(stem, (counts.get(stem) ?? 0) + 1)));
   const holders = new Map<string, number[]>();
   for (const [index, { stems, signature }] of texts.entries()) {
     // A text that is similar has as many of the words at least, so one of these.
-    const least = Math.ceil((LEAST_SIMILARITY / (2 - LEAST_SIMILARITY)) * stems.length);
+    const least = Math.ceil((leastSimilarity / (2 - leastSimilarity)) * stems.length);
     const rarest = stems
       .toSorted((a, b) => (counts.get(a) ?? 0) - (counts.get(b) ?? 0) || (a < b ? -1 : 1))
       .slice(0, stems.length - least + 1);
@@ -106,7 +116,7 @@ function connectSimilarWords(
     for (const other of new Set(rarest.flatMap((stem) => holders.get(stem) ?? []))) {
       const text = texts[other]!;
       const shared = text.stems.filter((stem) => own.has(stem)).length;
-      if (2 * shared >= LEAST_SIMILARITY * (stems.length + text.stems.length)) {
+      if (2 * shared >= leastSimilarity * (stems.length + text.stems.length)) {
         sets.join(joinKey(text.signature), joinKey(signature));
       }
     }

@@ -14,6 +14,8 @@ const MARKS: readonly (readonly [pattern: RegExp, mark: string])[] = [
     /\b(?:\d{1,2}(?:st|nd|rd|th|\.)?\s+(?:of\s+)?)?(?:january|february|march|april|june|july|august|september|october|november|december|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b\.?(?:\s+\d{1,2}(?:st|nd|rd|th)?\b)?(?:,?\s+\d{4}\b)?/giu,
     '<date>',
   ],
+  // The month is a verb, too.
+  [/\b\d{1,2}\.?\s+may\b(?:,?\s+\d{4}\b)?|\bmay\s+\d{1,2}\b(?:,?\s+\d{4}\b)?/giu, '<date>'],
   [/(?:\/[\w.@-]+){2,}\/?/gu, '<path>'],
   [
     /(?:[$€£¥]|\b(?:USD|EUR|GBP|CHF|JPY)\s?)\d[\d.,]*\d?|\d[\d.,]*\s?(?:[$€£¥%]|\b(?:USD|EUR|GBP|CHF|JPY|dollars?|euros?|pounds?)\b)/giu,
@@ -25,7 +27,7 @@ const MARKS: readonly (readonly [pattern: RegExp, mark: string])[] = [
 
 /** A run of capitalised words that does not begin a sentence, or has several words. */
 const NAMES =
-  /(?<=[\p{L}\p{N},;>)]\s)\p{Lu}[\p{L}'’-]*(?:\s+(?:\p{Lu}[\p{L}'’.-]*|<name>))*|\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]*)+/gu;
+  /(?<=[\p{L}\p{N},;>)]\s)\p{Lu}[\p{L}'’-]*(?:\s+(?:(?:van|von|der|den|de|da|dos|du|del|la|bin|al)\s+)*(?:\p{Lu}[\p{L}'’.-]*|<name>))*|\p{Lu}[\p{L}'’-]+(?:\s+(?:(?:van|von|der|den|de|da|dos|du|del|la|bin|al)\s+)*\p{Lu}[\p{L}'’.-]*)+/gu;
 
 /** Words that stand with a capital letter and are no names. */
 const NO_NAME = new Set([
