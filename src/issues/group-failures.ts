@@ -82,11 +82,10 @@ function connectSimilar(signatures: readonly Signature[], sets: ReturnType<typeo
 
 /** Lists what makes two failures the same whatever their words are. */
 function listLinks(signature: Signature): string[] {
-  const { subject } = signature;
-  const cause = isError(signature) ? findCause(subject) : undefined;
+  const cause = isError(signature) ? findCause(signature.subject) : undefined;
   return [
     ...(cause === undefined ? [] : [`cause ${cause}`]),
-    ...(subject.quote === undefined ? [] : [`quote ${subject.quote}`]),
+    ...signature.quotes.map((quote) => `quote ${quote}`),
   ];
 }
 

@@ -1,6 +1,7 @@
 /**
  * Measures how failures become issues: made runs with planted modes of failure in other words each time are read, their failures are found and
- * grouped, and the issues are held against the modes. `node test/bench/issues.ts [--runs 5000] [--seeds 1,2,3]`
+ * grouped, and the issues are held against the modes. `node test/bench/issues.ts [--runs 5000] [--seeds 1,2,3] [--list]`. `--list` measures the list of
+ * many issues, too.
  */
 import { parseArgs } from 'node:util';
 import { readTraces } from '../../src/conventions/index.ts';
@@ -10,12 +11,14 @@ import { groupSignatures } from '../../src/issues/group-failures.ts';
 import type { Signature } from '../../src/store/contracts/issues.ts';
 import { seededRandom } from '../support/builders/score-streams.ts';
 import { atLeast, atMost, head, row, share, sumUp, verdictOn } from './bench-table.ts';
+import { measureList } from './issues/list-speed.ts';
 import { makeRuns, MODES } from './issues/planted-runs.ts';
 
 const { values: options } = parseArgs({
   options: {
     runs: { type: 'string', default: '5000' },
     seeds: { type: 'string', default: '1,2,3' },
+    list: { type: 'boolean', default: false },
   },
 });
 const runs = Number(options.runs);
@@ -58,7 +61,15 @@ function group(seed: number): Grouped {
     for (const failure of failures) {
       const signatureId = computeIssueId('', run!.agent ?? '', signFailure(failure));
       const { kind, subject, text } = failure;
-      const own = { tenant: '', agent: 'shop', kind, signatureId, subject, issueIds: [signatureId] };
+      const own = {
+        tenant: '',
+        agent: 'shop',
+        kind,
+        signatureId,
+        subject,
+        issueIds: [signatureId],
+        quotes: [subject.quote ?? ''].filter(Boolean),
+      };
       signatures.set(
         signatureId,
         signatures.get(signatureId) ?? { ...own, firstSeen: index, firstTrace: '' },
@@ -170,5 +181,8 @@ for (const { seed, found, missed, false: wrong, findMs, groupMs } of results) {
       atMost(find + grouping, 0.3, 'ms a run'),
     ]),
   );
+}
+if (options.list) {
+  await measureList();
 }
 sumUp();

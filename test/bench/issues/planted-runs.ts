@@ -347,21 +347,29 @@ export function* makeRuns(count: number, random: Random): Generator<PlantedRun> 
   const pick = <Item>(items: readonly Item[]) => items[Math.floor(random() * items.length)]!;
   for (let index = 0; index < count; index += 1) {
     let rest = random();
+    const draw = { write, random, startMs: Date.UTC(2026, 0, 1) + 1_000 * index };
     const found = Object.entries(MODES).find(([, { share }]) => (rest -= share) < 0);
     if (found !== undefined) {
-      yield { ...build(found[1].plan(write, random), write, random), mode: found[0] };
+      yield { ...build(found[1].plan(write, random), draw), mode: found[0] };
     } else if ((rest -= NOISE) < 0) {
-      yield { ...build(pick(NOISE_PLANS)(write), write, random), mode: `noise-${index}` };
+      yield { ...build(pick(NOISE_PLANS)(write), draw), mode: `noise-${index}` };
     } else {
-      yield { ...build(pick(GOOD_PLANS)(write), write, random), mode: null };
+      yield { ...build(pick(GOOD_PLANS)(write), draw), mode: null };
     }
   }
 }
 
-function build(plan: RunPlan, write: Write, random: Random): Omit<PlantedRun, 'mode'> {
+/** Draws of one run. */
+interface Draw {
+  readonly write: Write;
+  readonly random: Random;
+  readonly startMs: number;
+}
+
+function build(plan: RunPlan, { write, random, startMs }: Draw): Omit<PlantedRun, 'mode'> {
   const { tools = [], answer = write('Here is what I found for {city}: {number} results.'), claim } = plan;
   const traceId = Array.from({ length: 32 }, () => Math.floor(random() * 16).toString(16)).join('');
-  const trace = new AgentTraceBuilder(traceId, Date.UTC(2026, 0, 1))
+  const trace = new AgentTraceBuilder(traceId, startMs)
     .asking(write('What about [my order|the trip to {city}|invoice {id}]?'))
     .answering(answer)
     .withAttributes({

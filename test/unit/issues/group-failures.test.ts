@@ -24,6 +24,7 @@ function signature(text: string, firstSeen: number, signatureId = `id-${text}`):
     signatureId,
     subject: { verdict: 'unsupported', text },
     issueIds: [signatureId],
+    quotes: [],
     firstSeen,
     firstTrace: 't',
   };
@@ -68,7 +69,12 @@ describe('signatures', () => {
     ],
     [true, 'claim', claim('ご注文は明日の午後に大阪へ届きます'), claim('明日の午後、大阪へご注文が届きます')],
   ])('are one issue: %s, kind %s, %j and %j', (isOne, kind, ...subjects) => {
-    const both = subjects.map((subject, index) => ({ ...signature('', index, `${index}`), kind, subject }));
+    const both = subjects.map((subject, index) => ({
+      ...signature('', index, `${index}`),
+      kind,
+      subject,
+      quotes: [subject.quote ?? ''].filter(Boolean),
+    }));
     expect(groupSignatures(both, [])).toHaveLength(isOne ? 1 : 2);
   });
 
