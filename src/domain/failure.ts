@@ -16,6 +16,8 @@ export interface FailureSubject {
   readonly verdict?: string;
   readonly answer?: string;
   readonly text?: string;
+  /** Words of a document that contradict a claim. Not a part of the signature: claims with one of them are one issue. */
+  readonly quote?: string;
 }
 
 /** Words of the judge's evidence against a claim. */

@@ -4,7 +4,8 @@ import { ANSWER_CUT, type AgentRun } from '../domain/trace/agent-run.ts';
 import { type FoundFailure, type JudgedRun, signFailure } from '../domain/failure.ts';
 import type { LooseInvocation } from '../scorers/evals/trajectory.ts';
 import { isFailedCall, listRepeats, nameTool, readActs } from '../scorers/shared/acts.ts';
-import { collectValues, maskText } from './mask-text.ts';
+import { readInputText } from '../scorers/shared/messages.ts';
+import { collectValues, listNames, maskText } from './mask-text.ts';
 
 /** Longest text of a failure, characters. */
 const MAX_TEXT = 1_000;
@@ -20,8 +21,8 @@ const CYCLE_LENGTHS = [2, 3, 4];
 /** Finds the failures of a run: at most one of each signature. Needs no judge for what the run itself tells. */
 export function findFailures(run: AgentRun, judged: readonly JudgedRun[]): FoundFailure[] {
   const { calls, answer } = readActs({ input: run.input, output: run.output });
-  const results = calls.map(({ result }) => readJson(result));
-  const values = collectValues(results);
+  const values = readOnce(() => collectRunValues(run, calls));
+  const typeOf = readErrorTypes(run);
   const own = { scorer: '', source: '', spanId: run.target.spanId, evidence: null };
   const found: FoundFailure[] = [
     ...findClaims(judged, calls, values).map((claim) => ({
@@ -34,7 +35,7 @@ export function findFailures(run: AgentRun, judged: readonly JudgedRun[]): Found
         ...own,
         kind: 'tool-error' as const,
         text,
-        subject: { tool: nameTool(call), ...typeError(text, null, values) },
+        subject: { tool: nameTool(call), ...typeError(text, typeOf.get(call) ?? null, values) },
       };
     }),
     ...findLoops(calls).map((loop) => ({
@@ -49,21 +50,42 @@ export function findFailures(run: AgentRun, judged: readonly JudgedRun[]): Found
   return [...bySignature.values()].toReversed().slice(0, MAX_FAILURES);
 }
 
+/** Reads the values of a run, which few runs need. */
+type Values = () => ReadonlySet<string>;
+
+function readOnce(read: Values): Values {
+  let values: ReadonlySet<string> | undefined;
+  return () => (values ??= read());
+}
+
+/** Most characters of a question in which names are looked for. */
+const MAX_QUESTION = 10_000;
+
+function collectRunValues({ input, output }: AgentRun, calls: readonly LooseInvocation[]): Set<string> {
+  const question = readInputText({ input, output }).slice(0, MAX_QUESTION);
+  return collectValues([listNames(question), ...calls.map(({ result }) => readJson(result))]);
+}
+
 const BAD_CLAIMS = new Set(['contradicted', 'unsupported']);
 
 function findClaims(
   judged: readonly JudgedRun[],
   calls: readonly LooseInvocation[],
-  values: ReadonlySet<string>,
+  values: Values,
 ): FoundFailure[] {
   return judged.flatMap(({ scorer, verdicts }) =>
     verdicts
       .filter(({ verdict }) => BAD_CLAIMS.has(verdict))
       .map(({ statement, verdict, quote = '', source = '', spanId = '' }) => {
-        const field = verdict === 'contradicted' && quote !== '' ? findField(calls, quote) : undefined;
+        const isContradicted = verdict === 'contradicted' && quote !== '';
+        const field = isContradicted ? findField(calls, quote) : undefined;
+        const words = {
+          text: maskText(statement, values()),
+          ...(isContradicted ? { quote: maskText(quote, values()) } : {}),
+        };
         return {
           kind: 'claim' as const,
-          subject: { verdict, ...(field ?? { text: maskText(statement, values) }) },
+          subject: { verdict, ...(field ?? words) },
           text: cutText(statement, MAX_TEXT),
           scorer,
           source: field?.tool ?? source,
@@ -127,7 +149,7 @@ function readJson(result: unknown): unknown {
 }
 
 function readCallError(call: LooseInvocation): string {
-  const { errorText, result } = call as LooseInvocation & { readonly errorText?: string };
+  const { errorText, result } = call;
   const inside =
     typeof result === 'object' && result !== null ? (result as Record<string, unknown>)['error'] : result;
   const text =
@@ -135,27 +157,65 @@ function readCallError(call: LooseInvocation): string {
   return cutText(text, MAX_TEXT);
 }
 
+/** Reads the types of errors that the spans of tools name, by call. */
+function readErrorTypes({ output }: AgentRun): Map<unknown, string> {
+  return new Map(
+    output
+      .flatMap(({ content }) => content.parts)
+      .flatMap((part) =>
+        part.type === 'tool-invocation' && part.errorType !== undefined
+          ? [[part.toolInvocation, part.errorType] as const]
+          : [],
+      ),
+  );
+}
+
 /** Types that say nothing. */
 const GENERIC = /^(?:|error|exception|_other|other|unknown|tool_?error|baseexception)$/i;
+
+/** Forms of a status code: named as one, or a known one that stands where a status does and counts nothing. */
+const STATUSES = [
+  /(?:\bHTTP(?:\/[\d.]+)?|\bstatus(?: code)?|\bcode)[\s:=]*([1-5]\d{2})\b/i,
+  /(?:^|[([]|\b(?:error|errored|returned|returns|got|gave|received|responded|replied|answered|failed|with|response|reply):?\s+)(4(?:0\d|1[0-8]|2[1-689]|31|51)|5(?:0[0-8]|1[01]|2\d|30))\b(?!\.\d|\s*(?:%|[a-z]?s\b|[kmg]i?b\b|sec|min|hour|day|token|byte|char|word|item|row|result|request|record|time))/i,
+];
 
 /** Reads what makes two errors the same: class, status code, and the masked first line of the message. */
 function typeError(
   message: string,
   type: string | null,
-  values: ReadonlySet<string>,
+  values: Values,
 ): { readonly errorType: string; readonly text: string } {
-  const line = message.trim().split('\n', 1)[0] ?? '';
+  const line = unwrap(message).trim().split('\n', 1)[0] ?? '';
   const [, leading = '', rest = line] =
     /^([A-Za-z_][\w.]*(?:Error|Exception|Timeout|Fault)?)\s*:\s*(.*)$/.exec(line) ?? [];
   const named = [type ?? '', leading].find((name) => !GENERIC.test(name)) ?? '';
-  const isClass = named === (type ?? '') || /(?:Error|Exception|Timeout|Fault)$/.test(named);
-  const status =
-    /(?:\bHTTP(?:\/[\d.]+)?|\bstatus(?: code)?|\bcode)[\s:=]*([1-5]\d{2})\b/i.exec(line)?.[1] ??
-    /\b([45]\d{2})\b/.exec(line)?.[1];
+  const isCode = /^[1-5]\d{2}$/.test(type ?? '');
+  const isClass = (named === type && !isCode) || /(?:Error|Exception|Timeout|Fault)$/.test(named);
+  const told = STATUSES.map((form) => form.exec(line)?.[1]).find((code) => code !== undefined);
+  const status = isCode ? type : told;
   return {
     errorType: [isClass ? named : '', status === undefined ? '' : `HTTP ${status}`].filter(Boolean).join(' '),
-    text: maskText(isClass && named === leading ? rest : line, values),
+    text: maskText(isClass && named === leading ? rest : line, values()),
   };
+}
+
+/** Fields of JSON in which services write what failed. */
+const MESSAGE_FIELDS = ['message', 'error', 'detail', 'error_description', 'title', 'reason'];
+
+/** Takes the words out of an error that is JSON, or a sentence before JSON. */
+function unwrap(message: string): string {
+  const at = message.indexOf('{');
+  const body = at < 0 ? message : readJson(message.slice(at));
+  const said = at < 0 ? undefined : findSaid(body);
+  return said === undefined ? message : message.slice(0, at) + said;
+}
+
+function findSaid(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) {
+    return undefined;
+  }
+  const fields = MESSAGE_FIELDS.map((name) => (body as Record<string, unknown>)[name]);
+  return fields.find((value) => typeof value === 'string') ?? fields.map(findSaid).find(Boolean);
 }
 
 function findLoops(calls: readonly LooseInvocation[]): string[] {
@@ -186,7 +246,7 @@ const HALTED = new Set(['run_waiting', 'run_cancelled', 'run_incomplete', 'evalu
 function findEnds(
   run: AgentRun,
   answer: string | null,
-  values: ReadonlySet<string>,
+  values: Values,
 ): Pick<FoundFailure, 'kind' | 'subject' | 'text'>[] {
   if (HALTED.has(run.notScorable?.code ?? '')) {
     return [];

@@ -1,12 +1,16 @@
 import type { FailureKind, FailureSubject, IssueRow } from '../domain/failure.ts';
 import type { Signature } from '../store/contracts/issues.ts';
-import { listShingles } from './mask-text.ts';
+import { findCause, listStems } from './compare-texts.ts';
 
-/** Least similarity (Jaccard, of pairs of words) of two masked texts of one issue. */
-export const LEAST_SIMILARITY = 0.6;
+/**
+ * Least similarity of two masked texts of one issue: twice the number of words that both have, over the words of each (Dice). Errors of
+ * one tool and type have few causes, so less is enough.
+ */
+const LEAST_SIMILARITY = 0.6;
+const LEAST_OF_ERRORS = 0.5;
 
 /** Most texts of one agent, kind and tool that are compared; further ones are issues of their own. */
-const MAX_COMPARED = 2_000;
+const MAX_COMPARED = 10_000;
 
 /** Signatures of one issue, the earliest first. */
 export type SignatureSet = readonly [Signature, ...Signature[]];
@@ -41,7 +45,7 @@ function joinKey({ tenant, signatureId }: Pick<Signature, 'tenant' | 'signatureI
 
 /** Only texts with the same other parts are compared. */
 function joinComparedKey({ tenant, agent, kind, subject }: Signature): string {
-  return JSON.stringify([tenant, agent, kind, { ...subject, text: '' }]);
+  return JSON.stringify([tenant, agent, kind, { ...subject, text: '', quote: '' }]);
 }
 
 function compareFirst(a: Signature, b: Signature): number {
@@ -57,21 +61,68 @@ function compareFirst(a: Signature, b: Signature): number {
   );
 }
 
+/** Connects signatures that differ in their texts only: those with one cause or one contradicting quote, and those with similar words. */
 function connectSimilar(signatures: readonly Signature[], sets: ReturnType<typeof createSets>): void {
-  const shingles = signatures.map(({ subject }) => listShingles(subject.text ?? ''));
-  const holders = new Map<string, number[]>();
-  for (const [index, own] of shingles.entries()) {
-    const shared = new Map<number, number>();
-    for (const shingle of own) {
-      const others = holders.get(shingle) ?? [];
-      others.forEach((other) => shared.set(other, (shared.get(other) ?? 0) + 1));
-      holders.set(shingle, [...others, index]);
+  const firsts = new Map<string, Signature>();
+  const different: { readonly stems: string[]; readonly signature: Signature }[] = [];
+  for (const signature of signatures) {
+    const stems = listStems(signature.subject.text ?? '').toSorted();
+    const same = `words ${stems.join(' ')}`;
+    if (!firsts.has(same)) {
+      different.push({ stems, signature });
     }
-    for (const [other, count] of shared) {
-      const all = own.size + (shingles[other]?.size ?? 0) - count;
-      if (count / all >= LEAST_SIMILARITY) {
-        sets.join(joinKey(signatures[other]!), joinKey(signatures[index]!));
+    for (const link of [same, ...listLinks(signature)]) {
+      const first = firsts.get(link) ?? signature;
+      firsts.set(link, first);
+      sets.join(joinKey(first), joinKey(signature));
+    }
+  }
+  connectSimilarWords(different, sets, signatures.some(isError) ? LEAST_OF_ERRORS : LEAST_SIMILARITY);
+}
+
+/** Lists what makes two failures the same whatever their words are. */
+function listLinks(signature: Signature): string[] {
+  const cause = isError(signature) ? findCause(signature.subject) : undefined;
+  return [
+    ...(cause === undefined ? [] : [`cause ${cause}`]),
+    ...signature.quotes.map((quote) => `quote ${quote}`),
+  ];
+}
+
+function isError({ kind }: Signature): boolean {
+  return kind === 'error' || kind === 'tool-error';
+}
+
+/**
+ * Connects texts of which enough words are equal. Two such texts share one of their rarest words, so only these are looked up (R. Bayardo,
+ * Y. Ma and R. Srikant, Scaling up all pairs similarity search, 2007).
+ */
+function connectSimilarWords(
+  texts: readonly { readonly stems: readonly string[]; readonly signature: Signature }[],
+  sets: ReturnType<typeof createSets>,
+  leastSimilarity: number,
+): void {
+  const counts = new Map<string, number>();
+  texts.forEach(({ stems }) => stems.forEach((stem) => counts.set(stem, (counts.get(stem) ?? 0) + 1)));
+  const holders = new Map<string, number[]>();
+  for (const [index, { stems, signature }] of texts.entries()) {
+    // A text that is similar has as many of the words at least, so one of these.
+    const least = Math.ceil((leastSimilarity / (2 - leastSimilarity)) * stems.length);
+    const rarest = stems
+      .toSorted((a, b) => (counts.get(a) ?? 0) - (counts.get(b) ?? 0) || (a < b ? -1 : 1))
+      .slice(0, stems.length - least + 1);
+    const own = new Set(stems);
+    for (const other of new Set(rarest.flatMap((stem) => holders.get(stem) ?? []))) {
+      const text = texts[other]!;
+      const shared = text.stems.filter((stem) => own.has(stem)).length;
+      if (2 * shared >= leastSimilarity * (stems.length + text.stems.length)) {
+        sets.join(joinKey(text.signature), joinKey(signature));
       }
+    }
+    for (const stem of rarest) {
+      const held = holders.get(stem) ?? [];
+      held.push(index);
+      holders.set(stem, held);
     }
   }
 }

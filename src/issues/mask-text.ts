@@ -14,18 +14,20 @@ const MARKS: readonly (readonly [pattern: RegExp, mark: string])[] = [
     /\b(?:\d{1,2}(?:st|nd|rd|th|\.)?\s+(?:of\s+)?)?(?:january|february|march|april|june|july|august|september|october|november|december|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b\.?(?:\s+\d{1,2}(?:st|nd|rd|th)?\b)?(?:,?\s+\d{4}\b)?/giu,
     '<date>',
   ],
+  // The month is a verb, too.
+  [/\b\d{1,2}\.?\s+may\b(?:,?\s+\d{4}\b)?|\bmay\s+\d{1,2}\b(?:,?\s+\d{4}\b)?/giu, '<date>'],
   [/(?:\/[\w.@-]+){2,}\/?/gu, '<path>'],
   [
     /(?:[$€£¥]|\b(?:USD|EUR|GBP|CHF|JPY)\s?)\d[\d.,]*\d?|\d[\d.,]*\s?(?:[$€£¥%]|\b(?:USD|EUR|GBP|CHF|JPY|dollars?|euros?|pounds?)\b)/giu,
     '<amount>',
   ],
-  [/#?\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z_])[\w-]{4,}\b|\b[0-9a-f]{8,}\b|#\d+/gu, '<id>'],
+  [/#?\b(?=[\w-]*\d)(?=[\w-]*[A-Za-z_])[\w-]{2,}\b|\b[0-9a-f]{8,}\b|#\d+/gu, '<id>'],
   [/[+-]?\b\d[\d.,]*\b/gu, '<number>'],
 ];
 
 /** A run of capitalised words that does not begin a sentence, or has several words. */
 const NAMES =
-  /(?<=[\p{L}\p{N},;>)]\s)\p{Lu}[\p{L}'’-]*(?:\s+(?:\p{Lu}[\p{L}'’.-]*|<name>))*|\p{Lu}[\p{L}'’-]+(?:\s+\p{Lu}[\p{L}'’.-]*)+/gu;
+  /(?<=[\p{L}\p{N},;>)]\s)\p{Lu}[\p{L}'’-]*(?:\s+(?:(?:van|von|der|den|de|da|dos|du|del|la|bin|al)\s+)*(?:\p{Lu}[\p{L}'’.-]*|<name>))*|\p{Lu}[\p{L}'’-]+(?:\s+(?:(?:van|von|der|den|de|da|dos|du|del|la|bin|al)\s+)*\p{Lu}[\p{L}'’.-]*)+/gu;
 
 /** Words that stand with a capital letter and are no names. */
 const NO_NAME = new Set([
@@ -45,6 +47,9 @@ const NO_NAME = new Set([
   'TCP',
 ]);
 
+/** A number with its unit, which is written with and without a space. */
+const UNIT = /(?<![\p{L}\p{N}])(\d[\d.,]*)(ms|s|sec|secs|min|mins|h|hrs|d|kb|mb|gb|kib|mib|gib|km|kg)\b/giu;
+
 /** Most known values of a run, and the limits of their length, characters. */
 const MAX_VALUES = 500;
 const VALUE_CHARS = { least: 3, most: 80 };
@@ -62,6 +67,7 @@ export function maskText(text: string, values: ReadonlySet<string> = new Set()):
     .slice(0, 2 * MAX_CHARS)
     .normalize('NFC')
     .replace(/[’ʼ]/gu, "'")
+    .replace(UNIT, '$1 $2')
     .replace(/\s+/gu, ' ')
     .trim();
   for (const [pattern, mark] of MARKS) {
@@ -83,7 +89,12 @@ function replaceWord(text: string, value: string): string {
   return text.replace(new RegExp(`(?<![\\p{L}\\p{N}<])${escaped}(?![\\p{L}\\p{N}>])`, 'gu'), '<name>');
 }
 
-/** Collects the texts of tool results, in lower case: names that a run found. Words of field names are none. */
+/** Lists the names in a text. */
+export function listNames(text: string): string[] {
+  return text.match(NAMES)?.filter((name) => !NO_NAME.has(name)) ?? [];
+}
+
+/** Collects texts of a run's question and tool results, in lower case: names that it may repeat. Words of field names are none. */
 export function collectValues(results: readonly unknown[]): Set<string> {
   const values = new Set<string>();
   const visit = (value: unknown): void => {
@@ -101,17 +112,4 @@ export function collectValues(results: readonly unknown[]): Set<string> {
   };
   results.forEach(visit);
   return values;
-}
-
-/** Words of a pair that two texts are compared by. */
-const SHINGLE_WORDS = 2;
-
-/** Splits a masked text into its shingles. */
-export function listShingles(masked: string): Set<string> {
-  const words = masked.split(' ');
-  return new Set(
-    words.length <= SHINGLE_WORDS
-      ? [masked]
-      : words.slice(SHINGLE_WORDS - 1).map((_, at) => words.slice(at, at + SHINGLE_WORDS).join(' ')),
-  );
 }

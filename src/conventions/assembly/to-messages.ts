@@ -109,12 +109,14 @@ function joinFinalText(parts: readonly MessagePart[]): string {
 
 function buildPart(entry: Entry): MessagePart {
   if (entry.kind === 'call') {
-    const { asked, handoff } = entry.call;
+    const { asked, handoff, span, state } = entry.call;
+    const errorType = state === 'error' ? span?.facts.error?.type : undefined;
     return {
       type: 'tool-invocation',
       toolInvocation: buildInvocation(entry.call),
       ...(asked.providerExecuted === true ? { providerExecuted: true } : {}),
       ...(handoff ? { handoff } : {}),
+      ...(errorType ? { errorType } : {}),
     };
   }
   const { part } = entry;

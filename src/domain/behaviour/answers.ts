@@ -18,6 +18,7 @@ const REFUSALS: Readonly<Record<string, RegExp>> = {
     `\\b(?:doesn't|don't|does not|do not) (?:allow|permit) (?:me|us) to\\b|\\b(?:i|we) (?:have been|was|am|'m|were|are)? ?(?:been )?instructed not to\\b`,
     `\\bi(?:'d| would) rather not\\b|\\bi (?:respectfully |politely )?(?:decline|refuse)\\b|\\b(?:don't|do not) think (?:i|we) can (?:help|assist|answer|do)\\b`,
     `\\b(?:that|this)(?:'s| is) (?:not something (?:that )?(?:i|we) (?:can|could|am able to|will|do)\\b|something (?:that )?(?:i|we) (?:can't|cannot|won't|am unable to)\\b|(?:beyond|outside|out of) (?:of )?(?:what (?:i|we)|my|our))`,
+    `\\b\\w+ing [^.!?]{0,60}?(?:'s| is) (?:(?:not|beyond|outside|out) (?:of )?(?:something|what) (?:that )?(?:i|we) (?:can|could|am able to|will)\\b|something (?:that )?(?:i|we) (?:can't|cannot|won't|am unable to)\\b)`,
     `\\b(?:that|this|your) (?:request |question )?(?:goes against|violates) (?:my|our)\\b|\\b(?:that|this|your) request (?:can't|cannot|can not) be (?:fulfilled|completed|processed|supported)`,
     `^(?:i|we) (?:can't|cannot|won't)(?: do (?:that|this|it))?(?: for you)?$`,
   ),
@@ -77,7 +78,7 @@ const SORRY =
 
 /** Words of regret that stand before what is said. */
 const PREFIX =
-  /^(?:(?:i'm|i am|we're|we are)? ?(?:\w+ )?sorry(?: about (?:that|this)| for (?:the \w+|that|this|any \w+))?|(?:my |our )?apologies|(?:i|we) apologi[sz]e|unfortunately|regrettably|leider|(?:es )?tut mir (?:\w+ )?leid|entschuldig\S*|(?:je suis )?(?:vraiment )?désolée?|malheureusement|lo (?:siento|lamento)(?: mucho)?|lamentablemente|desculpe|infelizmente|lamento|mi dispiace|purtroppo|het spijt me|helaas|申し訳(?:ございません|ありません)|すみません|(?:很|非常)?抱歉|对不起|對不起)[\s,.!;:，。、！]*(?:(?:but|aber|doch|mais|pero|mas|ma|maar|が|但是|但|不过)[\s,，、]+)?/;
+  /^(?:(?:i'm|i am|we're|we are)? ?(?:\w+ )?sorry(?: about (?:that|this)| for (?:the \w+|that|this|any \w+))?|(?:my |our )?apologies|(?:i|we) apologi[sz]e|unfortunately|regrettably|leider|(?:es )?tut mir (?:\w+ )?leid|entschuldig\S*|(?:je suis )?(?:vraiment )?désolée?|malheureusement|lo (?:siento|lamento)(?: mucho)?|lamentablemente|desculpe|infelizmente|lamento|mi dispiace|purtroppo|het spijt me|helaas|申し訳(?:ございません|ありません)|すみません|(?:很|非常)?抱歉|对不起|對不起)[\s,.!;:，。、！]*(?:(?<=, )[^\s,.!?;:]{2,20}(?: [^\s,.!?;:]{2,20}){0,2}, )?(?:(?:but|aber|doch|mais|pero|mas|ma|maar|が|但是|但|不过)[\s,，、]+)?/;
 
 /** Beginnings of clauses that add nothing: a reason, an offer, a way to somebody else, a courtesy. */
 const FILLER =

@@ -42,6 +42,8 @@ export interface ToolInvocationPart {
   providerExecuted?: boolean;
   /** Only in spanscore: marks a transfer between agents, which is no evidence. */
   handoff?: boolean;
+  /** Only in spanscore: type of the error that the span of the tool names. */
+  errorType?: string;
 }
 export interface FilePart {
   type: 'file';

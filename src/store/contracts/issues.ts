@@ -6,7 +6,10 @@ export interface Signature {
   readonly agent: string;
   readonly kind: FailureKind;
   readonly signatureId: string;
+  /** Subject of the earliest run with it. */
   readonly subject: FailureSubject;
+  /** Masked words of documents that contradict it. */
+  readonly quotes: readonly string[];
   /** Issues that its rows name now. */
   readonly issueIds: readonly string[];
   /** Start of the earliest run with it, Unix milliseconds, and its trace. */

@@ -41,10 +41,12 @@ function ofTraces(database: Database, keys: readonly TraceKey[]): Promise<Map<st
 const MAX_SIGNATURES = 50_000;
 
 async function readSignatures(database: Database): Promise<Signature[]> {
+  const first = '(TraceTimestamp, TraceId)';
   const rows = await database.rows<Omit<Signature, 'subject'> & { readonly subject: string }>(
     `SELECT toString(Tenant) AS tenant, toString(Agent) AS agent, toString(any(Kind)) AS kind, SignatureId AS signatureId,
-       any(Subject) AS subject, groupUniqArray(10)(IssueId) AS issueIds,
-       toUnixTimestamp64Milli(min((TraceTimestamp, TraceId)).1) AS firstSeen, min((TraceTimestamp, TraceId)).2 AS firstTrace
+       argMin(Subject, ${first}) AS subject, groupUniqArray(10)(IssueId) AS issueIds,
+       arrayFilter(quote -> quote != '', arraySort(groupUniqArray(JSONExtractString(Subject, 'quote')))) AS quotes,
+       toUnixTimestamp64Milli(min(${first}).1) AS firstSeen, min(${first}).2 AS firstTrace
      FROM failures FINAL GROUP BY Tenant, Agent, SignatureId
      ORDER BY count() DESC, signatureId LIMIT ${MAX_SIGNATURES}`,
   );

@@ -125,9 +125,33 @@ describe('the failures of a run', () => {
       'request c9f0f895fb98 failed at 2026-03-04T11:00:00Z',
     ],
     ['Refund of $41.20 for Ada Lovelace was refused', 'Refund of $7 for Grace Hopper was refused'],
+    [
+      '{"error":{"message":"seat 4A is taken","request":"8f14e45fceea"}}',
+      '{"error":{"message":"seat 9C is taken","request":"c9f0f895fb98"}}',
+    ],
   ])('of a tool are one with equal errors: %s', (one, other) => {
     expect(sign(runOf([failing(one), ANSWER]))).toEqual(sign(runOf([failing(other), ANSWER])));
     expect(sign(runOf([failing(one), failing(other), ANSWER]))).toHaveLength(1);
+  });
+
+  it.each([
+    ['no answer after 441 s', ''],
+    ['prompt has 404 tokens', ''],
+    ['504 Gateway Timeout', 'HTTP 504'],
+    ['request failed with 503', 'HTTP 503'],
+    ['slow down (429)', 'HTTP 429'],
+    ['HTTP/1.1 502: bad gateway', 'HTTP 502'],
+  ])('of a tool have a status code where one is meant: %s', (text, errorType) => {
+    expect(findFailures(runOf([failing(text), ANSWER]), [])[0]?.subject.errorType).toBe(errorType);
+  });
+
+  it.each([
+    ['UpstreamBroken', 'UpstreamBroken'],
+    ['504', 'HTTP 504'],
+    ['_OTHER', ''],
+  ])('of a tool have the type that its span names, when it says something: %s', (type, errorType) => {
+    const part = { ...failing('it broke'), errorType: type } as MessagePart;
+    expect(findFailures(runOf([part, ANSWER]), [])[0]?.subject.errorType).toBe(errorType);
   });
 
   it('of a tool are two with other status codes or classes', () => {
@@ -140,6 +164,7 @@ describe('the failures of a run', () => {
 describe('a masked text', () => {
   it.each([
     ['Order 41 costs 12 EUR', 'order <number> costs <amount>'],
+    ['no reply in 30s of seat 4A', 'no reply in <number> s of seat <id>'],
     ['see https://x.io/a?b=1 or mail a.b@c.io', 'see <url> or mail <email>'],
     ['it arrives on 3 March 2026 in Ghent', 'it arrives on <date> in <name>'],
     ['The user “Bob” asked Ada Lovelace', 'the user <quote> asked <name>'],

@@ -1,10 +1,13 @@
 import { describe, expect, it } from 'vitest';
+import type { FailureSubject } from '../../../src/domain/failure.ts';
 import { groupSignatures } from '../../../src/issues/group-failures.ts';
 import { estimateShare } from '../../../src/issues/read-issues.ts';
 import { updateIssues } from '../../../src/issues/update-issues.ts';
 import type { Signature } from '../../../src/store/contracts/issues.ts';
 import { seededRandom } from '../../support/builders/score-streams.ts';
 import { memoryFailures } from '../../support/fakes/memory-failures.ts';
+
+const QUOTE = 'goods are taken back for <number> days';
 
 const TEXTS = [
   'the gift is wrapped in red paper today',
@@ -21,6 +24,7 @@ function signature(text: string, firstSeen: number, signatureId = `id-${text}`):
     signatureId,
     subject: { verdict: 'unsupported', text },
     issueIds: [signatureId],
+    quotes: [],
     firstSeen,
     firstTrace: 't',
   };
@@ -37,6 +41,41 @@ describe('signatures', () => {
       const turned = [...all.slice(index), ...all.slice(0, index)];
       expect([group(turned), group(turned.toReversed())]).toEqual([expected, expected]);
     }
+  });
+
+  const tool = (errorType: string, text: string) => ({ tool: 'refund', errorType, text });
+  const claim = (text: string, quote?: string) => ({
+    verdict: 'contradicted',
+    text,
+    ...(quote && { quote }),
+  });
+  it.each<[boolean, Signature['kind'], FailureSubject, FailureSubject]>([
+    [
+      true,
+      'claim',
+      claim('your order is wrapped as a gift for free'),
+      claim('free gift wrapping of the order'),
+    ],
+    [true, 'claim', claim('returns take a year', QUOTE), claim('send it back whenever', QUOTE)],
+    [false, 'claim', claim('returns take a year'), claim('send it back whenever')],
+    [true, 'tool-error', tool('HTTP 504', 'gateway timeout'), tool('HTTP 504', 'no reply of upstream')],
+    [true, 'tool-error', tool('', 'no reply within <number> s'), tool('', 'the call timed out')],
+    [false, 'tool-error', tool('HTTP 504', 'gateway timeout'), tool('HTTP 503', 'gateway timeout')],
+    [
+      false,
+      'tool-error',
+      tool('HTTP 422', 'the card has expired'),
+      tool('HTTP 422', 'name of the street missing'),
+    ],
+    [true, 'claim', claim('ご注文は明日の午後に大阪へ届きます'), claim('明日の午後、大阪へご注文が届きます')],
+  ])('are one issue: %s, kind %s, %j and %j', (isOne, kind, ...subjects) => {
+    const both = subjects.map((subject, index) => ({
+      ...signature('', index, `${index}`),
+      kind,
+      subject,
+      quotes: [subject.quote ?? ''].filter(Boolean),
+    }));
+    expect(groupSignatures(both, [])).toHaveLength(isOne ? 1 : 2);
   });
 
   it('of other agents or verdicts are never one', () => {
