@@ -178,7 +178,8 @@ export function repinBaseline(
   atMs: number,
 ): IncidentChange[] {
   const { finding } = series.state;
-  const ended = finding === null ? [] : [buildChange(rule, series, { atMs, to: 'ok', finding })];
+  const isOpen = finding !== null && series.startsAtMs !== null;
+  const ended = isOpen ? [buildChange(rule, series, { atMs, to: 'ok', finding })] : [];
   series.state = createSeries(findDetector(rule, series));
   series.startsAtMs = null;
   const since = buckets.flatMap((bucket) => foldSeries(rule, series, bucket));

@@ -4,6 +4,7 @@ import { type AlertEvent } from '../../../src/monitors/alert-event.ts';
 import { buildHistogram, NO_OUTCOMES } from '../../../src/monitors/bucket.ts';
 import type {
   Checkpoint,
+  JudgeDrift,
   MonitorStore,
   ProcessRun,
   SeriesBucket,
@@ -105,6 +106,10 @@ export class MemoryMonitors implements MonitorStore {
   explain = () => Promise.resolve({ worstTraces: [], cause: null, serviceVersion: '', agentVersion: '' });
 
   countLate = () => Promise.resolve(0);
+  /** True: the judges of all series have anchors. */
+  isAnchored = false;
+  hasAnchors = () => Promise.resolve(this.isAnchored);
+  judgeDrifts: JudgeDrift[] = [];
 
   readonly alerts: MonitorStore['alerts'] = {
     write: (events) => this.#write(() => events.forEach((event) => this.#recordEvent(event))),
@@ -112,6 +117,7 @@ export class MemoryMonitors implements MonitorStore {
     open: () => Promise.resolve(this.open()),
     incident: (id) => Promise.resolve([...this.events.values()].filter((event) => event.incidentId === id)),
     acknowledged: () => Promise.resolve(new Map(this.acks)),
+    judgeDrifts: () => Promise.resolve(this.judgeDrifts),
   };
 
   open(): AlertEvent[] {

@@ -312,7 +312,13 @@ describe('a receiver that forgets', () => {
 });
 
 const PLANNED_AT = 1_000_000;
-const terms: PlanTerms = { maxEvents: 50, groupWaitMs: 30_000, mutes: [], nowMs: PLANNED_AT };
+const terms: PlanTerms = {
+  maxEvents: 50,
+  groupWaitMs: 30_000,
+  mutes: [],
+  sendsJudgeDrift: false,
+  nowMs: PLANNED_AT,
+};
 const deployed = (scorer: string, more: Partial<AlertEvent> = {}) =>
   alertOfScorer(scorer, { serviceVersion: '1.2.3', ...more });
 
