@@ -131,9 +131,9 @@ export function describeAnchors(
     const { scorer, fingerprint, firsts, judgings, open } = set;
     const watch = watchSet(set, terms.thresholds);
     const ofScorer = new Set(terms.labelled.filter((each) => each.scorer === scorer).map(nameRun));
-    const sinceMs = open?.firing.changeBeganMs ?? watch.finding?.changeBeganMs;
+    const sinceMs = open?.firing.changeBeganMs ?? watch.changeBeganMs;
     const told =
-      sinceMs === undefined
+      sinceMs === null
         ? judgings.slice(-Math.max(1, firsts.length))
         : judgings.filter(({ atMs }) => atMs >= sinceMs);
     const isLearning = firsts.length < terms.size || judgings.length < Math.min(LEAST_JUDGINGS, terms.size);

@@ -170,11 +170,10 @@ function beginDrift(set: AnchorSet, { judge, thresholds, isSuspect }: DriftTerms
   const { scorer, fingerprint, judgings } = set;
   // The last judging dates the incident, so that two processes give it one id.
   const startsAtMs = judgings.at(-1)?.atMs ?? 0;
-  const { finding, evidenceLog10 } = watchSet(set, thresholds, isSuspect ? startsAtMs : null);
-  if (finding === null) {
+  const { changeBeganMs, evidenceLog10 } = watchSet(set, thresholds, isSuspect ? startsAtMs : null);
+  if (changeBeganMs === null) {
     return [];
   }
-  const { changeBeganMs } = finding;
   const since = judgings.filter(({ atMs }) => atMs >= changeBeganMs);
   const { before, after } = readMeans(since);
   const series = { tenant: '', scorer, fingerprint, agent: '', environment: '' };

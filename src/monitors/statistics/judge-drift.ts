@@ -82,8 +82,8 @@ export interface JudgeTerms {
 
 /** Result of the watch of a judge. */
 export interface JudgeWatch {
-  /** Change that was found and is not over; of an open incident, until it is over. */
-  readonly finding: Finding | null;
+  /** Begin of a change that was found and is not over, Unix milliseconds; null without one. */
+  readonly changeBeganMs: number | null;
   /** True: the change of the open incident is over. */
   readonly isOver: boolean;
   /** End of the bucket that decided it; null without judgings. */
@@ -112,7 +112,7 @@ export function watchJudge(judgings: readonly Judging[], terms: JudgeTerms): Jud
     sides = step(sides, { startMs, scores: buildHistogram(observations) }, { tolerance, thresholds });
     spread = addSpread(spread, observations);
     if (isOpen && findingOf(sides) === null) {
-      return { finding: null, isOver: true, atMs, evidenceLog10: 0 };
+      return { changeBeganMs: null, isOver: true, atMs, evidenceLog10: 0 };
     }
     const mayOpen = openedMs === null ? evidenceOf(sides) >= 2 * thresholds.fireAt : atMs >= openedMs;
     if (!isOpen && mayOpen) {
@@ -125,7 +125,7 @@ export function watchJudge(judgings: readonly Judging[], terms: JudgeTerms): Jud
   }
   const finding = findingOf(sides);
   const evidenceLog10 = finding?.evidenceLog10 ?? Math.log10(Math.max(1, evidenceOf(sides)));
-  return { finding: isOpen ? finding : null, isOver: false, atMs, evidenceLog10 };
+  return { changeBeganMs: finding?.changeBeganMs ?? null, isOver: false, atMs, evidenceLog10 };
 }
 
 interface Sides {
@@ -246,6 +246,9 @@ const JUDGE_CHANGED = 20;
 /** Fewest judgings that show an unchanged judge. */
 const LEAST_JUDGINGS = 20;
 
+/** Part of the anchors that are judged before anything is told: a verdict at each look would be wrong more often. */
+const ENOUGH = 0.8;
+
 /** Normal quantiles of 0.98 and 0.995. */
 const LIKELY = 2.05;
 const SURE = 2.58;
@@ -290,7 +293,7 @@ export function tellWho(
   const whole = Math.abs(change);
   const byJudge = change <= 0 ? -moved : moved;
   const error = judgeError(judgings, { moved, size });
-  if (n < size && !isLast) {
+  if (n < ENOUGH * size && !isLast) {
     return { who: undefined, judge };
   }
   const wholeError = Math.sqrt(variance / Math.max(1, scores));

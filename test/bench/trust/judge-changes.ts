@@ -153,8 +153,12 @@ export function playRun(planted: Planted): Told {
 }
 
 function judgeFires(judgings: readonly Judging[], changeMs: number): number | null {
-  const { finding, atMs } = watchJudge(judgings, { size: SIZE, thresholds: ONE_SERIES, openedMs: null });
-  return finding === null || atMs === null ? null : Number.isFinite(changeMs) ? atMs - changeMs : 0;
+  const { changeBeganMs, atMs } = watchJudge(judgings, {
+    size: SIZE,
+    thresholds: ONE_SERIES,
+    openedMs: null,
+  });
+  return changeBeganMs === null || atMs === null ? null : Number.isFinite(changeMs) ? atMs - changeMs : 0;
 }
 
 interface Incident {
