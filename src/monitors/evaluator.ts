@@ -487,36 +487,46 @@ async function readAccepted({ alerts }: Pick<MonitorStore, 'alerts'>): Promise<A
 }
 
 /**
- * Lists the series that get a new reference with a bucket: those whose incident was accepted before it is closed, and those whose judge
- * has a change that was accepted since the bucket before.
+ * Lists the series that get a new reference with a bucket: those whose incident, or a change of whose judge, was accepted before it is
+ * closed.
  */
 function acceptedIn(
   { group, rules }: GroupWatch,
   { incidents, judges }: Accepted,
   startMs: number,
 ): { rule: RuleWatch; watch: SeriesWatch; beganMs: number }[] {
-  const closedMs = startMs + group.intervalMs + CLOSE_AFTER_MS;
-  const changed = judges.filter(
-    ({ acknowledgedMs }) =>
-      acknowledgedMs !== null && acknowledgedMs < closedMs && acknowledgedMs >= closedMs - group.intervalMs,
-  );
   if (incidents.size === 0) {
     return [];
   }
+  const closedMs = startMs + group.intervalMs + CLOSE_AFTER_MS;
   return rules
     .filter(({ rule }) => isPinnable(rule.detection))
     .flatMap((rule) =>
       [...rule.series.values()].flatMap((watch) => {
-        const incident = findIncident(rule, watch);
-        const ackedMs = incident === null ? undefined : incidents.get(incident);
-        const ofJudge = changed.find(({ firing }) => firing.series.fingerprint === watch.series.fingerprint);
+        const ofJudge = judges.find((drift) => isNewTo(watch, drift, closedMs));
+        watch.judgeSinceMs = ofJudge?.acknowledgedMs ?? watch.judgeSinceMs;
+        const ackedMs = incidents.get(findIncident(rule, watch) ?? '') ?? Number.POSITIVE_INFINITY;
         const beganMs =
-          ackedMs !== undefined && ackedMs < closedMs
+          ackedMs < closedMs
             ? (watch.state.finding?.changeBeganMs ?? startMs)
             : ofJudge?.firing.changeBeganMs;
         return beganMs === undefined ? [] : [{ rule, watch, beganMs }];
       }),
     );
+}
+
+/** Returns true for an accepted change of the judge of a series that the series was there for, and has not followed. */
+function isNewTo(
+  { series, judgeSinceMs, addedMs }: SeriesWatch,
+  { firing, acknowledgedMs }: JudgeDrift,
+  closedMs: number,
+): boolean {
+  return (
+    acknowledgedMs !== null &&
+    firing.series.fingerprint === series.fingerprint &&
+    acknowledgedMs < closedMs &&
+    acknowledgedMs > (judgeSinceMs ?? addedMs)
+  );
 }
 
 /** Builds the state of a rule on a series, in numbers and words. */

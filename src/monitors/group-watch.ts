@@ -45,6 +45,8 @@ export interface SeriesWatch {
   traffic: Traffic | null;
   /** Start of the bucket with which the series began, Unix milliseconds. */
   readonly addedMs: number;
+  /** Acknowledgement of the last change of its judge that gave it a new reference, Unix milliseconds; absent without one. */
+  judgeSinceMs?: number;
 }
 
 /** A part of the traffic that is no series of its own yet. */

@@ -84,7 +84,8 @@ export function listJudgedScorers(rules: readonly PreparedRule[]): JudgedScorer[
 /** Time by which something was done last, by the store's clock. */
 type Times = Map<string, number>;
 
-class AnchorKeeper {
+/** Keeps the anchors of a process's scorers. */
+export class AnchorKeeper {
   readonly #store: AnchorKeepStore;
   readonly #searchedMs: Times = new Map();
   /** Last try of each anchor, which may have brought no score. */

@@ -11,7 +11,7 @@ import type {
 } from '../../../src/monitors/monitor-store.ts';
 import type { MonitorStatus } from '../../../src/monitors/monitor-status.ts';
 import { computeSeriesKey } from '../../../src/monitors/series-key.ts';
-import { createEvaluator, type Evaluator } from '../../../src/monitors/evaluator.ts';
+import { createEvaluator, type Evaluator, type EvaluatorDeps } from '../../../src/monitors/evaluator.ts';
 import type { MonitorGroup } from '../../../src/monitors/rule.ts';
 import { HOUR_MS } from '../monitors/hourly-monitors.ts';
 
@@ -164,8 +164,12 @@ export function closeHour(store: MemoryMonitors, hour: number): void {
   store.clockMs = MEMORY_START_MS + hour * HOUR_MS + 61_000;
 }
 
-export function buildEvaluator(store: MemoryMonitors, groups: readonly MonitorGroup[]): Evaluator {
-  return createEvaluator(groups, { store, turn: () => Promise.resolve(), warn: () => undefined });
+export function buildEvaluator(
+  store: MemoryMonitors,
+  groups: readonly MonitorGroup[],
+  judges?: EvaluatorDeps['judges'],
+): Evaluator {
+  return createEvaluator(groups, { store, turn: () => Promise.resolve(), warn: () => undefined, judges });
 }
 
 /** Evaluates hour by hour, with a new evaluator whenever one ends. Returns the number of ends. */
