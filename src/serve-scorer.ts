@@ -10,19 +10,23 @@ import { startPostedJoins } from './api/writes/posted-scores.ts';
 import { CHANNELS, EXPORTERS, PREBUILT_SCORERS } from './components.ts';
 import type { PreparedRevision } from './config/config-control.ts';
 import type { LoadedParts } from './config/revision.ts';
-import { configErrorOf, readConfiguredMonitors, type Config } from './configuration.ts';
+import { configErrorOf, durationMs, readConfiguredMonitors, type Config } from './configuration.ts';
 import { createChannels, createExporters, startAlerts, startExports } from './delivery/start.ts';
 import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import type { JobKind } from './jobs/job-kind.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { rescoreKind } from './jobs/rescore.ts';
 import { startIssues } from './issues/update-issues.ts';
+import { isCertified } from './labels/read-agreement.ts';
 import { startLabelAgreement } from './labels/start-label-agreement.ts';
+import type { AlertJudges } from './monitors/build-alert-event.ts';
 import { buildMonitorGroups, listFacets } from './monitors/live/configured-monitors.ts';
 import { loggedAlerts, startMonitors } from './monitors/live/start-monitors.ts';
+import { startJudgeWatch } from './monitors/live/watch-judges.ts';
 import { startDuties } from './ownership/duties.ts';
 import type { StartedPart } from './process/parts.ts';
 import { configurePurgeKind, loadPurgeKey, type PurgeAwareStore } from './purge/configured-purge.ts';
+import { listJudgedScorers, startAnchors } from './scoring/anchors/keep-anchors.ts';
 import { startBudgetAlerts } from './scoring/budget/budget-alerts.ts';
 import { createBudgetWatch, budgetReadings } from './scoring/budget/budget-watch.ts';
 import { explainTrace } from './scoring/explain.ts';
@@ -184,7 +188,7 @@ interface ReviseTerms extends Pick<ScorerDependencies, 'log' | 'metrics'>, Pick<
 /** Starts the work of a scorer process, which reads its present revision. */
 async function startWork(current: () => ScorerRevision, { started, log, metrics }: ScorerDependencies) {
   const { parts, kit, scoring, store } = current();
-  const { config, groups } = parts;
+  const { config } = parts;
   const duties = startDuties(store.duties);
   let readExports = (): ExporterState[] => [];
   const onExports = (read: typeof readExports) => (readExports = read);
@@ -206,9 +210,8 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
   metrics.observe(() => scorerReadings(loop.status(), current().scoring));
   metrics.observe(() => current().kit.ownScorers.readings());
   const jobs = startJobs(current(), log);
-  const monitored = { ...store.monitors, alerts: loggedAlerts(store.monitors.alerts, log) };
-  const monitors = startMonitors(buildMonitorGroups(groups, Object.keys(config.scorers)), monitored, deps);
   let findPassLine = createPassLineFinder(config, rules);
+  const watching = startWatching(current, { ...deps, findPassLine: (row) => findPassLine(row) });
   const budgets = startBudgets(current, deps);
   const alerts = await startReplaceable(
     (given, own) => startAlerts(given, CHANNELS, store, { ...deps, ...own }),
@@ -223,7 +226,7 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
     startIssues(store, deps),
     startPostedJoins(store, deps),
     startLabelAgreement(store, { ...deps, findPassLine: (row) => findPassLine(row) }),
-    monitors,
+    ...watching.parts,
     budgets.part,
     { name: 'alerts', stage: 'exporters', stop: () => alerts.stop() },
   );
@@ -235,7 +238,7 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
     budgets.renew();
     const names = (each: ServeParts) => Object.keys(each.config.scorers);
     if (!isDeepStrictEqual([before.groups, names(before)], [after.groups, names(after)])) {
-      monitors.setGroups(buildMonitorGroups(after.groups, names(after)));
+      watching.monitors.setGroups(buildMonitorGroups(after.groups, names(after)));
     }
     await Promise.all([
       isDeepStrictEqual(before.config.exporters, after.config.exporters) || exports.replace(after.config),
@@ -244,6 +247,68 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
   }
 
   return { loop, sessions, jobs, replace, readExports: () => readExports() };
+}
+
+/** Starts monitors, questions to judges about their anchors, and the watch that tells by the answers who changed. */
+function startWatching(
+  current: () => ScorerRevision,
+  {
+    findPassLine,
+    ...deps
+  }: Parameters<typeof startMonitors>[2] & {
+    readonly log: Log;
+    readonly findPassLine: (row: string) => Promise<number>;
+  },
+) {
+  const { store, parts } = current();
+  const { groups, config } = parts;
+  const alerts = loggedAlerts(store.alerts, deps.log);
+  const groupsAtStart = buildMonitorGroups(groups, Object.keys(config.scorers));
+  const monitors = startMonitors(
+    groupsAtStart,
+    { ...store.monitors, alerts },
+    { ...deps, judges: () => createAlertJudges(current(), findPassLine) },
+  );
+  const stores = { anchors: store.anchors, alerts, nowMs: () => store.spans.nowMs() };
+  const anchors = startAnchors(
+    () => {
+      const { parts: own, scoring, kit } = current();
+      const { judges, store: kept } = own.config;
+      const settings = { ...judges.anchors, maxAgeMs: durationMs(kept.retention.spans) };
+      return { scoring, rules: kit.rules, settings };
+    },
+    stores,
+    deps,
+  );
+  const watch = startJudgeWatch(
+    () => {
+      const { parts: own, kit } = current();
+      const { size, onJudgeDrift } = own.config.judges.anchors;
+      const scorers = size === 0 ? [] : listJudgedScorers(kit.rules);
+      return {
+        judges: scorers.map(({ bound }) => ({ fingerprint: bound.fingerprint, judge: bound.judgeModel })),
+        startsNewSeries: onJudgeDrift === 'new-series',
+      };
+    },
+    stores,
+    deps,
+  );
+  return { monitors, parts: [monitors, anchors, watch] };
+}
+
+/** Returns what the alerts of monitors ask about judges. */
+function createAlertJudges(
+  { parts: { config }, store }: ScorerRevision,
+  findPassLine: (row: string) => Promise<number>,
+): AlertJudges {
+  const { anchors, certificate } = config.judges;
+  return {
+    waitMs: anchors.size === 0 ? null : durationMs(anchors.wait),
+    isCertified: async (series) => {
+      const nowMs = await store.spans.nowMs();
+      return isCertified({ labels: store.labels, findPassLine, required: certificate }, series, nowMs);
+    },
+  };
 }
 
 /** Time between tries to start a part again while the store is away, milliseconds. */

@@ -408,6 +408,8 @@ CREATE TABLE IF NOT EXISTS judge_calls
     `Scorer` LowCardinality(String),
     `Step` LowCardinality(String),
     `Model` LowCardinality(String),
+    -- Name of the model that answered, by its provider.
+    `ServedModel` LowCardinality(String),
     `Status` LowCardinality(String),
     `Prompt` String CODEC(ZSTD(1)),
     `Reply` String CODEC(ZSTD(1)),
@@ -424,6 +426,26 @@ PARTITION BY toDate(WrittenAt)
 ORDER BY (Tenant, TraceId, CalledAt)
 TTL toDateTime(WrittenAt) + toIntervalDay(30)
 SETTINGS index_granularity = 1024, ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
+
+-- Judgings of runs whose judge is asked again and again, to tell a change of the judge from one of the agent.
+CREATE TABLE IF NOT EXISTS anchors
+(
+    `Tenant` LowCardinality(String),
+    `Scorer` LowCardinality(String),
+    `Fingerprint` LowCardinality(String),
+    `TraceId` String CODEC(ZSTD(1)),
+    -- 1 for the live score with which the later ones are compared.
+    `First` UInt8,
+    -- Directed: 0 worst, 1 best.
+    `Score` Float64,
+    `At` DateTime64(3, 'UTC'),
+    `ServedModel` LowCardinality(String),
+    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
+)
+ENGINE = ReplacingMergeTree
+ORDER BY (Scorer, Fingerprint, At, Tenant, TraceId, First)
+TTL toDateTime(WrittenAt) + toIntervalDay(400)
+SETTINGS non_replicated_deduplication_window = 1000;
 
 -- Money of judges, append-only: leases of budgets and costs of calls. A settlement may be negative.
 CREATE TABLE IF NOT EXISTS spend

@@ -31,6 +31,7 @@ import { createAlertRoutes, createMonitorRoutes, createMuteRoutes } from './reso
 import { createBackfillRoutes, createJobRoutes } from './resources/backfills.ts';
 import { createConfigRoutes } from './resources/config.ts';
 import { createConfiguredRoutes } from './resources/configured.ts';
+import { createAnchorRoutes } from './resources/anchors.ts';
 import { createLabelRoutes } from './resources/labels.ts';
 import { createIssueRoutes } from './resources/issues.ts';
 import { createMarkerRoutes } from './resources/markers.ts';
@@ -90,6 +91,7 @@ export function createApiRoutes() {
     .route('/', createIssueRoutes())
     .route('/', createMarkerRoutes())
     .route('/', createLabelRoutes())
+    .route('/', createAnchorRoutes())
     .route('/', createSignInRoutes())
     .route('/', createScoreWriteRoutes())
     .route('/', createPurgeRoutes())

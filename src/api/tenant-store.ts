@@ -12,6 +12,7 @@ import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller } from './access/request-access.ts';
 import type { FunnelRequest } from './reads/coverage.ts';
+import { createAnchorReads } from './reads/anchors.ts';
 import { createAgentReads } from './reads/agents.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
 import { compareChanged, compareDeploys } from './reads/compare.ts';
@@ -128,6 +129,7 @@ export async function createTenantStores(parts: TenantStoreParts) {
         countFunnel: (request) => countFunnel(store, { ...request, tenant }, runRules),
       }),
       issues: createIssueReads(store, tenant),
+      anchors: createAnchorReads(config, store, tenant),
       labels: createLabelReads(config, store, { ...caller, findPassLine }),
       /** Decisions on the runs that began in a range. */
       funnel: (request: FunnelRequest) => countFunnel(store, { ...request, tenant }, runRules),

@@ -29,6 +29,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<RegisterCommand>>> = {
   purge: async () => (await import('./commands/purge.ts')).registerPurge,
   issues: async () => (await import('./commands/issues.ts')).registerIssues,
   labels: async () => (await import('./commands/labels.ts')).registerLabels,
+  anchors: async () => (await import('./commands/anchors.ts')).registerAnchors,
   alerts: async () => (await import('./commands/alerts.ts')).registerAlerts,
   dlq: async () => (await import('./commands/dlq.ts')).registerDlq,
   migrate: async () => (await import('./commands/migrate.ts')).registerMigrate,

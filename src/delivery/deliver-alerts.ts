@@ -1,6 +1,6 @@
 import { v5 as uuidv5 } from 'uuid';
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../domain/durations.ts';
-import type { AlertEvent } from '../monitors/alert-event.ts';
+import { type AlertEvent, JUDGE_DETECTOR } from '../monitors/alert-event.ts';
 import { isMuted, type Mute } from '../monitors/mute.ts';
 import type { AlertDelivery } from '../domain/delivery.ts';
 import type { AlertFeed, PendingAlert } from '../store/contracts/monitors.ts';
@@ -46,6 +46,8 @@ interface AlertDeps {
   /** Mutes that are active, or that ended after a time (Unix milliseconds). */
   readonly mutes: (sinceMs: number) => Promise<readonly Mute[]>;
   readonly deadLetters: DeadLetterSink;
+  /** True: alerts about judges that changed are sent. Default: false. */
+  readonly sendsJudgeDrift?: boolean | undefined;
   readonly log: Log;
   /** Unix milliseconds by the store's clock. */
   readonly now: () => number | Promise<number>;
@@ -143,7 +145,7 @@ export class ChannelDelivery implements Delivery {
    * the same.
    */
   async #planMessages(nowMs: number): Promise<PlannedMessage[]> {
-    const { feed, mutes, checkDuty } = this.#deps;
+    const { feed, mutes, checkDuty, sendsJudgeDrift = false } = this.#deps;
     const { name, maxEvents } = this.#channel;
     const { lookbackMs, groupWaitMs } = this.#times;
     const pending = await feed.pending(name, nowMs - lookbackMs, MAX_PENDING);
@@ -152,7 +154,8 @@ export class ChannelDelivery implements Delivery {
     if (pending.length === 0 || countEvents >= MAX_UNDER_WAY) {
       return underWay;
     }
-    const terms = { maxEvents, groupWaitMs, nowMs, mutes: await mutes(nowMs - lookbackMs) };
+    const active = await mutes(nowMs - lookbackMs);
+    const terms = { maxEvents, groupWaitMs, nowMs, mutes: active, sendsJudgeDrift };
     const { messages, muted } = planMessages(pending, terms);
     const silent = muted.map((event) => ({ id: event.id, events: [event], plannedAtMs: nowMs, round: 0 }));
     await checkDuty();
@@ -277,13 +280,24 @@ interface PlannedMessage extends AlertMessage {
 export interface PlanTerms extends Pick<AlertChannel, 'maxEvents'>, Pick<AlertTimes, 'groupWaitMs'> {
   /** Mutes that are active, and mutes that ended within the look-back time. */
   readonly mutes: readonly Mute[];
+  /** True: alerts about judges that changed are sent. */
+  readonly sendsJudgeDrift: boolean;
   readonly nowMs: number;
+}
+
+/** Time after which an alert is sent although nobody has told who changed, milliseconds beyond its own wait. */
+const UNDECIDED_MS = 5 * MINUTE_MS;
+
+/** Returns true for an alert that waits until it is known who changed. */
+function isDeciding({ culprit }: AlertEvent, nowMs: number): boolean {
+  return culprit?.who === 'deciding' && nowMs < culprit.decideByMs + UNDECIDED_MS;
 }
 
 /**
  * Plans messages for events that belong to no message yet. Alerts that come close together and may have one cause share a message:
  * alerts of one version of an agent and its service, and failures of scorers; every other alert gets its own. Events of a muted incident wait: they are sent when the mute ends
- * before the incident does, and dropped when the mute lasts to the end of the incident. The end of an incident is sent to every
+ * before the incident does, and dropped when the mute lasts to the end of the incident. Events of a held incident are never sent, and those
+ * of an incident wait until it is known who changed. The end of an incident is sent to every
  * receiver that got its beginning.
  * @returns `muted`: both events of incidents that began and ended while muted, even when they are read late
  */
@@ -298,8 +312,11 @@ export function planMessages(pending: readonly PendingAlert[], terms: PlanTerms)
     const end = open.find(
       (other) => other.event.incidentId === event.incidentId && other.event !== event,
     )?.event;
+    const isHeld = event.held === true || (event.detector === JUDGE_DETECTOR && !terms.sendsJudgeDrift);
     const isCovered = end !== undefined && isMuted(event, terms.mutes, end.endsAtMs ?? terms.nowMs);
-    if (isCovered || isMuted(event, terms.mutes, terms.nowMs)) {
+    if (isDeciding(event, terms.nowMs)) {
+      mutedIncidents.add(event.incidentId);
+    } else if (isHeld || isCovered || isMuted(event, terms.mutes, terms.nowMs)) {
       mutedIncidents.add(event.incidentId);
       muted.push(...(end === undefined ? [] : [event, end]));
     }

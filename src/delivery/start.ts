@@ -91,6 +91,7 @@ export async function startAlerts(
       feed: store.alertFeed,
       mutes: (sinceMs) => store.alerts.mutes(sinceMs),
       deadLetters: store.deadLetters,
+      sendsJudgeDrift: config.alerts.judgeDrift,
       duties: joinDuties(duties, 'alerts', channels),
       log,
       now: () => store.spans.nowMs(),

@@ -9,14 +9,18 @@ export const JUDGE_CALLS = {
     traceId: column('String'),
     scoreId: column('String'),
     scorer: column('LowCardinality(String)'),
+    /** Step of the scorer that asked; '' when unknown. */
     step: column('LowCardinality(String)'),
     model: column('LowCardinality(String)'),
+    /** Name of the model that answered, by its provider; '' where the reply names none. */
+    servedModel: column('LowCardinality(String)'),
     status: wordOf(
       CALL_STATUSES,
       '`unusable`: the reply came, and is paid, but the scorer could not use it.',
     ),
     prompt: column('String'),
     reply: column('String'),
+    /** '' for a success. */
     error: column('String'),
     inputTokens: column('Nullable(UInt64)'),
     outputTokens: column('Nullable(UInt64)'),

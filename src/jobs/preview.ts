@@ -5,7 +5,7 @@ import type { Score } from '../domain/score.ts';
 import type { AgentRun, TraceReading } from '../domain/trace/agent-run.ts';
 import { readReasonCode } from '../scoring/attempt/attempt-failure.ts';
 import { scoreTraces } from '../scoring/score-traces.ts';
-import type { Scoring } from '../scoring/scoring.ts';
+import { createLookScoring, type Scoring } from '../scoring/scoring.ts';
 import { previewMode, type ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import { scoreSession, type SessionSettings } from '../scoring/sessions/score-session.ts';
@@ -14,7 +14,6 @@ import type { SessionKey } from '../store/contracts/lists.ts';
 import { joinTraceKey, MAX_KEYS, type TraceKey } from '../store/contracts/stores.ts';
 import { forecastCascades, type CascadeForecast } from './cascade-forecast.ts';
 import { estimateWork, PlannedWork, type CostEstimate, type LookParts } from './estimate.ts';
-import { createLookScoring } from './render-questions.ts';
 import {
   listSessions,
   listTraces,

@@ -3,9 +3,8 @@ import { AppError } from '../domain/errors.ts';
 import type { Scorer, ScorerRunInput, ScorerRunOptions, ScorerRunResult } from '../scorers/evals/scorer.ts';
 import { withJudgeScope, type PlannedCall } from '../judge/judge-scope.ts';
 import { readReasonCode, toFailure } from '../scoring/attempt/attempt-failure.ts';
-import { createSingleFlight } from '../scoring/read/lookups.ts';
 import { scoreTraces } from '../scoring/score-traces.ts';
-import type { Scoring } from '../scoring/scoring.ts';
+import { createLookScoring, type Scoring } from '../scoring/scoring.ts';
 import { apiMode, type ScoringMode } from '../scoring/scoring-mode.ts';
 import type { PreparedRule, PreparedScorer } from '../scoring/select/rule.ts';
 import { scoreSession, type SessionSettings } from '../scoring/sessions/score-session.ts';
@@ -29,16 +28,6 @@ export interface RenderedRun {
   readonly calls: readonly PlannedCall[];
   /** Code of the reason for which the run gives no score; '' for a run that asks its judge, or gives a score. */
   readonly reason: string;
-}
-
-/** Derives the scoring of a look from that of the process: its attempts count in no figures of judges, and join no other runs. */
-export function createLookScoring(scoring: Scoring): Scoring {
-  return {
-    ...scoring,
-    judgeHealth: { observe: () => undefined, states: () => [], stop: () => undefined },
-    flights: createSingleFlight(),
-    unpriced: { count: 0 },
-  };
 }
 
 /** Derives the scoring of rendered questions: they take no place of a judge and use no earlier answers. */

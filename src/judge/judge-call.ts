@@ -138,7 +138,14 @@ async function callWithinLimits(
     return {
       reply,
       record: (error = '') =>
-        record({ status: error === '' ? 'success' : 'unusable', reply: reply.text, error, usage, cost }),
+        record({
+          status: error === '' ? 'success' : 'unusable',
+          reply: reply.text,
+          error,
+          usage,
+          cost,
+          servedModel: reply.modelId ?? '',
+        }),
     };
   } finally {
     permit?.release(usage?.totalTokens, ended);
@@ -199,7 +206,8 @@ async function callInTime(request: JudgeCallRequest, deps: JudgeCallDeps): Promi
   }
 }
 
-type CallOutcome = Pick<JudgeCall, 'status' | 'reply' | 'error'> & Partial<Pick<JudgeCall, 'usage' | 'cost'>>;
+type CallOutcome = Pick<JudgeCall, 'status' | 'reply' | 'error'> &
+  Partial<Pick<JudgeCall, 'usage' | 'cost' | 'servedModel'>>;
 
 /** Starts the record of a call. The returned function passes it to the scope when the call has ended. */
 function startRecord(
@@ -208,10 +216,11 @@ function startRecord(
 ): (outcome: CallOutcome) => void {
   const calledAtMs = registry.deps.now();
   const started = performance.now();
-  return ({ status, reply, error, usage, cost }) =>
+  return ({ status, reply, error, usage, cost, servedModel = '' }) =>
     scope.onCall?.({
       step,
       model: judge.name,
+      servedModel,
       provider: judge.provider,
       prompt: joinSaid(messages),
       status,

@@ -1,4 +1,4 @@
-import type { CallStatus } from '../domain/run-record.ts';
+import type { JudgeCallRecord } from '../domain/judge-call.ts';
 
 /** Token counts that the provider sent; a missing count is undefined, never 0. */
 export interface JudgeUsage {
@@ -38,24 +38,18 @@ export interface JudgeExecution {
   finishReason?: string;
 }
 
-/** One call to a model: one row of the audit table. */
-export interface JudgeCall {
-  /** Name of the scorer step that asked; '' when unknown. */
-  step: string;
-  model: string;
+/**
+ * One call to a model, for its row. The prompt is the one after redaction; when a question is asked again, it ends with the fault of the
+ * first answer.
+ */
+export interface JudgeCall extends Pick<
+  JudgeCallRecord,
+  'step' | 'model' | 'servedModel' | 'status' | 'prompt' | 'reply' | 'error' | 'durationMs' | 'calledAtMs'
+> {
   provider: string;
-  status: CallStatus;
-  /** Prompt after redaction; when a question is asked again, the prompt ends with the fault of the first answer. */
-  prompt: string;
-  reply: string;
-  /** '' for a success. */
-  error: string;
   usage: JudgeUsage | undefined;
   /** US dollars, undefined when unknown. */
   cost: number | undefined;
-  durationMs: number;
-  /** Unix milliseconds. */
-  calledAtMs: number;
 }
 
 export interface TokenEstimate {

@@ -4,6 +4,7 @@ import type {
   ReviewerAgreement,
   VersionAgreement,
 } from '../domain/agreement/label-agreement.ts';
+import { DAY_MS } from '../domain/durations.ts';
 import type { JudgedRows, LabelledScorer, LabelledVersion, ScorePair } from '../store/contracts/sums.ts';
 import type { ComparedScoreStore } from '../store/sums/read-sums.ts';
 import type { LabelStore } from '../store/tables/labels.ts';
@@ -160,6 +161,24 @@ export async function readEstimates(
     }
   }
   return estimates;
+}
+
+/** Age of the labels that certify, milliseconds. */
+const CERTIFIED_FOR_MS = 30 * DAY_MS;
+
+/** Returns true while labels of people certify the version of a scorer that a series is of. */
+export async function isCertified(
+  stores: Pick<AgreementStores, 'labels' | 'findPassLine' | 'required'>,
+  {
+    tenant,
+    scorer,
+    fingerprint,
+  }: { readonly tenant: string; readonly scorer: string; readonly fingerprint: string },
+  nowMs: number,
+): Promise<boolean> {
+  const range = { tenant, sinceMs: nowMs - CERTIFIED_FOR_MS, nowMs };
+  const estimates = await readEstimates(stores, { ...range, scorers: [scorer] });
+  return estimates.some((each) => each.fingerprint === fingerprint && each.certificate.state === 'certified');
 }
 
 async function readRowAgreement(

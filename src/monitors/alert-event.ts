@@ -2,6 +2,7 @@ import { v5 as uuidv5 } from 'uuid';
 import { canonicalJson } from '../domain/identity.ts';
 import type { BudgetCap } from '../domain/money/budget.ts';
 import type { AlertCause } from './attribution/explain-change.ts';
+import type { Culprit, JudgeNumbers } from './statistics/judge-drift.ts';
 import { type ALERT_LABELS, buildSplit, type SeriesFacets, SPLIT_LABELS } from '../domain/series-facets.ts';
 
 /** UUIDv5 namespace of incidents. It must never change: receivers recognise repeats by these ids. */
@@ -17,6 +18,20 @@ export interface AlertTrace {
 
 /** Name of the alerts about budgets. */
 export const BUDGET_ALERT = 'BudgetSpent';
+
+/** Name of the alerts about judges that judge otherwise than before, and of what detects it. */
+export const JUDGE_ALERT = 'JudgeDrift';
+export const JUDGE_DETECTOR = 'judge';
+
+/** Who changed: the agent, or the judge of its scores. */
+export interface AlertCulprit {
+  /** `deciding`: the anchors of the judge are asked; the alert waits until `decideByMs`. */
+  readonly who: Culprit | 'deciding';
+  /** Numbers of the judge on its anchors since the change; null without any. */
+  readonly judge: JudgeNumbers | null;
+  /** Unix milliseconds. */
+  readonly decideByMs: number;
+}
 
 /** Cap of a budget that an alert is about. */
 export interface AlertBudget extends BudgetCap {
@@ -59,6 +74,10 @@ export interface AlertEvent {
   readonly worstTraces: readonly AlertTrace[];
   /** Reason of the change; null or absent where the alert is not about scores. */
   readonly cause?: AlertCause | null | undefined;
+  /** Absent where no judge has anchors. */
+  readonly culprit?: AlertCulprit | undefined;
+  /** True: the page alone shows the alert, because the judge changed, or is not certified as the rule requires. */
+  readonly held?: boolean | undefined;
   /**
    * Version of the agent's service, and of the agent itself, in most of the scores since the change began; '' when unknown.
    * Alerts of one deploy share a message.

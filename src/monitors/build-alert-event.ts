@@ -1,4 +1,4 @@
-import { fillTemplate } from '../domain/series-facets.ts';
+import { fillTemplate, type SeriesFacets } from '../domain/series-facets.ts';
 import { type AlertEvent, buildLabels, computeAlertEventId } from './alert-event.ts';
 import type { IncidentChange } from './group-watch.ts';
 import type { Explanation, MonitorStore } from './monitor-store.ts';
@@ -15,6 +15,16 @@ const ABOUT_SCORES: ReadonlySet<Detection['kind']> = new Set([
   'threshold',
 ]);
 
+/** What alerts ask about the judges of their scores. */
+export interface AlertJudges {
+  /** Longest wait for the verdict who changed, milliseconds; null without anchors. */
+  readonly waitMs: number | null;
+  /** Returns true while labels of people certify the judge of a series. */
+  isCertified(series: SeriesFacets): Promise<boolean>;
+}
+
+const NO_JUDGES: AlertJudges = { waitMs: null, isCertified: async () => false };
+
 /** Computes the id of the event of a change. */
 export function computeEventId({ incidentId, to }: Pick<IncidentChange, 'incidentId' | 'to'>): string {
   return computeAlertEventId(incidentId, to);
@@ -26,12 +36,17 @@ export function computeEventId({ incidentId, to }: Pick<IncidentChange, 'inciden
  */
 export async function buildAlertEvent(
   change: IncidentChange,
-  store: Pick<MonitorStore, 'explain' | 'countLate'>,
+  store: Pick<MonitorStore, 'explain' | 'countLate' | 'hasAnchors'>,
+  judges: AlertJudges = NO_JUDGES,
 ): Promise<AlertEvent> {
   const { rule, series, finding, startsAtMs } = change;
-  const explanation = ABOUT_SCORES.has(rule.detection.kind)
+  const isAboutScores = ABOUT_SCORES.has(rule.detection.kind);
+  const explanation = isAboutScores
     ? await store.explain(series, finding.changeBeganMs, startsAtMs)
     : NOTHING;
+  const waits = isAboutScores && judges.waitMs !== null && (await store.hasAnchors(series));
+  const culprit = { who: 'deciding', judge: null, decideByMs: startsAtMs + (judges.waitMs ?? 0) } as const;
+  const isHeld = isAboutScores && rule.requires === 'certified' && !(await judges.isCertified(series));
   const lateScores = await store.countLate(series, finding.changeBeganMs, startsAtMs);
   const labels = buildLabels({
     labels: rule.labels,
@@ -60,7 +75,15 @@ export async function buildAlertEvent(
       Object.entries(rule.annotations).map(([name, text]) => [name, fillTemplate(text, { labels, value })]),
     ),
     ...explanation,
+    ...(waits ? { culprit } : {}),
+    ...(isHeld ? { held: true } : {}),
   };
+}
+
+/** Builds the end of an incident as a change has it, with what was told at its beginning. */
+export function buildEndOf(begin: AlertEvent, end: AlertEvent): AlertEvent {
+  const { labels, culprit, held } = begin;
+  return { ...end, labels, culprit, held };
 }
 
 /**

@@ -1,7 +1,13 @@
 import type { SplitFacet } from '../domain/series-facets.ts';
-import type { AlertEvent } from './alert-event.ts';
+import { type AlertEvent, JUDGE_DETECTOR } from './alert-event.ts';
 import type { Bucket } from './bucket.ts';
-import { buildAlertEvent, buildEndEvent, computeEventId } from './build-alert-event.ts';
+import {
+  type AlertJudges,
+  buildAlertEvent,
+  buildEndEvent,
+  buildEndOf,
+  computeEventId,
+} from './build-alert-event.ts';
 import {
   foldGroup,
   type GroupWatch,
@@ -16,7 +22,7 @@ import {
   buildStates,
   watchGroup,
 } from './group-watch.ts';
-import type { BucketRange, MonitorStore, ProcessRun, SeriesBucket } from './monitor-store.ts';
+import type { BucketRange, JudgeDrift, MonitorStore, ProcessRun, SeriesBucket } from './monitor-store.ts';
 import type { MonitorStatus } from './monitor-status.ts';
 import { isPinnable, type MonitorGroup, buildSplits } from './rule.ts';
 import type { Phase } from './series.ts';
@@ -29,6 +35,8 @@ export interface EvaluatorDeps {
   readonly turn: () => Promise<void>;
   /** Logs a reason why a monitor does not get scores. */
   readonly warn: (message: string, fields: Readonly<Record<string, unknown>>) => void;
+  /** Returns what alerts ask about judges. Absent: nothing. */
+  readonly judges?: (() => AlertJudges) | undefined;
 }
 
 /** Monitors of all groups on the live store. */
@@ -49,11 +57,12 @@ export function createEvaluator(groups: readonly MonitorGroup[], deps: Evaluator
   let running: Running | null = null;
 
   async function start(nowMs: number): Promise<Running> {
-    const { store, turn } = deps;
+    const { store, turn, judges } = deps;
     const onBucket = (rows: Iterable<SeriesBucket>) => warnOnce.refused(rows);
     const byInterval = Map.groupBy(groups, ({ intervalMs }) => intervalMs);
     const intervals = [...byInterval].map(
-      ([intervalMs, members]) => new IntervalEvaluator(intervalMs, members, { store, turn, onBucket }),
+      ([intervalMs, members]) =>
+        new IntervalEvaluator(intervalMs, members, { store, turn, judges, onBucket }),
     );
     for (const interval of intervals) {
       await interval.restore(nowMs);
@@ -145,7 +154,9 @@ async function endOrphans(
   on: ReadonlySet<string>,
   foldedUntilMs: number,
 ): Promise<boolean> {
-  const ofRules = (await store.alerts.open()).filter(({ budget }) => budget === undefined);
+  const ofRules = (await store.alerts.open()).filter(
+    ({ budget, detector }) => budget === undefined && detector !== JUDGE_DETECTOR,
+  );
   const unknown = ofRules.filter(({ incidentId }) => !on.has(incidentId));
   const orphans = unknown.filter(({ startsAtMs }) => startsAtMs <= foldedUntilMs);
   await store.alerts.write(orphans.map((event) => buildEndEvent(event, foldedUntilMs)));
@@ -192,7 +203,7 @@ const RUNS_KNOWN_MS = DAY_MS;
 /** Interval at which states are stored; later buckets are folded again at a start, milliseconds. */
 const CHECKPOINT_EVERY_MS = HOUR_MS;
 
-interface IntervalDeps extends Pick<EvaluatorDeps, 'store' | 'turn'> {
+interface IntervalDeps extends Pick<EvaluatorDeps, 'store' | 'turn' | 'judges'> {
   /** Called with the rows of each closed bucket. */
   readonly onBucket: (rows: Iterable<SeriesBucket>) => void;
 }
@@ -233,11 +244,11 @@ class IntervalEvaluator {
     if (fromMs !== null) {
       this.#groups.forEach(share);
       const range = { intervalMs: this.#intervalMs, fromMs, toMs: progressMs + this.#intervalMs };
-      const acknowledged = await store.alerts.acknowledged();
+      const accepted = await readAccepted(store);
       const runs = await store.runs();
       for await (const bucket of storedBuckets(store, range)) {
         const isKnown = nowMs - bucket.startMs < RUNS_KNOWN_MS;
-        changes.push(...(await this.#fold(bucket, acknowledged, isKnown && !this.#isObserved(bucket, runs))));
+        changes.push(...(await this.#fold(bucket, accepted, isKnown && !this.#isObserved(bucket, runs))));
       }
     }
     await this.#writeEvents(await this.#stillToTell(changes));
@@ -254,12 +265,12 @@ class IntervalEvaluator {
       for (const by of this.#splits) {
         await store.close(window, by);
       }
-      const acknowledged = await store.alerts.acknowledged();
+      const accepted = await readAccepted(store);
       const runs = await store.runs();
       const changes: IncidentChange[] = [];
       for await (const bucket of storedBuckets(store, window)) {
         this.#deps.onBucket(bucket.received.values());
-        changes.push(...(await this.#fold(bucket, acknowledged, !this.#isObserved(bucket, runs))));
+        changes.push(...(await this.#fold(bucket, accepted, !this.#isObserved(bucket, runs))));
       }
       await this.#writeEvents(await this.#untold(changes));
       const latestMs = window.toMs - intervalMs;
@@ -386,13 +397,12 @@ class IntervalEvaluator {
 
   async #fold(
     { startMs, received }: ReceivedBucket,
-    acknowledged: ReadonlyMap<string, number>,
+    accepted: Accepted,
     isUnobserved: boolean,
   ): Promise<IncidentChange[]> {
     const changes: IncidentChange[] = [];
     for (const group of this.#groups) {
-      for (const { rule, watch } of acknowledgedIn(group, acknowledged, startMs)) {
-        const beganMs = watch.state.finding?.changeBeganMs ?? startMs;
+      for (const { rule, watch, beganMs } of acceptedIn(group, accepted, startMs)) {
         const buckets = await this.#listBuckets(watch, beganMs, startMs);
         changes.push(...repinBaseline(rule, watch, buckets, startMs));
       }
@@ -433,11 +443,19 @@ class IntervalEvaluator {
   }
 
   async #writeEvents(changes: readonly IncidentChange[]): Promise<void> {
+    const { store, judges } = this.#deps;
     const events: AlertEvent[] = [];
     for (const change of changes) {
-      events.push(await buildAlertEvent(change, this.#deps.store));
+      const event = await buildAlertEvent(change, store, judges?.());
+      const begin = event.status === 'firing' ? undefined : await this.#findBegin(event, events);
+      events.push(begin === undefined ? event : buildEndOf(begin, event));
     }
-    await this.#deps.store.alerts.write(events);
+    await store.alerts.write(events);
+  }
+
+  async #findBegin({ incidentId }: AlertEvent, written: readonly AlertEvent[]) {
+    const isBegin = (each: AlertEvent) => each.incidentId === incidentId && each.status === 'firing';
+    return written.find(isBegin) ?? (await this.#deps.store.alerts.incident(incidentId)).find(isBegin);
   }
 
   async #writeStates(bucketMs: number, isCheckpoint: boolean): Promise<void> {
@@ -456,25 +474,59 @@ class IntervalEvaluator {
   }
 }
 
-/** Lists series whose incident was acknowledged before a bucket is closed. */
-function acknowledgedIn(
-  group: GroupWatch,
-  acknowledged: ReadonlyMap<string, number>,
+/** Changes that people accepted as normal: of series by incident, and of judges. */
+interface Accepted {
+  /** Time of the acknowledgement by incident, Unix milliseconds. */
+  readonly incidents: ReadonlyMap<string, number>;
+  readonly judges: readonly JudgeDrift[];
+}
+
+async function readAccepted({ alerts }: Pick<MonitorStore, 'alerts'>): Promise<Accepted> {
+  const [incidents, judges] = await Promise.all([alerts.acknowledged(), alerts.judgeDrifts()]);
+  return { incidents, judges: judges.filter(({ acknowledgedMs }) => acknowledgedMs !== null) };
+}
+
+/**
+ * Lists the series that get a new reference with a bucket: those whose incident, or a change of whose judge, was accepted before it is
+ * closed.
+ */
+function acceptedIn(
+  { group, rules }: GroupWatch,
+  { incidents, judges }: Accepted,
   startMs: number,
-): { rule: RuleWatch; watch: SeriesWatch }[] {
-  if (acknowledged.size === 0) {
+): { rule: RuleWatch; watch: SeriesWatch; beganMs: number }[] {
+  if (incidents.size === 0) {
     return [];
   }
-  const closedMs = startMs + group.group.intervalMs + CLOSE_AFTER_MS;
-  return group.rules
+  const closedMs = startMs + group.intervalMs + CLOSE_AFTER_MS;
+  return rules
     .filter(({ rule }) => isPinnable(rule.detection))
     .flatMap((rule) =>
       [...rule.series.values()].flatMap((watch) => {
-        const incident = findIncident(rule, watch);
-        const ackedMs = incident === null ? undefined : acknowledged.get(incident);
-        return ackedMs !== undefined && ackedMs < closedMs ? [{ rule, watch }] : [];
+        const ofJudge = judges.find((drift) => isNewTo(watch, drift, closedMs));
+        watch.judgeSinceMs = ofJudge?.acknowledgedMs ?? watch.judgeSinceMs;
+        const ackedMs = incidents.get(findIncident(rule, watch) ?? '') ?? Number.POSITIVE_INFINITY;
+        const beganMs =
+          ackedMs < closedMs
+            ? (watch.state.finding?.changeBeganMs ?? startMs)
+            : ofJudge?.firing.changeBeganMs;
+        return beganMs === undefined ? [] : [{ rule, watch, beganMs }];
       }),
     );
+}
+
+/** Returns true for an accepted change of the judge of a series that the series was there for, and has not followed. */
+function isNewTo(
+  { series, judgeSinceMs, addedMs }: SeriesWatch,
+  { firing, acknowledgedMs }: JudgeDrift,
+  closedMs: number,
+): boolean {
+  return (
+    acknowledgedMs !== null &&
+    firing.series.fingerprint === series.fingerprint &&
+    acknowledgedMs < closedMs &&
+    acknowledgedMs > (judgeSinceMs ?? addedMs)
+  );
 }
 
 /** Builds the state of a rule on a series, in numbers and words. */

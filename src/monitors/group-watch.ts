@@ -45,6 +45,8 @@ export interface SeriesWatch {
   traffic: Traffic | null;
   /** Start of the bucket with which the series began, Unix milliseconds. */
   readonly addedMs: number;
+  /** Acknowledgement of the last change of its judge that gave it a new reference, Unix milliseconds; absent without one. */
+  judgeSinceMs?: number;
 }
 
 /** A part of the traffic that is no series of its own yet. */
@@ -178,7 +180,8 @@ export function repinBaseline(
   atMs: number,
 ): IncidentChange[] {
   const { finding } = series.state;
-  const ended = finding === null ? [] : [buildChange(rule, series, { atMs, to: 'ok', finding })];
+  const isOpen = finding !== null && series.startsAtMs !== null;
+  const ended = isOpen ? [buildChange(rule, series, { atMs, to: 'ok', finding })] : [];
   series.state = createSeries(findDetector(rule, series));
   series.startsAtMs = null;
   const since = buckets.flatMap((bucket) => foldSeries(rule, series, bucket));

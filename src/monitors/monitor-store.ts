@@ -56,6 +56,14 @@ export interface Explanation {
   readonly meanBefore?: number | null;
 }
 
+/** Incident of a judge. */
+export interface JudgeDrift {
+  readonly firing: AlertEvent;
+  /** Unix milliseconds; null while it is open, or not accepted. */
+  readonly endedMs: number | null;
+  readonly acknowledgedMs: number | null;
+}
+
 /** Duty of the process that evaluates the monitors. Every scorer process joins it, so its members tell the runs. */
 export const MONITOR_DUTY = 'monitors';
 
@@ -86,6 +94,8 @@ export interface MonitorStore {
   explain(series: SeriesFacets, fromMs: number, toMs: number): Promise<Explanation>;
   /** Counts the scores of a series from `fromMs` to `toMs` that came too late to be folded. */
   countLate(series: SeriesFacets, fromMs: number, toMs: number): Promise<number>;
+  /** Returns true where the judge of a series has anchors. */
+  hasAnchors(series: SeriesFacets): Promise<boolean>;
   readonly alerts: {
     write(events: readonly AlertEvent[]): Promise<void>;
     known(ids: readonly string[]): Promise<Set<string>>;
@@ -93,5 +103,7 @@ export interface MonitorStore {
     /** Reads the beginning of an incident, and its end where it has one. */
     incident(incidentId: string): Promise<AlertEvent[]>;
     acknowledged(): Promise<Map<string, number>>;
+    /** Reads the incidents of judges, the oldest first. */
+    judgeDrifts(): Promise<JudgeDrift[]>;
   };
 }

@@ -64,6 +64,8 @@ export interface MonitorRule {
   readonly split?: RuleSplit;
   readonly terms: PhaseTerms;
   readonly paused: boolean;
+  /** Set: the alert is held unless labels of people certify the judge. */
+  readonly requires?: 'certified' | undefined;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
 }

@@ -165,6 +165,16 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
   };
 }
 
+/** Derives the scoring of a look from that of the process: its attempts count in no figures of judges, and join no other runs. */
+export function createLookScoring(scoring: Scoring): Scoring {
+  return {
+    ...scoring,
+    judgeHealth: { observe: () => undefined, states: () => [], stop: () => undefined },
+    flights: createSingleFlight(),
+    unpriced: { count: 0 },
+  };
+}
+
 /**
  * Creates the limits of what is read at the same time. Each job has its own: its content that waits for judges must not stop
  * the reads of live scoring.

@@ -5,6 +5,7 @@ import type { CoveredPair, SchemaStatus, TraceKey } from './contracts/stores.ts'
 import { readAheadRows, readStorePace, readStoreSize } from './schema/describe-store.ts';
 import type { Database } from './database.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
+import { createAnchorStore } from './tables/anchors.ts';
 import { createAuditStore, createCookieKeyStore } from './tables/access.ts';
 import { createAggregateReads, createComparedScoreStore } from './sums/read-sums.ts';
 import { createDecisionHours } from './sums/decision-hours.ts';
@@ -158,6 +159,7 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     versionSamples: createVersionSampleStore(database),
     judgeCalls: createJudgeCallStore(database),
     judgeUse: createJudgeUseStore(database),
+    anchors: createAnchorStore(database),
     members: createMemberStore(database),
     duties: createDutyStore(database),
     jobs: createJobStore(database),

@@ -1,3 +1,4 @@
+import { ANCHORS } from '../domain/anchor.ts';
 import { DELIVERIES, deliveryVersion } from '../domain/delivery.ts';
 import { decisionVersion, DECISIONS } from '../domain/decision.ts';
 import { FAILURES, ISSUES } from '../domain/failure.ts';
@@ -150,6 +151,9 @@ export const deliveryRows = createTableRows(DELIVERIES, deliveryVersion);
 
 /** Rows of `judge_calls`. */
 export const judgeCallRows = createTableRows(JUDGE_CALLS);
+
+/** Rows of `anchors`. */
+export const anchorRows = createTableRows(ANCHORS);
 
 /** Rows of `spend`. */
 export const spendRows = createTableRows(SPEND);

@@ -47,17 +47,27 @@ const CauseSegment = z
   })
   .openapi('CauseSegment');
 
-const CauseHead = z
-  .object({
-    sentence: z.string().describe('The reason in one sentence.'),
-    verdict: z
-      .enum(['segment', 'mix', 'everywhere', 'none'])
-      .describe(
-        '`segment`: these segments moved further than the rest; `mix`: the traffic changed; `everywhere`: all moved alike; `none`: no change beyond chance.',
-      ),
-    segments: z.array(CauseSegment).readonly().describe('What the change comes from, the most first.'),
-  })
-  .openapi('CauseHead');
+const Culprit = z.object({
+  who: z
+    .enum(['agent', 'judge', 'both', 'unknown', 'deciding'])
+    .nullable()
+    .describe(
+      'Who changed. `deciding`: the judge is asked about its anchors, and the message waits. Null where no judge has anchors.',
+    ),
+  judge: orNull(
+    z.object({ before: z.number(), after: z.number(), n: z.number(), evidenceLog10: z.number() }),
+  ).describe('The judge on its anchors since the change: their mean first score, and their mean now.'),
+});
+
+const CauseHead = Culprit.extend({
+  sentence: z.string().describe('The reason in one sentence.'),
+  verdict: z
+    .enum(['segment', 'mix', 'everywhere', 'none'])
+    .describe(
+      '`segment`: these segments moved further than the rest; `mix`: the traffic changed; `everywhere`: all moved alike; `none`: no change beyond chance.',
+    ),
+  segments: z.array(CauseSegment).readonly().describe('What the change comes from, the most first.'),
+}).openapi('CauseHead');
 
 const Side = orNull(
   z.object({ mean: z.number(), n: z.number(), part: z.number().describe('Part of the traffic.') }),
@@ -138,6 +148,11 @@ export const Alert = z
       .array(z.object({ traceId: z.string(), scoreId: z.string(), score: z.number() }))
       .readonly(),
     cause: orNull(CauseHead).describe('Reason of the change; null where the alert is not about scores.'),
+    held: z
+      .boolean()
+      .describe(
+        'True: no message is sent, because the judge changed, or is not certified as the rule requires.',
+      ),
     serviceVersion: z.string(),
     agentVersion: z.string(),
     muted: z.boolean(),
@@ -454,13 +469,14 @@ interface AlertReplies {
 
 /** Formats the beginning or end of an incident as JSON; times in ISO 8601. */
 export function alertJson(event: AlertEvent, { mutes, acknowledged, nowMs }: AlertReplies) {
-  const { startsAtMs, endsAtMs, changeBeganMs, budget, before, cause, ...rest } = event;
+  const { startsAtMs, endsAtMs, changeBeganMs, budget, before, cause, culprit, held, ...rest } = event;
   const found = findMute(event, mutes, nowMs);
   const hasLimit = LIMIT_SIDES.has(event.detector);
   return {
     ...rest,
     summary: formatSummary(event),
-    cause: cause ? causeHeadJson(cause) : null,
+    cause: cause ? causeHeadJson(cause, culprit) : null,
+    held: held === true,
     before: hasLimit ? findEarlier(event) : before,
     limit: hasLimit ? before : null,
     seriesId: budget === undefined ? computeSeriesId(event.series) : null,
@@ -474,12 +490,16 @@ export function alertJson(event: AlertEvent, { mutes, acknowledged, nowMs }: Ale
   };
 }
 
-function causeHeadJson({ sentence, verdict, causes }: AlertCause) {
-  return { sentence, verdict, segments: causes };
+function causeHeadJson({ sentence, verdict, causes }: AlertCause, culprit: AlertEvent['culprit']) {
+  return { sentence, verdict, segments: causes, ...culpritJson(culprit) };
 }
 
-function causeJson({ causes: segments, ...rest }: AlertCause) {
-  return { ...rest, segments };
+function causeJson({ causes: segments, ...rest }: AlertCause, culprit: AlertEvent['culprit']) {
+  return { ...rest, segments, ...culpritJson(culprit) };
+}
+
+function culpritJson(culprit: AlertEvent['culprit']) {
+  return { who: culprit?.who ?? null, judge: culprit?.judge ?? null };
 }
 
 /** Formats a mute as JSON. */
@@ -491,7 +511,7 @@ export function muteJson({ tenant, subject, untilMs, by, reason = '' }: StoredMu
 function alertDetailJson({ event, notes, messages, versions }: FoundIncident, replies: AlertReplies) {
   return {
     ...alertJson(event, replies),
-    cause: event.cause ? causeJson(event.cause) : null,
+    cause: event.cause ? causeJson(event.cause, event.culprit) : null,
     versions,
     messages: messages.map(({ channel, atMs, state }) => ({
       channel,

@@ -1,4 +1,4 @@
-import { type AlertEvent, BUDGET_ALERT } from '../../monitors/alert-event.ts';
+import { type AlertEvent, BUDGET_ALERT, JUDGE_ALERT, JUDGE_DETECTOR } from '../../monitors/alert-event.ts';
 import {
   ForbiddenError,
   InvalidInputError,
@@ -28,7 +28,8 @@ export async function acknowledgeIncident(
       `incident ${id} ended at ${new Date(resolved.endsAtMs ?? 0).toISOString()}; there is nothing to acknowledge`,
     );
   }
-  if (!isPinnable({ kind: firing.detector as Detection['kind'] })) {
+  const { detector } = firing;
+  if (detector !== JUDGE_DETECTOR && !isPinnable({ kind: detector as Detection['kind'] })) {
     throw new InvalidInputError(
       `${firing.alert} is a ${firing.detector} monitor, which has no reference to reset: change its rule, or mute it`,
     );
@@ -77,7 +78,10 @@ export async function muteSubject(
 }
 
 function isAlert(subject: string, { rules }: MuteTerms): boolean {
-  return [EVERYTHING, BUDGET_ALERT].includes(subject) || rules.some(({ rule }) => rule.alert === subject);
+  return (
+    [EVERYTHING, BUDGET_ALERT, JUDGE_ALERT].includes(subject) ||
+    rules.some(({ rule }) => rule.alert === subject)
+  );
 }
 
 /** Most states of monitors among which a series is looked for. */

@@ -238,6 +238,10 @@ function createSharedKeys(channels: readonly ChannelSection[]) {
       .describe(
         'Percentages of each limit of a budget at which an alert begins; 100: no further call can be paid. []: no alerts of budgets.',
       ),
+    judgeDrift: z
+      .boolean()
+      .default(false)
+      .describe('true: the alert JudgeDrift, about a judge that judges otherwise than before, is sent, too.'),
     allowAddresses: networks(
       `Private addresses and networks (10.0.0.0/8) that ${new Intl.ListFormat('en-GB').format(restricted)} may call.`,
     ),

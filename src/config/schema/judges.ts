@@ -136,6 +136,49 @@ const certificate = z
   .prefault({})
   .describe('Rates against labels of people from which a judge is certified.');
 
+const anchors = z
+  .strictObject({
+    size: wholeNumber(
+      'Runs of each version of a scorer that its judge is asked about again and again. 0: none.',
+      {
+        unit: 'runs',
+        min: 0,
+        max: 1_000,
+      },
+    ).default(60),
+    share: z
+      .number()
+      .min(0, { error: 'must be from 0 to 1' })
+      .max(1, { error: 'must be from 0 to 1' })
+      .default(0.02)
+      .describe('Questions about anchors, as a share of the runs that the scorer judges.')
+      .meta({ unit: 'share' }),
+    perHour: z
+      .strictObject({
+        min: wholeNumber('Least judgings of anchors an hour.', { unit: 'judgings an hour', min: 0 }).default(
+          1,
+        ),
+        max: wholeNumber('Most judgings of anchors an hour. An incident asks for the rest of them at once.', {
+          unit: 'judgings an hour',
+        }).default(60),
+      })
+      .refine(({ min, max }) => min <= max, { path: ['max'], error: 'must be at least min' })
+      .describe('Limits for each version of a scorer.')
+      .prefault({}),
+    wait: duration(
+      'Longest time that a message about the scores of a judge waits until it is known whether the judge changed.',
+      { minMs: 0, minText: '0s', maxMs: 24 * 3_600_000, maxText: '24h' },
+    ).default('15m'),
+    onJudgeDrift: z
+      .enum(['hold', 'new-series'])
+      .default('hold')
+      .describe(
+        'hold: monitors of the scorer send nothing until somebody accepts the change of the judge. new-series: they learn a new baseline at once.',
+      ),
+  })
+  .prefault({})
+  .describe('Runs that tell a change of the judge from a change of the agent: their judge is asked again.');
+
 /** Schema of judges, their limits and prices. */
 export const Judges = z.strictObject({
   default: judgeModel('Judge of every scorer without its own judge: provider/model.').optional(),
@@ -171,6 +214,7 @@ export const Judges = z.strictObject({
       'true: a reply is used again for the same question to the same judge. false: every question is a new call.',
     ),
   certificate,
+  anchors,
 });
 
 /** Names of the built-in patterns. */

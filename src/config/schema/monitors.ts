@@ -64,6 +64,12 @@ const common = {
   for: duration('Time that the condition must hold before the alert fires.').default('0s'),
   keepFiringFor: duration('Time that the condition must be false before the alert ends.').default('0s'),
   noDataAfter: duration('Time without scores after which a series has no data.', SILENCE).default('24h'),
+  requires: z
+    .enum(['certified'])
+    .describe(
+      'certified: the alert is sent only while labels of people certify the judge; else the page alone shows it.',
+    )
+    .optional(),
   paused: z.boolean().describe('true: the rule reads no scores and sends no alerts.').default(false),
   labels: z.record(name, z.string()).describe('Labels of the alert, like severity: page.').default({}),
   annotations: z

@@ -133,6 +133,7 @@ function buildRule(rule: MonitorRuleConfig, intervalMs: number, scorers: readonl
       intervalMs,
     },
     paused: rule.paused,
+    ...(rule.requires === undefined ? {} : { requires: rule.requires }),
     labels: rule.labels,
     annotations: rule.annotations,
   };

@@ -5,7 +5,7 @@ import { startRepeatedDuty, type DutyDeps, type StartedPart } from '../../proces
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics, MetricLabels, Reading } from '../../telemetry/metrics.ts';
 import type { AlertBudget, AlertEvent } from '../alert-event.ts';
-import { createEvaluator } from '../evaluator.ts';
+import { createEvaluator, type EvaluatorDeps } from '../evaluator.ts';
 import type { MonitorStatus } from '../monitor-status.ts';
 import { MONITOR_DUTY, type MonitorStore } from '../monitor-store.ts';
 import type { MonitorGroup } from '../rule.ts';
@@ -29,12 +29,17 @@ const FINGERPRINT_DIGITS = 8;
 export function startMonitors(
   first: readonly MonitorGroup[],
   store: MonitorStore,
-  { metrics, ...deps }: DutyDeps & { readonly metrics: Pick<Metrics, 'observe'> },
+  {
+    metrics,
+    judges,
+    ...deps
+  }: DutyDeps & Pick<EvaluatorDeps, 'judges'> & { readonly metrics: Pick<Metrics, 'observe'> },
 ): StartedMonitors {
   let stopping: AbortSignal | undefined;
   const create = (groups: readonly MonitorGroup[]) =>
     createEvaluator(groups, {
       store,
+      judges,
       async turn() {
         await pause();
         stopping?.throwIfAborted();

@@ -54,7 +54,10 @@ async function recordCalls(
   calls: readonly JudgeCall[],
 ): Promise<void> {
   try {
-    await callWriter.write(calls.map((call) => buildCallRecord(pair, call)));
+    const { tenant, traceId } = pair.task.key;
+    const scoreId = buildScoreId(tenant, pair.target, pair.bound);
+    const subject = { tenant, traceId, scoreId, scorer: pair.bound.name };
+    await callWriter.write(calls.map((call) => buildCallRecord(subject, call)));
     const { name, paidBy: rule = name } = pair.selected.rule;
     for (const { model, cost = 0 } of calls) {
       metrics.add('spanscore.judge.cost', cost, { model, scorer: pair.bound.name, rule });
@@ -67,24 +70,17 @@ async function recordCalls(
   }
 }
 
-function buildCallRecord({ task, target, bound }: Pair, call: JudgeCall): JudgeCallRecord {
-  const { tenant, traceId } = task.key;
+/** Builds the row of a call about a run. */
+export function buildCallRecord(
+  subject: Pick<JudgeCallRecord, 'tenant' | 'traceId' | 'scoreId' | 'scorer'>,
+  { provider: _provider, usage, cost, ...call }: JudgeCall,
+): JudgeCallRecord {
   return {
-    tenant,
-    traceId,
-    scoreId: buildScoreId(tenant, target, bound),
-    scorer: bound.name,
-    step: call.step,
-    model: call.model,
-    status: call.status,
-    prompt: call.prompt,
-    reply: call.reply,
-    error: call.error,
-    inputTokens: call.usage?.inputTokens ?? null,
-    outputTokens: call.usage?.outputTokens ?? null,
-    costUsd: call.cost ?? null,
-    durationMs: call.durationMs,
-    calledAtMs: call.calledAtMs,
+    ...subject,
+    ...call,
+    inputTokens: usage?.inputTokens ?? null,
+    outputTokens: usage?.outputTokens ?? null,
+    costUsd: cost ?? null,
   };
 }
 

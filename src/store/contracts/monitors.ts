@@ -3,7 +3,7 @@ import type { Deploy, DeployMarker } from '../../domain/deploy-marker.ts';
 import type { SeriesFacets } from '../../domain/series-facets.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
-import type { SetAside } from '../../monitors/monitor-store.ts';
+import type { JudgeDrift, SetAside } from '../../monitors/monitor-store.ts';
 import type { Mute } from '../../monitors/mute.ts';
 import type { VersionScores } from '../../monitors/version-compare.ts';
 import type { Listed, ListPage } from './lists.ts';
@@ -38,6 +38,12 @@ export interface AlertStore {
   messages(incidentId: string): Promise<readonly AlertMessage[]>;
   /** Reads the times of the first acknowledgements, by incident id. */
   acknowledged(): Promise<Map<string, number>>;
+  /** Returns events written since a time (Unix milliseconds) for which it is not known who changed. */
+  deciding(sinceMs: number): Promise<AlertEvent[]>;
+  /** Reads the directed scores of a series that monitors count since a time (Unix milliseconds), the oldest first. */
+  scoresSince(series: SeriesFacets, fromMs: number): Promise<readonly number[]>;
+  /** Reads the incidents of judges, the oldest first. */
+  judgeDrifts(): Promise<JudgeDrift[]>;
   /** Mutes a subject until a time; a time in the past ends the mute. */
   mute(mute: Mute): Promise<void>;
   /** Returns the active mutes; with `sinceMs` (Unix milliseconds), also those that ended after this time. */

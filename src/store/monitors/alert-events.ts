@@ -1,9 +1,11 @@
-import type { AlertEvent } from '../../monitors/alert-event.ts';
+import { type AlertEvent, JUDGE_DETECTOR } from '../../monitors/alert-event.ts';
+import type { JudgeDrift } from '../../monitors/monitor-store.ts';
 import { ALL_TENANTS, type Mute } from '../../monitors/mute.ts';
 import type { AlertStore, Replier } from '../contracts/monitors.ts';
 import type { Listed, ListPage } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
+import { readScoresSince } from './alert-evidence.ts';
 import { splitIntoSlices } from '../spans/trace-keys.ts';
 import { toDateTime } from '../values.ts';
 
@@ -39,6 +41,14 @@ export function createAlertStore(database: Database): AlertStore {
         { incidentId },
       ),
     acknowledged: () => readAcknowledged(database),
+    deciding: (sinceMs) =>
+      readEvents(
+        database,
+        `WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND JSONExtractString(Event, 'culprit', 'who') = 'deciding'`,
+        { since: Math.trunc(sinceMs) },
+      ),
+    scoresSince: (series, fromMs) => readScoresSince(database, series, fromMs),
+    judgeDrifts: () => readJudgeDrifts(database),
     mute: (mute) => writeMute(database, mute),
     mutes: (sinceMs) => readMutes(database, sinceMs),
     listMutes: (tenant, page) => listMutes(database, tenant, page),
@@ -119,6 +129,23 @@ async function readAcknowledged(database: Database): Promise<Map<string, number>
      FROM alert_replies WHERE Kind = 'ack' GROUP BY IncidentId`,
   );
   return new Map(rows.map(({ id, atMs }) => [id, atMs]));
+}
+
+async function readJudgeDrifts(database: Database): Promise<JudgeDrift[]> {
+  const events = await readEvents(
+    database,
+    `JSONExtractString(Event, 'detector') = '${JUDGE_DETECTOR}' ORDER BY StartsAt, EventId`,
+  );
+  const acknowledged = events.length === 0 ? new Map<string, number>() : await readAcknowledged(database);
+  return events
+    .filter(({ status }) => status === 'firing')
+    .map((firing) => ({
+      firing,
+      endedMs:
+        events.find(({ status, incidentId }) => status === 'resolved' && incidentId === firing.incidentId)
+          ?.endsAtMs ?? null,
+      acknowledgedMs: acknowledged.get(firing.incidentId) ?? null,
+    }));
 }
 
 const MUTE =

@@ -75,6 +75,24 @@ export async function readAlertEvidence(
   };
 }
 
+/** Most scores of a series whose change is measured: the latest. */
+const MAX_MEASURED = 20_000;
+
+/** Reads the directed scores of a series since a time (Unix milliseconds), the oldest first. */
+export async function readScoresSince(
+  database: Database,
+  series: SeriesFacets,
+  fromMs: number,
+): Promise<number[]> {
+  const rows = await database.rows<{ step: number }>(
+    `SELECT ${STEP} AS step FROM score_arrivals
+     WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND ${seriesCondition(series)} AND ${STANDING} = 'folded'
+     ORDER BY WrittenAt DESC, ScoreId LIMIT ${MAX_MEASURED}`,
+    { ...seriesParams(series), from: Math.trunc(fromMs) },
+  );
+  return rows.map(({ step }) => step / SCORE_STEPS).reverse();
+}
+
 /**
  * Reads the scores from a week before the change on, joined into cells of equal facets; tools are those of the whole run. Issues of a scorer are
  * left out: they follow from its scores.

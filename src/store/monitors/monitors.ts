@@ -53,6 +53,13 @@ export function createMonitorStore(
     writeCheckpoint: (ruleKey, checkpoint) => writeCheckpoint(database, ruleKey, checkpoint),
     writeStatus: (statuses) => writeStatus(database, statuses),
     explain: (series, fromMs, toMs) => readAlertEvidence(database, series, fromMs, toMs),
+    hasAnchors: async ({ scorer, fingerprint }) => {
+      const rows = await database.rows(
+        `SELECT 1 FROM anchors WHERE Scorer = {scorer:String} AND Fingerprint = {fingerprint:String} AND First = 1 LIMIT 1`,
+        { scorer, fingerprint },
+      );
+      return rows.length > 0;
+    },
     countLate: (series, fromMs, toMs) => countLateScores(database, series, fromMs, toMs),
   };
 }

@@ -79,6 +79,7 @@ export function listExpiries({ spansDays, scoresDays, catchUpDays }: Retention):
     { table: 'decision_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
     { table: 'monitor_buckets', from: WRITTEN, days: scores },
     { table: 'alert_events', from: WRITTEN, days: scores },
+    { table: 'anchors', from: WRITTEN, days: scores },
     { table: 'audit', from: WRITTEN, days: scores },
   ];
 }

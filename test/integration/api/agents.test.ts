@@ -58,6 +58,7 @@ const CALL = {
   scoreId: '',
   step: 'judge',
   model: 'openai/gpt-5',
+  servedModel: '',
   status: 'success',
   prompt: '',
   reply: '',

@@ -96,6 +96,7 @@ describe('what is configured', () => {
       scorer: 'strict',
       step: 'analyze',
       model: 'local/strict',
+      servedModel: '',
       prompt: 'p',
       reply: 'r',
       calledAtMs: nowMs - 1_000,

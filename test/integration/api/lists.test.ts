@@ -175,6 +175,7 @@ describe('scores', () => {
           scorer: 'grounding',
           step: 'analyze',
           model: 'openai/gpt-5-mini',
+          servedModel: '',
           status: 'success',
           prompt: 'Is it so?',
           reply: '{"verdict":"no"}',

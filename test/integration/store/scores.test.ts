@@ -244,6 +244,7 @@ describe('rules, judge calls and money', () => {
       scorer: 'hallucination',
       step: 'verdicts',
       model: 'openai/x',
+      servedModel: '',
       status: 'success' as const,
       prompt: 'p',
       reply: 'r',

@@ -70,6 +70,7 @@ export async function storeTenantRows(store: Store, tenant: string): Promise<Rou
         scorer: 'hallucination',
         step: 'analyze',
         model: `${tenant}/judge`,
+        servedModel: '',
         status: 'success',
         prompt: `${tenant}-prompt`,
         reply: `${tenant}-reply`,

@@ -71,6 +71,7 @@ const ALERT: Item<'/alerts'> = {
   annotations: {},
   worstTraces: [{ traceId: TRACE, scoreId: 's-1', score: 0 }],
   cause: null,
+  held: false,
   serviceVersion: '',
   agentVersion: '',
   muted: false,

@@ -39,6 +39,8 @@ export const INCIDENT_DETAIL: Pick<Incident, 'cause' | 'versions' | 'messages' |
   cause: {
     sentence: '−0.25 in tone: 98 % within agent version 1.5.0 (new, 0.95 → 0.70), mix 2 %.',
     verdict: 'segment',
+    who: null,
+    judge: null,
     segments: [
       {
         segment: { agentVersion: '1.5.0' },

@@ -4,13 +4,14 @@ import { type AlertEvent } from '../../../src/monitors/alert-event.ts';
 import { buildHistogram, NO_OUTCOMES } from '../../../src/monitors/bucket.ts';
 import type {
   Checkpoint,
+  JudgeDrift,
   MonitorStore,
   ProcessRun,
   SeriesBucket,
 } from '../../../src/monitors/monitor-store.ts';
 import type { MonitorStatus } from '../../../src/monitors/monitor-status.ts';
 import { computeSeriesKey } from '../../../src/monitors/series-key.ts';
-import { createEvaluator, type Evaluator } from '../../../src/monitors/evaluator.ts';
+import { createEvaluator, type Evaluator, type EvaluatorDeps } from '../../../src/monitors/evaluator.ts';
 import type { MonitorGroup } from '../../../src/monitors/rule.ts';
 import { HOUR_MS } from '../monitors/hourly-monitors.ts';
 
@@ -105,6 +106,10 @@ export class MemoryMonitors implements MonitorStore {
   explain = () => Promise.resolve({ worstTraces: [], cause: null, serviceVersion: '', agentVersion: '' });
 
   countLate = () => Promise.resolve(0);
+  /** True: the judges of all series have anchors. */
+  isAnchored = false;
+  hasAnchors = () => Promise.resolve(this.isAnchored);
+  judgeDrifts: JudgeDrift[] = [];
 
   readonly alerts: MonitorStore['alerts'] = {
     write: (events) => this.#write(() => events.forEach((event) => this.#recordEvent(event))),
@@ -112,6 +117,7 @@ export class MemoryMonitors implements MonitorStore {
     open: () => Promise.resolve(this.open()),
     incident: (id) => Promise.resolve([...this.events.values()].filter((event) => event.incidentId === id)),
     acknowledged: () => Promise.resolve(new Map(this.acks)),
+    judgeDrifts: () => Promise.resolve(this.judgeDrifts),
   };
 
   open(): AlertEvent[] {
@@ -158,8 +164,12 @@ export function closeHour(store: MemoryMonitors, hour: number): void {
   store.clockMs = MEMORY_START_MS + hour * HOUR_MS + 61_000;
 }
 
-export function buildEvaluator(store: MemoryMonitors, groups: readonly MonitorGroup[]): Evaluator {
-  return createEvaluator(groups, { store, turn: () => Promise.resolve(), warn: () => undefined });
+export function buildEvaluator(
+  store: MemoryMonitors,
+  groups: readonly MonitorGroup[],
+  judges?: EvaluatorDeps['judges'],
+): Evaluator {
+  return createEvaluator(groups, { store, turn: () => Promise.resolve(), warn: () => undefined, judges });
 }
 
 /** Evaluates hour by hour, with a new evaluator whenever one ends. Returns the number of ends. */

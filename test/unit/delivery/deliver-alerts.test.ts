@@ -312,7 +312,13 @@ describe('a receiver that forgets', () => {
 });
 
 const PLANNED_AT = 1_000_000;
-const terms: PlanTerms = { maxEvents: 50, groupWaitMs: 30_000, mutes: [], nowMs: PLANNED_AT };
+const terms: PlanTerms = {
+  maxEvents: 50,
+  groupWaitMs: 30_000,
+  mutes: [],
+  sendsJudgeDrift: false,
+  nowMs: PLANNED_AT,
+};
 const deployed = (scorer: string, more: Partial<AlertEvent> = {}) =>
   alertOfScorer(scorer, { serviceVersion: '1.2.3', ...more });
 
@@ -461,5 +467,42 @@ describe('what is muted', () => {
 
   it('does not cover the end of an incident whose beginning was sent', () => {
     expect(listScorers(came(30_000, resolvedEvent(event)), { mutes: active })).toEqual([['a']]);
+  });
+});
+
+describe('an alert about the scores of a judge', () => {
+  const judged = (who: 'deciding' | 'agent' | 'judge', more: Partial<AlertEvent> = {}) =>
+    anAlert({ culprit: { who, judge: null, decideByMs: PLANNED_AT }, ...more });
+  const plan = (events: readonly AlertEvent[], more: Partial<PlanTerms> = {}) => {
+    const { messages, muted } = planMessages(came(60_000, ...events), { ...terms, ...more });
+    const sent = messages.flatMap((message) => message.events.map(({ status }) => status));
+    return { sent: sent.toSorted(), muted };
+  };
+
+  it('waits until it is known who changed, with the end of its incident, and five minutes past the wait at most', () => {
+    const event = judged('deciding');
+    const both = [event, resolvedEvent(event)];
+    expect(plan(both)).toEqual({ sent: [], muted: [] });
+    expect(plan(both, { nowMs: PLANNED_AT + 299_999 }).sent).toEqual([]);
+    expect(plan(both, { nowMs: PLANNED_AT + 300_000 }).sent).toEqual(['firing', 'resolved']);
+  });
+
+  it('is sent once the agent is the cause', () => {
+    expect(plan([judged('agent')]).sent).toEqual(['firing']);
+  });
+
+  it('is never sent while it is held, and is done with when its incident has ended', () => {
+    const event = judged('judge', { held: true });
+    const both = [event, resolvedEvent(event)];
+    expect(plan([event])).toEqual({ sent: [], muted: [] });
+    expect(plan(both)).toEqual({ sent: [], muted: both });
+  });
+
+  it.each([
+    [false, []],
+    [true, ['firing']],
+  ])('about the judge itself is sent where the configuration says so: %s', (sendsJudgeDrift, sent) => {
+    const event = anAlert({ alert: 'JudgeDrift', detector: 'judge' });
+    expect(plan([event], { sendsJudgeDrift }).sent).toEqual(sent);
   });
 });

@@ -64,6 +64,7 @@ test('annotations of an event have their templates filled in', async () => {
   const store = {
     explain: () => Promise.resolve({ worstTraces: [], cause: null, serviceVersion: '', agentVersion: '' }),
     countLate: () => Promise.resolve(0),
+    hasAnchors: () => Promise.resolve(false),
   };
   expect((await buildAlertEvent(change, store)).annotations).toEqual({
     summary: 'a (shop) has 0.523',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Detection } from '../../../src/monitors/rule.ts';
 import { HOUR_MS, monitorGroup, monitorRule, QUICK_DRIFT } from '../../support/monitors/hourly-monitors.ts';
-import { budgetAlert } from '../../support/builders/an-alert.ts';
+import { anAlert, budgetAlert } from '../../support/builders/an-alert.ts';
 import {
   A_SERIES,
   closeHour,
@@ -287,6 +287,70 @@ describe('the evaluator', () => {
     await evaluator.advance();
     expect(evaluator.statuses()).toMatchObject([{ phase: 'ok', baseline: expect.closeTo(0.575, 3) }]);
     expect(store.writtenAlerts().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+  });
+
+  test('starts a new reference for every series of a judge whose change is accepted, once', async () => {
+    const store = new MemoryMonitors();
+    for (let hour = 0; hour < 120; hour += 1) {
+      store.scored(MEMORY_START_MS + hour * HOUR_MS + 1_800_000, hour < 48 ? [0.85, 0.9] : [0.55, 0.6]);
+      store.scored(MEMORY_START_MS + hour * HOUR_MS + 1_800_000, [0.85, 0.9], { fingerprint: 'other' });
+    }
+    const evaluator = buildEvaluator(store, [monitorGroup(monitorRule(QUICK_DRIFT))]);
+    closeHour(store, 0);
+    await evaluator.advance();
+    closeHour(store, 50);
+    await evaluator.advance();
+    const changeBeganMs = MEMORY_START_MS + 48 * HOUR_MS;
+    const firing = anAlert({ detector: 'judge', series: A_SERIES, changeBeganMs });
+    store.judgeDrifts = [{ firing, endedMs: null, acknowledgedMs: store.clockMs }];
+    store.acks.set(firing.incidentId, store.clockMs);
+    closeHour(store, 60);
+    await evaluator.advance();
+    const phases = () =>
+      Object.fromEntries(evaluator.statuses().map(({ series, phase }) => [series.fingerprint, phase]));
+    expect(phases()).toEqual({ [A_SERIES.fingerprint]: 'learning', other: 'ok' });
+    closeHour(store, 120);
+    await evaluator.advance();
+    expect(phases()).toEqual({ [A_SERIES.fingerprint]: 'ok', other: 'ok' });
+    expect(store.open()).toEqual([]);
+    const replayed = buildEvaluator(store, [monitorGroup(monitorRule(QUICK_DRIFT))]);
+    store.checkpoints.clear();
+    await replayed.advance();
+    expect(replayed.statuses()).toEqual(evaluator.statuses());
+  });
+
+  test('marks the incidents of an anchored judge, and those of a rule that requires a certificate', async () => {
+    const store = new MemoryMonitors();
+    fill(store);
+    store.isAnchored = true;
+    const rules = [
+      monitorRule(QUICK_DRIFT),
+      monitorRule({ kind: 'floor', minimum: 0.4 }, { alert: 'Low', requires: 'certified' }),
+      monitorRule({ kind: 'no_data', afterMs: HOUR_MS }, { alert: 'Silent' }),
+    ];
+    const judges = () => ({ waitMs: 1_000, isCertified: async () => false });
+    const evaluator = buildEvaluator(store, [monitorGroup(...rules)], judges);
+    for (const hour of [0, 42, HOURS + 5]) {
+      closeHour(store, hour);
+      await evaluator.advance();
+    }
+    const marks = [...store.events.values()].map(({ alert, status, culprit, held }) => [
+      alert,
+      status,
+      culprit?.who,
+      held,
+    ]);
+    expect(marks).toEqual(
+      expect.arrayContaining([
+        ['Worse', 'firing', 'deciding', undefined],
+        ['Worse', 'resolved', 'deciding', undefined],
+        ['Low', 'firing', 'deciding', true],
+        ['Low', 'resolved', 'deciding', true],
+        ['Silent', 'firing', undefined, undefined],
+      ]),
+    );
+    const { startsAtMs, culprit } = [...store.events.values()][0] ?? {};
+    expect(culprit?.decideByMs).toBe((startsAtMs ?? 0) + 1_000);
   });
 
   test('comes to the same end by a replay over an acknowledgement', async () => {

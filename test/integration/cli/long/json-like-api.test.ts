@@ -132,6 +132,7 @@ const OF_ROUTES: readonly string[] = [
   'alerts list',
   'alerts mute',
   'alerts unmute',
+  'anchors',
   'backfill cancel',
   'backfill list',
   'backfill pause',

@@ -167,6 +167,7 @@ async function storeRun({
     scorer: 'h',
     step: 's',
     model: 'm',
+    servedModel: '',
     status: 'success',
     prompt: said,
     reply: said,

@@ -165,6 +165,7 @@ it('logs the beginning and the end of an incident once they are written', async 
     open: async () => [],
     incident: async () => [],
     acknowledged: async () => new Map(),
+    judgeDrifts: async () => [],
   };
 
   await loggedAlerts(alerts, log).write([anAlert(), resolvedEvent(anAlert())]);

@@ -19,6 +19,7 @@ const CALL: JudgeCallRecord = {
   scorer: 'hallucination',
   step: 'analyze',
   model: 'openai/gpt-5-mini',
+  servedModel: '',
   status: 'success',
   prompt: '',
   reply: '',

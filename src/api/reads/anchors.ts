@@ -1,0 +1,27 @@
+import type { Config } from '../../configuration.ts';
+import { type AnchorStanding, buildAnchorSets, describeAnchors } from '../../monitors/anchor-sets.ts';
+import { JUDGINGS_READ_MS, judgeThresholds } from '../../monitors/live/watch-judges.ts';
+import type { Store } from '../../store/store.ts';
+import { readRowNames } from './configuration.ts';
+
+/** Creates the read of the anchors of a scorer, or of all; those of one tenant, or of all. */
+export function createAnchorReads(
+  config: Config,
+  store: Pick<Store, 'anchors' | 'alerts' | 'spans' | 'scorerNames'>,
+  tenant: string | undefined,
+) {
+  return async (scorer: string | undefined): Promise<AnchorStanding[]> => {
+    const nowMs = await store.spans.nowMs();
+    const [rows, drifts, labelled] = await Promise.all([
+      store.anchors.since(nowMs - JUDGINGS_READ_MS),
+      store.alerts.judgeDrifts(),
+      store.anchors.labelled(),
+    ]);
+    const own = rows.filter((row) => tenant === undefined || row.tenant === tenant);
+    const sets = buildAnchorSets(own, drifts);
+    const { size } = config.judges.anchors;
+    const standings = describeAnchors(sets, { size, labelled, thresholds: judgeThresholds(sets.length) });
+    const names = scorer === undefined ? undefined : (await readRowNames(config, store, tenant)).of(scorer);
+    return standings.filter((each) => names?.includes(each.scorer) ?? true);
+  };
+}

@@ -1,0 +1,218 @@
+import type { AnchorRow } from '../../domain/anchor.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../../process/parts.ts';
+import type { AlertStore } from '../../store/contracts/monitors.ts';
+import {
+  type AlertEvent,
+  computeAlertEventId,
+  computeIncidentId,
+  JUDGE_ALERT,
+  JUDGE_DETECTOR,
+} from '../alert-event.ts';
+import { type AnchorSet, buildAnchorSets, readMeans, seriesStartMs, watchSet } from '../anchor-sets.ts';
+import { buildEndEvent } from '../build-alert-event.ts';
+import { type Thresholds, thresholdsFor } from '../statistics/false-alarms.ts';
+import { JUDGING_INTERVAL_MS, measureChange, tellWho } from '../statistics/judge-drift.ts';
+
+/** Interval of the looks, milliseconds. */
+const LOOK_EVERY_MS = 2_000;
+
+/** Age of judgings that are read, milliseconds: longer than the sides of a change that anybody still asks about. */
+export const JUDGINGS_READ_MS = 60 * DAY_MS;
+
+/** Age of events of which some may still wait for the verdict, milliseconds. */
+const WAITING_MS = 2 * DAY_MS;
+
+/** False alarms about all judges that are acceptable in 30 days. */
+const FALSE_ALARM_BUDGET = 1;
+
+/** Version of a scorer that asks a judge. */
+export interface WatchedJudge {
+  readonly fingerprint: string;
+  /** `provider/model`. */
+  readonly judge: string;
+}
+
+/** Settings of the watch, which a reload may change. */
+export interface JudgeWatchSettings {
+  readonly judges: readonly WatchedJudge[];
+  /** True: a change of a judge is accepted at once. */
+  readonly startsNewSeries: boolean;
+}
+
+/** The part of the store that the watch uses. */
+export interface JudgeWatchStore {
+  readonly alerts: Pick<AlertStore, 'write' | 'deciding' | 'judgeDrifts' | 'scoresSince' | 'acknowledge'>;
+  readonly anchors: { since(sinceMs: number): Promise<AnchorRow[]> };
+  nowMs(): Promise<number>;
+}
+
+/** Computes the thresholds of the watch of so many judges. */
+export function judgeThresholds(judges: number): Thresholds {
+  return thresholdsFor({
+    budget: FALSE_ALARM_BUDGET,
+    series: Math.max(1, judges),
+    intervalMs: JUDGING_INTERVAL_MS,
+  });
+}
+
+/**
+ * Starts to watch judges by their anchors: writes the incidents of judges, and who changed in the incidents that wait for it. Every look
+ * reads what is stored, so the next process goes on after a kill.
+ */
+export function startJudgeWatch(
+  settings: () => JudgeWatchSettings,
+  store: JudgeWatchStore,
+  deps: DutyDeps,
+): StartedPart {
+  const failing = 'it is not known whether the agent or its judge changed: messages wait';
+  const work = () => lookAtJudges(settings(), store);
+  return startRepeatedDuty({ duty: 'judge drift', everyMs: LOOK_EVERY_MS, failing, work }, deps);
+}
+
+/** Looks once at all judges. */
+export async function lookAtJudges(
+  { judges, startsNewSeries }: JudgeWatchSettings,
+  store: JudgeWatchStore,
+): Promise<void> {
+  const { alerts } = store;
+  const nowMs = await store.nowMs();
+  const [rows, drifts, deciding] = await Promise.all([
+    store.anchors.since(nowMs - JUDGINGS_READ_MS),
+    alerts.judgeDrifts(),
+    alerts.deciding(nowMs - WAITING_MS),
+  ]);
+  const models = new Map(judges.map(({ fingerprint, judge }) => [fingerprint, judge]));
+  const sets = buildAnchorSets(rows, drifts).filter(({ fingerprint }) => models.has(fingerprint));
+  const decided = await Promise.all(
+    deciding.map(async (event) => {
+      const scores = await alerts.scoresSince(event.series, event.changeBeganMs);
+      return decide(event, { sets, scores, nowMs });
+    }),
+  );
+  const blamed = decided.filter(({ culprit }) => culprit?.who === 'judge' || culprit?.who === 'both');
+  const thresholds = judgeThresholds(sets.length);
+  const begins = sets
+    .filter(({ open }) => open === null)
+    .flatMap((set) => {
+      const isSuspect = blamed.some(({ series }) => isOfSeries(set, series));
+      return beginDrift(set, { judge: models.get(set.fingerprint) ?? '', thresholds, isSuspect });
+    });
+  const ends = drifts
+    .filter(({ endedMs }) => endedMs === null)
+    .flatMap(({ firing }) => {
+      const acceptedMs = seriesStartMs(drifts, firing.series.fingerprint);
+      return acceptedMs >= firing.startsAtMs
+        ? [buildEndEvent(firing, acceptedMs)]
+        : endDrift(firing, sets, { thresholds, nowMs });
+    });
+  // The incident of the judge comes first: after a kill between the two, it is there when the others are decided.
+  await alerts.write([...begins, ...ends]);
+  await alerts.write(decided.filter(({ culprit }) => culprit?.who !== 'deciding'));
+  if (startsNewSeries) {
+    const open = drifts.filter(({ endedMs, acknowledgedMs }) => endedMs === null && acknowledgedMs === null);
+    for (const { incidentId, series } of [...begins, ...open.map(({ firing }) => firing)]) {
+      await alerts.acknowledge(incidentId, { tenant: series.tenant, by: '' });
+    }
+  }
+}
+
+function isOfSeries({ scorer, fingerprint }: AnchorSet, series: AlertEvent['series']): boolean {
+  return scorer === series.scorer && fingerprint === series.fingerprint;
+}
+
+/** Change of a series whose scores before or since it are not known. */
+const UNMEASURED = { change: 0, n: 0, variance: 0 };
+
+interface Evidence {
+  readonly sets: readonly AnchorSet[];
+  /** Scores of the series of the incident since the change. */
+  readonly scores: readonly number[];
+  readonly nowMs: number;
+}
+
+/** Tells who changed in an incident, where that is known by now; both events of an incident get the same. */
+function decide(event: AlertEvent, { sets, scores, nowMs }: Evidence): AlertEvent {
+  const { series, changeBeganMs, labels } = event;
+  const set = sets.find((each) => isOfSeries(each, series));
+  const decideByMs = event.culprit?.decideByMs ?? nowMs;
+  const judgings = set?.judgings ?? [];
+  const meanBefore = event.meanBefore ?? event.before;
+  const { who, judge } = tellWho(
+    {
+      judgings: judgings.filter(({ atMs }) => atMs >= changeBeganMs),
+      before: judgings.filter(({ atMs }) => atMs < changeBeganMs),
+      size: set?.firsts.length ?? 0,
+    },
+    scores.length === 0 || meanBefore === null ? UNMEASURED : measureChange(scores, meanBefore),
+    set === undefined || nowMs >= decideByMs,
+  );
+  if (who === undefined) {
+    return event;
+  }
+  const isHeld = event.held === true || who === 'judge';
+  return {
+    ...event,
+    labels: { ...labels, cause: who },
+    culprit: { who, judge, decideByMs },
+    ...(isHeld ? { held: true } : {}),
+  };
+}
+
+interface DriftTerms {
+  readonly judge: string;
+  readonly thresholds: Thresholds;
+  /** True: an incident of a monitor has shown that the judge changed. */
+  readonly isSuspect: boolean;
+}
+
+function beginDrift(set: AnchorSet, { judge, thresholds, isSuspect }: DriftTerms): AlertEvent[] {
+  const { scorer, fingerprint, judgings } = set;
+  // The last judging dates the incident, so that two processes give it one id.
+  const startsAtMs = judgings.at(-1)?.atMs ?? 0;
+  const { changeBeganMs, evidenceLog10 } = watchSet(set, thresholds, isSuspect ? startsAtMs : null);
+  if (changeBeganMs === null) {
+    return [];
+  }
+  const since = judgings.filter(({ atMs }) => atMs >= changeBeganMs);
+  const { before, after } = readMeans(since);
+  const series = { tenant: '', scorer, fingerprint, agent: '', environment: '' };
+  const incidentId = computeIncidentId({ alert: JUDGE_ALERT, series, startsAtMs });
+  return [
+    {
+      id: computeAlertEventId(incidentId, 'firing'),
+      incidentId,
+      status: 'firing',
+      alert: JUDGE_ALERT,
+      detector: JUDGE_DETECTOR,
+      series,
+      startsAtMs,
+      endsAtMs: null,
+      changeBeganMs,
+      before,
+      after,
+      count: since.length,
+      lateScores: 0,
+      evidenceLog10,
+      labels: { judge },
+      annotations: {},
+      worstTraces: [],
+      serviceVersion: '',
+      agentVersion: '',
+    },
+  ];
+}
+
+/** Ends the incident of a judge that is as before, or that no rule asks any more. */
+function endDrift(
+  firing: AlertEvent,
+  sets: readonly AnchorSet[],
+  { thresholds, nowMs }: { readonly thresholds: Thresholds; readonly nowMs: number },
+): AlertEvent[] {
+  const set = sets.find(({ open }) => open?.firing.incidentId === firing.incidentId);
+  if (set === undefined) {
+    return [buildEndEvent(firing, nowMs)];
+  }
+  const { isOver, atMs } = watchSet(set, thresholds);
+  return isOver ? [buildEndEvent(firing, atMs ?? nowMs)] : [];
+}

@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import type { AnchorRow } from '../../../src/domain/anchor.ts';
+import type { JudgeCall } from '../../../src/judge/judge-execution.ts';
+import { createReplyCache, currentJudgeScope } from '../../../src/judge/judge-scope.ts';
+import type { JudgeDrift } from '../../../src/monitors/monitor-store.ts';
+import { AnchorKeeper, type AnchorSettings } from '../../../src/scoring/anchors/keep-anchors.ts';
+import { prepareRule, type Rule } from '../../../src/scoring/select/rule.ts';
+import { scoreTraces } from '../../../src/scoring/score-traces.ts';
+import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
+import { anAlert } from '../../support/builders/an-alert.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
+import {
+  agentSpan,
+  buildLiveMode,
+  buildRule,
+  createTestScoring,
+  CountingScorer,
+  judged,
+  newTraceId,
+} from '../../support/scoring/scoring-world.ts';
+
+const MINUTE = 60_000;
+const SETTINGS: AnchorSettings = {
+  size: 3,
+  share: 0.5,
+  perHour: { min: 1, max: 6 },
+  maxAgeMs: 30 * 24 * 60 * MINUTE,
+};
+
+/** Scorer that pays its judge, and tells whether it got the cache of replies. */
+function paidScorer() {
+  const world = { score: 1, hadCache: [] as boolean[] };
+  const scorer = judged('paid', async () => {
+    const { reserve, onCall, cache } = currentJudgeScope();
+    world.hadCache.push(cache !== undefined);
+    const tokens = { inputTokens: 1, outputTokens: 1 };
+    const plan = { model: 'test/judge', step: 'ask', promptBytes: 1, tokens, estimatedUsd: 0.1 };
+    (await reserve?.(plan))?.settle(0.1);
+    onCall?.({ ...plan, servedModel: 'judge-2', status: 'success', cost: 0.1 } as unknown as JudgeCall);
+    return { score: world.score };
+  });
+  return { scorer, world };
+}
+
+/** Live scores of some traces, and the keeper of their anchors. */
+async function openWorld(rule: Rule, traces = 5, settings: Partial<AnchorSettings> = {}) {
+  const store = new MemoryStore();
+  const mode = await buildLiveMode(store, rule);
+  const keys = Array.from({ length: traces }, () => ({ tenant: '', traceId: newTraceId() }));
+  keys.forEach(({ traceId }) => store.ingest([agentSpan(traceId, 'a', { says: 'x' })]));
+  store.clockMs += MINUTE;
+  const cache = createReplyCache({ maxEntries: 10, maxChars: 100 });
+  const scoring = createTestScoring(store, {}, { judgeScope: { cache } });
+  await scoreTraces(scoring, keys, mode);
+  const rows: AnchorRow[] = [];
+  const drifts: JudgeDrift[] = [];
+  const deciding: AlertEvent[] = [];
+  let runs = 0;
+  const keeper = () =>
+    new AnchorKeeper({
+      nowMs: async () => store.clockMs,
+      anchors: {
+        since: async () => [...rows],
+        write: async (written) => void rows.push(...written),
+        judgedRuns: async () => new Map([['paid', runs]]),
+        candidates: async ({ fingerprint, sinceMs, limit }) =>
+          store.scoreLog
+            .filter((score) => score.fingerprint === fingerprint && score.scoredAt >= sinceMs)
+            .filter(({ traceId }) => !rows.some((row) => row.traceId === traceId))
+            .map(({ tenant, traceId, scorer, score }) => ({
+              tenant,
+              traceId,
+              scores: [[scorer, score] as const],
+            }))
+            .slice(0, limit),
+      },
+      alerts: { deciding: async () => deciding, judgeDrifts: async () => drifts },
+    });
+  const source = { scoring, rules: [prepareRule(rule)], settings: { ...SETTINGS, ...settings } };
+  const look = async (kept = keeper(), minutes = 1) => {
+    store.clockMs += minutes * MINUTE;
+    await kept.look(source, new AbortController().signal);
+  };
+  const judgings = () => rows.filter(({ first }) => !first);
+  return {
+    store,
+    rows,
+    judgings,
+    drifts,
+    deciding,
+    look,
+    keeper,
+    judgeMore: (count: number) => (runs = count),
+  };
+}
+
+describe('the keeper of anchors', () => {
+  it('freezes the first live scores, and asks their judge again past the cache, without a score or a decision', async () => {
+    const { scorer, world } = paidScorer();
+    const { store, rows, judgings, look } = await openWorld(buildRule([scorer]));
+    const [scores, decisions] = [store.scoreLog.length, store.decisionLog.length];
+    world.score = 0.25;
+    await look();
+    expect(rows.filter(({ first }) => first).map(({ score }) => score)).toEqual([1, 1, 1]);
+    expect(judgings()).toMatchObject([{ scorer: 'paid', score: 0.25, servedModel: 'judge-2' }]);
+    expect(world.hadCache).toEqual([true, true, true, true, true, false]);
+    expect([store.scoreLog.length, store.decisionLog.length]).toEqual([scores, decisions]);
+    expect(store.judgeCallRows.filter(({ scoreId }) => scoreId === '')).toMatchObject([
+      { traceId: judgings()[0]?.traceId, scorer: 'paid', servedModel: 'judge-2' },
+    ]);
+  });
+
+  it('asks at the share of the judged runs within the limits of an hour, the anchors in turn', async () => {
+    const { judgings, look, judgeMore, keeper } = await openWorld(buildRule([paidScorer().scorer]));
+    const kept = keeper();
+    await look(kept);
+    await look(kept);
+    expect(judgings()).toHaveLength(1);
+    judgeMore(6);
+    await look(kept);
+    expect(new Set(judgings().map(({ traceId }) => traceId)).size).toBe(3);
+    expect(judgings()).toHaveLength(3);
+    judgeMore(1_000);
+    for (let times = 0; times < 5; times += 1) {
+      await look(kept, 0);
+    }
+    expect(judgings()).toHaveLength(3);
+    await look(kept, 31);
+    expect(judgings()).toHaveLength(6);
+    await look(kept, 1);
+    expect(judgings()).toHaveLength(6);
+  });
+
+  it('asks for the rest of the hour at once while an incident waits for the verdict', async () => {
+    const { judgings, look, deciding, rows, keeper } = await openWorld(buildRule([paidScorer().scorer]));
+    const kept = keeper();
+    await look(kept);
+    const fingerprint = rows[0]?.fingerprint ?? '';
+    deciding.push(anAlert({ series: { ...anAlert().series, fingerprint } }));
+    await look(kept);
+    await look(kept);
+    expect(judgings()).toHaveLength(6);
+  });
+
+  it('goes on from the store after a kill, and asks no more than the limit', async () => {
+    const { judgings, look } = await openWorld(buildRule([paidScorer().scorer]));
+    for (let life = 0; life < 4; life += 1) {
+      await look();
+    }
+    expect(judgings()).toHaveLength(1);
+  });
+
+  it('pays from the budget of the rule, and asks nothing when it is spent', async () => {
+    const { scorer, world } = paidScorer();
+    const rule = buildRule([scorer], { budget: { perDay: 0.65 } });
+    const { store, judgings, look, keeper } = await openWorld(rule, 5, { perHour: { min: 5, max: 5 } });
+    const kept = keeper();
+    await look(kept);
+    await look(kept);
+    expect(judgings()).toHaveLength(1);
+    const spent = store.spendRows.filter(({ kind }) => kind === 'call');
+    expect(spent.reduce((sum, { costUsd }) => sum + costUsd, 0)).toBeCloseTo(0.6);
+    expect(world.hadCache.filter((had) => !had).length).toBeGreaterThanOrEqual(1);
+  });
+
+  it('chooses other runs after an accepted change of the judge', async () => {
+    const { rows, look, drifts, store } = await openWorld(buildRule([paidScorer().scorer]));
+    await look();
+    const series = { ...anAlert().series, fingerprint: rows[0]?.fingerprint ?? '' };
+    drifts.push({ firing: anAlert({ series }), endedMs: null, acknowledgedMs: store.clockMs });
+    await look();
+    expect(rows.filter(({ first }) => first)).toHaveLength(3);
+  });
+
+  it.each([
+    ['a scorer without a judge', buildRule([new CountingScorer('free')]), {}],
+    ['a rule on sessions', buildRule([judged('paid')], { target: 'session' }), {}],
+    ['a size of 0', buildRule([judged('paid')]), { size: 0 }],
+  ])('keeps none for %s', async (_name, rule, settings) => {
+    const { rows, look } = await openWorld(rule, 2, settings);
+    await look();
+    expect(rows).toEqual([]);
+  });
+});
