@@ -943,7 +943,7 @@ CREATE TABLE IF NOT EXISTS deliveries
     `Tenant` LowCardinality(String),
     -- The id of the message that an event goes out with.
     `MessageId` UUID,
-    -- planned, delivered, dead, muted, withdrawn
+    -- planned, delivered, dead, muted, withdrawn, removed
     `State` LowCardinality(String),
     `Reason` String CODEC(ZSTD(1)),
     `PlannedAt` DateTime64(3, 'UTC'),
