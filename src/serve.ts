@@ -24,6 +24,7 @@ import {
   openOwnStore,
   type StoreConnection,
 } from './store/connection/connect-store.ts';
+import type { SourceState } from './store/contracts/sources.ts';
 import type { Store } from './store/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
@@ -182,7 +183,14 @@ async function startRoles(
     scorer,
     connection,
     senders,
-    status: { roles, otlp, kind: connection.kind, checks, scorer: scorer && (() => scorer.status()) },
+    status: {
+      roles,
+      otlp,
+      kind: connection.kind,
+      checks,
+      scorer: scorer && (() => scorer.status()),
+      sources: receivers?.sources,
+    },
   };
   const { control, findStore } = await openRevisions(revised, deps);
   const listening = await api.open({ checks, findStore, signIns: createSignIns(store) });
@@ -268,6 +276,8 @@ interface Receivers {
   /** Addresses of the receivers that listen, by name. */
   readonly addresses: ReadonlyMap<string, ListenAddress>;
   readonly checks: readonly ReadinessCheck[];
+  /** Returns the states of the sources. */
+  readonly sources: () => SourceState[];
 }
 
 /** Configures the receivers that a configuration has options for. Throws a `ConfigError` for a file that cannot be used. */
@@ -297,12 +307,18 @@ async function startReceivers(
   ] = await Promise.all([import('../collector/collector.ts'), import('../collector/receivers/receiver.ts')]);
   const readTokens = () => ({ tokens: senders.tokens, check: bearerTokens(senders.tokens) });
   let known = readTokens();
+  const { configureSources } = await import('./sources/start-sources.ts');
+  const sources = configureSources(config.sources, { cursors: store.sourceCursors, duties: store.duties });
+  const starts = await configureReceivers(config, RECEIVERS, log);
+  if (Object.keys(config.sources).length > 0) {
+    starts.set('sources', sources.start);
+  }
   const collector = await startCollector({
     sink: store.sink,
     deadLetters: store.deadLetters,
     purged,
     ...ingestOptions(config),
-    receivers: await configureReceivers(config, RECEIVERS, log),
+    receivers: starts,
     authenticate: (headers) => {
       known = known.tokens === senders.tokens ? known : readTokens();
       return known.check(headers);
@@ -312,5 +328,5 @@ async function startReceivers(
   });
   started.push({ name: 'receivers', stage: 'work', stop: () => collector.stop() });
   metrics.observe(() => collectorReadings(collector));
-  return { addresses: collector.addresses, checks: collectorChecks(collector) };
+  return { addresses: collector.addresses, checks: collectorChecks(collector), sources: sources.states };
 }
