@@ -220,6 +220,7 @@ const ROOMS = {
   ],
   'src/serve.ts': [
     'src/sources',
+    'src/ownership',
     'src/serve-control.ts',
     'src/serve-scorer.ts',
     'src/domain',

@@ -10,6 +10,7 @@ import { readServeFile, removeServeFile, writeServeFile, type ServeFile } from '
 import { parseConfig, type Config, type ConfigInput } from './configuration.ts';
 import { AppError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
+import { startDuties } from './ownership/duties.ts';
 import { startLocalReload } from './process/local-reload.ts';
 import { packageVersion } from './process/package.ts';
 import { limitYoungGeneration, stopParts, type StartedPart } from './process/parts.ts';
@@ -308,7 +309,10 @@ async function startReceivers(
   const readTokens = () => ({ tokens: senders.tokens, check: bearerTokens(senders.tokens) });
   let known = readTokens();
   const { configureSources } = await import('./sources/start-sources.ts');
-  const sources = configureSources(config.sources, { cursors: store.sourceCursors, duties: store.duties });
+  const sources = configureSources(config.sources, {
+    cursors: store.sourceCursors,
+    startDuties: () => startDuties(store.duties),
+  });
   const starts = await configureReceivers(config, RECEIVERS, log);
   if (Object.keys(config.sources).length > 0) {
     starts.set('sources', sources.start);

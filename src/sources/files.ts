@@ -81,10 +81,11 @@ function isFresh(changedMs: number): boolean {
   return Date.now() - changedMs < WRITING_MS;
 }
 
-/** Reads the lines of a file. `isWhole` is false for a last line without its end. */
+/** Reads the lines of a file. `isWhole` is false for a last line without its end, to which somebody may still write. */
 async function* readLines(path: string, signal: AbortSignal) {
   const bytes = createReadStream(path, { signal });
-  const input = path.endsWith('.gz') ? bytes.pipe(createGunzip()) : bytes;
+  const isPacked = path.endsWith('.gz');
+  const input = isPacked ? bytes.pipe(createGunzip()) : bytes;
   // An error of the file ends the lines, too.
   bytes.on('error', (error) => input.destroy(error));
   const decoder = new TextDecoder();
@@ -103,6 +104,6 @@ async function* readLines(path: string, signal: AbortSignal) {
     bytes.destroy();
   }
   if (rest !== '') {
-    yield { line: rest, isWhole: false };
+    yield { line: rest, isWhole: isPacked };
   }
 }

@@ -27,9 +27,9 @@ const Observation = z.looseObject({
   environment: text,
   userId: text,
   sessionId: text,
-  input: z.unknown(),
-  output: z.unknown(),
-  metadata: z.unknown(),
+  input: z.unknown().optional(),
+  output: z.unknown().optional(),
+  metadata: z.unknown().optional(),
   providedModelName: text,
   model: text,
   usageDetails: z.record(z.string(), z.number()).optional(),
@@ -75,9 +75,7 @@ export function createLangfuseReader(options: KindOptions<'langfuse'>, sinceMs: 
         toStartTime: new Date(toMs).toISOString(),
         ...(isFirst ? {} : { cursor }),
       });
-      const page = Page.parse(
-        await ask('GET', `/api/public/v2/observations?${query.toString()}`, { signal }),
-      );
+      const page = await ask(Page, 'GET', `/api/public/v2/observations?${query.toString()}`, { signal });
       const changed = page.data.filter(
         (each) => each.traceId !== undefined && read.get(each.id) !== describeState(each),
       );

@@ -14,14 +14,18 @@ const Info = z.looseObject({
   execution_duration: z.string().optional(),
   state: z.string().optional(),
   trace_metadata: z.record(z.string(), z.unknown()).default({}),
-  tags: z.record(z.string(), z.unknown()).default({}),
+  tags: z.record(z.string(), z.string()).default({}),
 });
 type Info = z.infer<typeof Info>;
 
 const Found = z.object({ traces: z.array(Info).default([]), next_page_token: z.string().optional() });
 
+const Span = z.looseObject({
+  attributes: z.array(z.looseObject({ key: z.string() })).default([]),
+});
+
 const Full = z.object({
-  traces: z.array(z.object({ trace_info: Info, spans: z.array(z.looseObject({})).default([]) })).default([]),
+  traces: z.array(z.object({ trace_info: Info, spans: z.array(Span).default([]) })).default([]),
 });
 
 const Cursor = z.object({ newestMs: z.number() });
@@ -45,10 +49,12 @@ export function createMlflowReader(
 
   async function readSpans(infos: readonly Info[], signal: AbortSignal): Promise<object[]> {
     const query = infos.map(({ trace_id: id }) => `trace_ids=${encodeURIComponent(id)}`).join('&');
-    const { traces } = Full.parse(await ask('GET', `/api/3.0/mlflow/traces/batchGet?${query}`, { signal }));
+    const { traces } = await ask(Full, 'GET', `/api/3.0/mlflow/traces/batchGet?${query}`, { signal });
     return traces
       .filter(({ spans }) => spans.length > 0)
-      .map(({ trace_info: info, spans }) => buildRequest(spans, String(info.tags['service.name'] ?? '')));
+      .map(({ trace_info: info, spans }) =>
+        buildRequest(spans.map(leaveOutDerived), info.tags['service.name'] ?? ''),
+      );
   }
 
   return {
@@ -56,20 +62,18 @@ export function createMlflowReader(
       const stored = Cursor.safeParse(cursors.get(''));
       let newestMs = stored.success ? stored.data.newestMs : sinceMs;
       const fromMs = stored.success ? newestMs - OVERLAP_MS : sinceMs;
-      let token: string | undefined;
+      let next: string | undefined;
       do {
-        const found = Found.parse(
-          await ask('POST', '/api/3.0/mlflow/traces/search', {
-            signal,
-            body: {
-              locations,
-              filter: `trace.timestamp_ms > ${fromMs}`,
-              order_by: ['timestamp_ms ASC'],
-              max_results: PAGE,
-              ...(token === undefined ? {} : { page_token: token }),
-            },
-          }),
-        );
+        const found = await ask(Found, 'POST', '/api/3.0/mlflow/traces/search', {
+          signal,
+          body: {
+            locations,
+            filter: `trace.timestamp_ms > ${fromMs}`,
+            order_by: ['timestamp_ms ASC'],
+            max_results: PAGE,
+            ...(next === undefined ? {} : { page_token: next }),
+          },
+        });
         const changed = found.traces.filter((info) => read.get(info.trace_id) !== describeState(info));
         const times = changed.map((info) => Date.parse(info.request_time)).filter(Number.isFinite);
         newestMs = Math.max(newestMs, ...times);
@@ -77,11 +81,22 @@ export function createMlflowReader(
           yield { requests: await readSpans(changed, signal), cursor: { newestMs } };
           changed.forEach((info) => read.set(info.trace_id, describeState(info)));
         }
-        token = found.next_page_token;
-      } while (token !== undefined && token !== '');
+        next = found.next_page_token;
+      } while (next !== undefined && next !== '');
       forgetOldest(read);
     },
   };
+}
+
+/** Attributes of the conventions from which MLflow derives its own. */
+const ORIGINAL = /^(openinference|gen_ai|traceloop|langfuse|logfire|ai|genkit|lk)\./u;
+
+/** MLflow adds its reading to spans of other conventions. The original says more. */
+function leaveOutDerived(span: z.infer<typeof Span>): object {
+  const hasOriginal = span.attributes.some(({ key }) => ORIGINAL.test(key));
+  return hasOriginal
+    ? { ...span, attributes: span.attributes.filter(({ key }) => !key.startsWith('mlflow.')) }
+    : span;
 }
 
 /** Most traces whose state is remembered. */

@@ -44,7 +44,7 @@ export function createPhoenixReader(
       const oldest = seen.size > 0 ? 0n : BigInt(sinceMs) * NS_PER_MS;
       for (let isEnd = false; !isEnd;) {
         const at = sweep === undefined ? '' : `&cursor=${encodeURIComponent(sweep.at)}`;
-        const { data, next_cursor: next } = Page.parse(await ask('GET', `${path}${at}`, { signal }));
+        const { data, next_cursor: next } = await ask(Page, 'GET', `${path}${at}`, { signal });
         const keys = data.map(hashKey);
         const top = sweep?.top ?? keys;
         const recent = data.filter((span) => BigInt(span.start_time_unix_nano) >= oldest);
@@ -66,7 +66,32 @@ function hashKey({ trace_id: traceId, span_id: spanId }: Span): string {
 }
 
 function toSpan(span: Span): object {
-  return { ...span, attributes: joinLists(span.attributes) };
+  return { ...span, attributes: joinLists(joinTexts(span.attributes)) };
+}
+
+/** Attributes that Phoenix reads as JSON and flattens into `x.key`. */
+const JSON_TEXTS =
+  /^(metadata|tool\.parameters|llm\.prompt_template\.variables|.*document\.metadata)\.(.+)$/u;
+
+/** Makes flattened attributes the JSON text again that an instrumentation sent. */
+function joinTexts(attributes: Span['attributes']): Span['attributes'] {
+  const texts = new Map<string, Record<string, unknown>>();
+  const rest = attributes.filter(({ key, value }) => {
+    const [, name, member = ''] = JSON_TEXTS.exec(key) ?? [];
+    if (name !== undefined) {
+      const members = texts.get(name) ?? {};
+      members[member] = plainValue(value);
+      texts.set(name, members);
+    }
+    return name === undefined;
+  });
+  const joined = [...texts].map(([key, members]) => ({ key, value: JSON.stringify(members) }));
+  return [...rest, ...joined];
+}
+
+/** Returns the value of an `AnyValue` with one member. */
+function plainValue(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? Object.values(value)[0] : value;
 }
 
 /** Phoenix flattens lists of plain values into `x.0`, `x.1`: they become a list again. */

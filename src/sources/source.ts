@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
 import { retryAfterMs } from '../delivery/http/headers.ts';
 import { outboundFetch } from '../delivery/http/proxies.ts';
@@ -24,21 +25,22 @@ const TIMEOUT_MS = 30_000;
 /** Most characters of a reply that an error shows. */
 const SHOWN_CHARS = 300;
 
-/** Asks a tool for JSON. */
-export type AskJson = (
+/** Asks a tool for JSON of a form. */
+export type AskJson = <T>(
+  form: z.ZodType<T>,
   method: 'GET' | 'POST',
   path: string,
   options?: { readonly body?: object; readonly signal?: AbortSignal },
-) => Promise<unknown>;
+) => Promise<T>;
 
-/** Creates the requests to a tool. They throw an `AppError` that names the tool, for every reply but 2xx with JSON. */
+/** Creates the requests to a tool. They throw an `AppError` that names the tool, for every reply but 2xx with JSON of the form. */
 export function createAskJson(
   name: string,
   endpoint: string,
   headers: Readonly<Record<string, string>>,
 ): AskJson {
   const base = endpoint.replace(/\/+$/u, '');
-  return async (method, path, { body, signal } = {}) => {
+  return async (form, method, path, { body, signal } = {}) => {
     const limit = AbortSignal.timeout(TIMEOUT_MS);
     try {
       const response = await outboundFetch(`${base}${path}`, {
@@ -60,7 +62,11 @@ export function createAskJson(
           retryAfterMs: retryAfterMs(after, Date.now()),
         });
       }
-      return parseExact(text);
+      const read = form.safeParse(parseExact(text));
+      if (!read.success) {
+        throw unread(`${name} gave a reply of an unknown form: ${z.prettifyError(read.error)}`);
+      }
+      return read.data;
     } catch (cause) {
       throw cause instanceof AppError
         ? cause

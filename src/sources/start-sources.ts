@@ -4,7 +4,7 @@ import type { CollectorDependencies, StartReceiver } from '../../collector/recei
 import type { SourceConfig } from '../config/schema/sources.ts';
 import { durationMs } from '../config/units.ts';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
-import { startDuties } from '../ownership/duties.ts';
+import type { Duties } from '../ownership/duties.ts';
 import { type DutyDeps, startRepeatedDuty } from '../process/parts.ts';
 import type { CursorStore, SourceState } from '../store/contracts/sources.ts';
 import { isFields, readField } from '../wire/otlp-json.ts';
@@ -26,9 +26,12 @@ export function createReader({ phoenix, langfuse, mlflow, files = '', since }: S
         : createFileReader(files);
 }
 
+export type SourceDuties = Pick<Duties, 'join' | 'readEpoch' | 'leave' | 'stop'>;
+
 export interface SourceDeps {
   readonly cursors: CursorStore;
-  readonly duties: Parameters<typeof startDuties>[0];
+  /** Starts to beat for the duties of this process. */
+  readonly startDuties: () => SourceDuties;
   readonly timers?: DutyDeps['timers'];
 }
 
@@ -37,19 +40,19 @@ export interface ConfiguredSources {
   /** Starts them beside the receivers of a collector, which stores their spans. */
   readonly start: StartReceiver;
   /** Returns their states since the start of this process. */
-  states(): SourceState[];
+  readonly states: () => SourceState[];
 }
 
 /** Configures the sources of spans. Each is read by one process at a time. */
 export function configureSources(
   sources: Readonly<Record<string, SourceConfig>>,
-  { cursors, duties: store, timers }: SourceDeps,
+  { cursors, startDuties, timers }: SourceDeps,
 ): ConfiguredSources {
   const running: RunningSource[] = [];
   return {
     states: () => running.map((each) => each.state()),
     start: async (deps) => {
-      const duties = startDuties(store);
+      const duties = startDuties();
       const parts = Object.entries(sources).map(([name, source]) => {
         const one = new RunningSource(name, source, { ...deps, cursors, duties });
         running.push(one);
@@ -76,7 +79,7 @@ export function configureSources(
 
 interface RunDeps extends CollectorDependencies {
   readonly cursors: CursorStore;
-  readonly duties: Pick<ReturnType<typeof startDuties>, 'readEpoch'>;
+  readonly duties: Pick<Duties, 'readEpoch'>;
 }
 
 /** Namespace of the ids of dead letters. It must never change. */
