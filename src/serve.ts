@@ -16,7 +16,7 @@ import { packageVersion } from './process/package.ts';
 import { limitYoungGeneration, stopParts, type StartedPart } from './process/parts.ts';
 import { leaveOutPurged, type PurgeAwareStore } from './purge/configured-purge.ts';
 import { openRevisions, type ConfigPlace, type Senders } from './serve-control.ts';
-import { loadParts, startScorer } from './serve-scorer.ts';
+import { loadParts, type ScorerRole, startScorer } from './serve-scorer.ts';
 import {
   connectLentStore,
   connectOwnStore,
@@ -184,14 +184,7 @@ async function startRoles(
     scorer,
     connection,
     senders,
-    status: {
-      roles,
-      otlp,
-      kind: connection.kind,
-      checks,
-      scorer: scorer && (() => scorer.status()),
-      sources: receivers?.sources,
-    },
+    status: { roles, otlp, kind: connection.kind, checks, ...stateReaders(scorer, receivers) },
   };
   const { control, findStore } = await openRevisions(revised, deps);
   const listening = await api.open({ checks, findStore, signIns: createSignIns(store) });
@@ -209,6 +202,11 @@ async function startRoles(
   const { lost, watch } = watchLender(connection);
   started.push(watch);
   return { addresses, storeKind: connection.kind, control, lost };
+}
+
+/** Returns the readers of the states that the status shows, of the roles that this process has. */
+function stateReaders(scorer: ScorerRole | undefined, receivers: Receivers | undefined) {
+  return { scorer: scorer && (() => scorer.status()), sources: receivers?.sources };
 }
 
 /**
