@@ -130,6 +130,17 @@ const ROOMS = {
     'src/process',
     'src/store/contracts',
   ],
+  'src/sources': [
+    'collector',
+    'src/domain',
+    'src/wire',
+    'src/config/schema',
+    'src/config/units.ts',
+    'src/delivery/http',
+    'src/ownership',
+    'src/process',
+    'src/store/contracts',
+  ],
   'src/api': [
     'src/domain',
     'src/telemetry',
@@ -208,6 +219,8 @@ const ROOMS = {
     'src/serve-scorer.ts',
   ],
   'src/serve.ts': [
+    'src/sources',
+    'src/ownership',
     'src/serve-control.ts',
     'src/serve-scorer.ts',
     'src/domain',

@@ -10,12 +10,13 @@ import { readServeFile, removeServeFile, writeServeFile, type ServeFile } from '
 import { parseConfig, type Config, type ConfigInput } from './configuration.ts';
 import { AppError, rejectAborted } from './domain/errors.ts';
 import type { ReadinessCheck } from './domain/readiness-check.ts';
+import { startDuties } from './ownership/duties.ts';
 import { startLocalReload } from './process/local-reload.ts';
 import { packageVersion } from './process/package.ts';
 import { limitYoungGeneration, stopParts, type StartedPart } from './process/parts.ts';
 import { leaveOutPurged, type PurgeAwareStore } from './purge/configured-purge.ts';
 import { openRevisions, type ConfigPlace, type Senders } from './serve-control.ts';
-import { loadParts, startScorer } from './serve-scorer.ts';
+import { loadParts, type ScorerRole, startScorer } from './serve-scorer.ts';
 import {
   connectLentStore,
   connectOwnStore,
@@ -24,6 +25,7 @@ import {
   openOwnStore,
   type StoreConnection,
 } from './store/connection/connect-store.ts';
+import type { SourceState } from './store/contracts/sources.ts';
 import type { Store } from './store/store.ts';
 import { createLog, type Log } from './telemetry/log.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
@@ -182,7 +184,7 @@ async function startRoles(
     scorer,
     connection,
     senders,
-    status: { roles, otlp, kind: connection.kind, checks, scorer: scorer && (() => scorer.status()) },
+    status: { roles, otlp, kind: connection.kind, checks, ...stateReaders(scorer, receivers) },
   };
   const { control, findStore } = await openRevisions(revised, deps);
   const listening = await api.open({ checks, findStore, signIns: createSignIns(store) });
@@ -200,6 +202,11 @@ async function startRoles(
   const { lost, watch } = watchLender(connection);
   started.push(watch);
   return { addresses, storeKind: connection.kind, control, lost };
+}
+
+/** Returns the readers of the states that the status shows, of the roles that this process has. */
+function stateReaders(scorer: ScorerRole | undefined, receivers: Receivers | undefined) {
+  return { scorer: scorer && (() => scorer.status()), sources: receivers?.sources };
 }
 
 /**
@@ -268,6 +275,8 @@ interface Receivers {
   /** Addresses of the receivers that listen, by name. */
   readonly addresses: ReadonlyMap<string, ListenAddress>;
   readonly checks: readonly ReadinessCheck[];
+  /** Returns the states of the sources. */
+  readonly sources: () => SourceState[];
 }
 
 /** Configures the receivers that a configuration has options for. Throws a `ConfigError` for a file that cannot be used. */
@@ -297,12 +306,21 @@ async function startReceivers(
   ] = await Promise.all([import('../collector/collector.ts'), import('../collector/receivers/receiver.ts')]);
   const readTokens = () => ({ tokens: senders.tokens, check: bearerTokens(senders.tokens) });
   let known = readTokens();
+  const { configureSources } = await import('./sources/start-sources.ts');
+  const sources = configureSources(config.sources, {
+    cursors: store.sourceCursors,
+    startDuties: () => startDuties(store.duties),
+  });
+  const starts = await configureReceivers(config, RECEIVERS, log);
+  if (Object.keys(config.sources).length > 0) {
+    starts.set('sources', sources.start);
+  }
   const collector = await startCollector({
     sink: store.sink,
     deadLetters: store.deadLetters,
     purged,
     ...ingestOptions(config),
-    receivers: await configureReceivers(config, RECEIVERS, log),
+    receivers: starts,
     authenticate: (headers) => {
       known = known.tokens === senders.tokens ? known : readTokens();
       return known.check(headers);
@@ -312,5 +330,5 @@ async function startReceivers(
   });
   started.push({ name: 'receivers', stage: 'work', stop: () => collector.stop() });
   metrics.observe(() => collectorReadings(collector));
-  return { addresses: collector.addresses, checks: collectorChecks(collector) };
+  return { addresses: collector.addresses, checks: collectorChecks(collector), sources: sources.states };
 }

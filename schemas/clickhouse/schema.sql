@@ -236,6 +236,17 @@ CREATE TABLE IF NOT EXISTS progress
 ENGINE = AggregatingMergeTree
 ORDER BY (Kind, Name);
 
+-- How far each source of spans is read, as JSON: one row for a tool, one for each file.
+CREATE TABLE IF NOT EXISTS source_cursors
+(
+    `Source` String,
+    `Key` String,
+    `Cursor` String CODEC(ZSTD(1)),
+    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3)
+)
+ENGINE = ReplacingMergeTree(WrittenAt)
+ORDER BY (Source, Key);
+
 -- Running processes, one row a beat, stamped by the store's own clock. Duty: '' for a process that scores; else work that one process at
 -- a time does, for example the delivery of one exporter: the member that joined first has it. A row of the duty 'probe' shows that the store
 -- takes inserts again, after it refused one. Without a window of deduplication, because
@@ -977,7 +988,7 @@ CREATE TABLE IF NOT EXISTS deliveries
     `Tenant` LowCardinality(String),
     -- The id of the message that an event goes out with.
     `MessageId` UUID,
-    -- planned, delivered, dead, muted, withdrawn
+    -- planned, delivered, dead, muted, withdrawn, removed
     `State` LowCardinality(String),
     `Reason` String CODEC(ZSTD(1)),
     `PlannedAt` DateTime64(3, 'UTC'),

@@ -8,6 +8,7 @@ import { packageVersion } from '../process/package.ts';
 import type { JudgeState } from '../scoring/attempt/judge-health.ts';
 import { createBudgetWatch, type BudgetConfig } from '../scoring/budget/budget-watch.ts';
 import type { ScoringLoopStatus } from '../scoring/live/scoring-loop.ts';
+import type { SourceState } from '../store/contracts/sources.ts';
 import type { Store } from '../store/store.ts';
 import { silentLog } from '../telemetry/log.ts';
 import { createReadiness } from './probes.ts';
@@ -52,6 +53,7 @@ export async function readStoreStatus(config: BudgetConfig, store: Store, kind: 
 
 /** Reply of `GET /api/v1/status`. A caller of one tenant gets the parts that are about its own rows. */
 export interface ServeStatus extends Partial<StoreStatus>, Partial<ScorerStatus>, OtlpAddresses {
+  readonly sources?: readonly SourceState[];
   readonly version: string;
   readonly pid: number;
   readonly startedAt: string;
@@ -84,13 +86,16 @@ interface StatusSource {
   readonly checks: readonly ReadinessCheck[];
   /** Undefined in a process without the role `scorer`. */
   readonly scorer: (() => ScorerStatus) | undefined;
+  /** Undefined in a process without the role `collector`. */
+  readonly sources?: (() => SourceState[]) | undefined;
 }
 
 /** Reads the status for a caller of one tenant or of all. Throws an `AppError` when the store cannot be read. */
 export type ReadStatus = ReturnType<typeof createServeStatus>;
 
 /** Creates the status of a process. */
-export function createServeStatus({ config, control, roles, otlp, kind, checks, scorer }: StatusSource) {
+export function createServeStatus(source: StatusSource) {
+  const { config, control, roles, otlp, kind, checks, scorer, sources } = source;
   const readiness = createReadiness(() => checks, silentLog);
   const [shown, defaults] = [withoutSecrets(config), withoutSecrets(parseConfig({}))];
   return async (store: Store, tenant: string | undefined): Promise<ServeStatus> => {
@@ -119,6 +124,7 @@ export function createServeStatus({ config, control, roles, otlp, kind, checks, 
       ? {
           ...common,
           ...scorer?.(),
+          ...(sources === undefined ? {} : { sources: sources() }),
           ...ofStore,
           config: shown,
           configChanges: leaveOutDefaults(shown, defaults) as Record<string, unknown>,

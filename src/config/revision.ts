@@ -19,6 +19,8 @@ export const RELOADED_KEYS = {
   redaction: 'applies',
   readiness: 'restart',
   exporters: 'applies',
+  sources: 'restart',
+  labels: 'restart',
   api: 'restart',
   log: 'restart',
   monitors: 'applies',

@@ -7,6 +7,7 @@ import { Monitors } from './schema/monitors.ts';
 import { Rules, Scorers } from './schema/rules.ts';
 import { Budgets, Readiness, Scoring } from './schema/scoring.ts';
 import { Api, Auth, Ingest, Logging } from './schema/serving.ts';
+import { Labels, Sources } from './schema/sources.ts';
 import { Store } from './schema/store.ts';
 
 /** Creates the schema of the whole configuration. Every part is optional; unknown keys are refused. */
@@ -42,6 +43,10 @@ export function createConfigSchema<const Listed extends Components>(components: 
         'Conditions under which a trace is complete enough to be scored.',
       ).prefault({}),
       exporters,
+      sources: Sources.describe(
+        'Tools and files that spans are read from, by a name of your choice.',
+      ).default({}),
+      labels: Labels.describe('Labels of people in other tools.').prefault({}),
       api: Api.describe('HTTP API, health, readiness and metrics.').prefault({}),
       log: Logging.describe('Log of the program, on stderr.').prefault({}),
       monitors: Monitors.describe(

@@ -118,6 +118,12 @@ export class AttemptBook {
       this.#noteUnknown(message, outcome.error, nowMs);
       return [];
     }
+    if (outcome.kind === 'impossible') {
+      for (const each of message) {
+        this.#touch(each, outcome.error).attempts = this.#settings.attempts;
+      }
+      return [];
+    }
     const isRepeat = message.some((each) => this.#countFailures(each) > 0);
     for (const each of message) {
       this.#touch(each, outcome.error);
@@ -262,7 +268,11 @@ export class AttemptBook {
   }
 }
 
-/** Identifies a revision of a score. */
-export function joinExportKey({ scoreId, revision }: Pick<PendingExport, 'scoreId' | 'revision'>): string {
-  return `${scoreId}.${revision}`;
+/** Identifies a revision of a score, or its deletion. */
+export function joinExportKey({
+  scoreId,
+  revision,
+  isDeleted,
+}: Pick<PendingExport, 'scoreId' | 'revision' | 'isDeleted'>): string {
+  return `${scoreId}.${revision}${isDeleted ? '.deleted' : ''}`;
 }

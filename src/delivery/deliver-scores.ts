@@ -95,7 +95,13 @@ class ScoreDelivery implements Delivery {
     if (this.#book.isPaused(performance.now())) {
       return false;
     }
-    const page = await feed.readPending(this.#exporter.name, PAGE + this.#book.size);
+    const page = await feed.readPending(
+      this.#exporter.name,
+      PAGE + this.#book.size,
+      this.#exporter.hasDeletions === true,
+    );
+    // Rows of the last pass may be deleted by now.
+    this.#readAtMs = Number.NEGATIVE_INFINITY;
     this.#book.forgetAllBut(page.pending);
     const settled = new Set<string>();
     const queue = this.#book.plan(page.pending, performance.now());
@@ -140,7 +146,7 @@ class ScoreDelivery implements Delivery {
       const count = outcome.isSkipped === true ? 'skipped' : 'delivered';
       counts[count] = (counts[count] ?? 0) + current.length;
       counts.lastError = undefined;
-      this.#settle(current, 'delivered');
+      this.#settle(current, 'delivered', rows);
     } else if (giveUp.aborted) {
       return [];
     } else {
@@ -167,13 +173,25 @@ class ScoreDelivery implements Delivery {
     return this.#rows;
   }
 
+  /** Reads the rows by the keys of what is pending. A replay is of a score or of its deletion: the row tells. */
   async #readCurrent(pending: Message): Promise<Map<string, Score>> {
     const rows = await this.#deps.feed.readCurrent(pending);
-    return new Map(rows.map((score) => [joinExportKey(score), score]));
+    const byId = new Map(rows.map((score) => [score.scoreId, score]));
+    return new Map(
+      pending.flatMap((each) => {
+        const row = byId.get(each.scoreId);
+        const isMeant =
+          row?.revision === each.revision && (each.round > 0 || row.isDeleted === each.isDeleted);
+        return isMeant ? [[joinExportKey(each), row] as const] : [];
+      }),
+    );
   }
 
-  #settle(pending: Message, outcome: ExportResult['outcome']): void {
-    this.#unrecorded.push(...pending.map((each) => ({ ...each, outcome })));
+  #settle(pending: Message, outcome: ExportResult['outcome'], rows?: ReadonlyMap<string, Score>): void {
+    for (const each of pending) {
+      const isDeleted = rows?.get(joinExportKey(each))?.isDeleted ?? each.isDeleted;
+      this.#unrecorded.push({ ...each, isDeleted, outcome });
+    }
   }
 
   async #setSpentAside(): Promise<void> {
@@ -189,7 +207,8 @@ class ScoreDelivery implements Delivery {
       const score = rows.get(joinExportKey(pending));
       if (score !== undefined) {
         const { round, scoreId, revision } = pending;
-        const id = uuidv5(`${source} ${scoreId} ${revision} ${round}`, NAMESPACE);
+        const what = `${scoreId} ${revision} ${round}${score.isDeleted ? ' deleted' : ''}`;
+        const id = uuidv5(`${source} ${what}`, NAMESPACE);
         const facts = { id, source, tenant: score.tenant, signal: SCORE_SIGNAL, attempts };
         await deadLetters.write([buildDeadLetter(facts, error, { round, score })]);
         counts.dead += 1;
@@ -201,7 +220,7 @@ class ScoreDelivery implements Delivery {
         });
       }
       this.#book.forget(pending);
-      this.#settle([pending], score === undefined ? 'withdrawn' : 'dead');
+      this.#settle([pending], score === undefined ? 'withdrawn' : 'dead', rows);
     }
   }
 

@@ -8,10 +8,11 @@ export type Outcome = { readonly kind: 'delivered'; readonly isSkipped?: true } 
 
 /**
  * Why a message was not delivered. `refused`: the receiver does not accept it. `failed`: either the message or the receiver is the
- * cause. `away`: for now, every other message would fail too. `unknown`: the receiver does not know the scored trace yet.
+ * cause. `away`: for now, every other message would fail too. `unknown`: the receiver does not know the scored trace yet. `impossible`:
+ * the receiver can never do it.
  */
 export interface Failure {
-  readonly kind: 'refused' | 'failed' | 'away' | 'unknown';
+  readonly kind: 'refused' | 'failed' | 'away' | 'unknown' | 'impossible';
   readonly error: AppError;
 }
 

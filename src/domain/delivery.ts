@@ -3,8 +3,9 @@ import { column, wordOf, type RowOf, type Table } from './table.ts';
 /**
  * `planned`: the item belongs to a message that is being sent. `delivered`: the receiver has it. `dead`: given up, stored
  * as a dead letter. `muted`: its incident began and ended while a mute was active. `withdrawn`: a replay whose score is gone.
+ * `removed`: the score was deleted, and its deletion is delivered or a dead letter.
  */
-const STATES = ['planned', 'delivered', 'dead', 'muted', 'withdrawn'] as const;
+const STATES = ['planned', 'delivered', 'dead', 'muted', 'withdrawn', 'removed'] as const;
 
 /** Definition of `deliveries`. */
 export const DELIVERIES = {

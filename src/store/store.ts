@@ -21,6 +21,7 @@ import { createLabelStore } from './tables/labels.ts';
 import { createDecisionStore, createRepairStore } from './tables/decisions.ts';
 import { createMarkerStore } from './monitors/deploy-markers.ts';
 import { createJudgeCallStore, createJudgeUseStore } from './tables/judge-calls.ts';
+import { createCursorStore } from './tables/source-cursors.ts';
 import { createDutyStore, createMemberStore } from './tables/members.ts';
 import { createScoreFeed } from './scores/exports.ts';
 import { createJobStore } from './jobs/jobs.ts';
@@ -162,6 +163,7 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     anchors: createAnchorStore(database),
     members: createMemberStore(database),
     duties: createDutyStore(database),
+    sourceCursors: createCursorStore(database),
     jobs: createJobStore(database),
     tombstones: createTombstoneStore(database),
     purges: createPurgeStore(database),

@@ -66,6 +66,17 @@ export const Status = z
         }),
       )
       .optional(),
+    sources: z
+      .array(
+        z.object({
+          name: z.string(),
+          spans: z.number().describe('Stored spans since the start of this process.'),
+          lag: z.number().nullable().describe('Seconds since the source was last read to its end.'),
+          lastError: z.string().nullable().describe('Error of the last look; null after one without.'),
+        }),
+      )
+      .optional()
+      .describe('Sources of spans. Present in a process with the role `collector`.'),
     jobs: z
       .array(
         z.looseObject({ id: z.string(), kind: z.string(), status: z.string(), error: z.string().nullable() }),

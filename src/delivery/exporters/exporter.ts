@@ -12,6 +12,8 @@ export interface ScoreExporter {
   readonly name: string;
   /** Most scores in one message. */
   readonly maxBatch: number;
+  /** True for a receiver that is told of deleted scores, one in a message. */
+  readonly hasDeletions?: boolean;
   /** Attempts to deliver one score that fails while others are delivered, before it becomes a dead letter. */
   readonly attempts: number;
   /** Time for which a score whose trace the receiver does not know is tried again, milliseconds. */

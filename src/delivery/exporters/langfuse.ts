@@ -27,6 +27,7 @@ export const langfuseExporter = defineExporter({
         const refused = reply.status === 207 ? readRefusal(reply.text) : undefined;
         return refused === undefined ? reply : { ...reply, status: refused };
       },
+      remove: ({ scoreId }, ask) => ask('DELETE', `/api/public/scores/${scoreId}`),
     }),
   ],
 });

@@ -32,6 +32,7 @@ export const langsmithExporter = defineExporter({
           created.status === 409 ? await ask('PATCH', `/feedback/${score.scoreId}`, value) : created,
         );
       },
+      remove: ({ scoreId }, ask) => ask('DELETE', `/feedback/${scoreId}`),
     }),
   ],
 });

@@ -20,8 +20,7 @@ export const mlflowExporter = defineExporter({
       hasSessions: false,
       // A second POST of an assessment fails, and one without an id makes a second row: so PATCH goes first.
       write: async (score, ask) => {
-        const trace = `tr-${score.traceId}`;
-        const path = `/api/3.0/mlflow/traces/${trace}/assessments`;
+        const [trace, path] = findTrace(score);
         const value = readValue(score);
         const update = { assessment: value, update_mask: 'feedback,rationale,metadata' };
         const patched = await ask('PATCH', `${path}/${score.scoreId}`, update);
@@ -31,9 +30,16 @@ export const mlflowExporter = defineExporter({
         }
         return knownTrace(await ask('POST', path, { assessment: { ...describe(score, trace), ...value } }));
       },
+      remove: (score, ask) => ask('DELETE', `${findTrace(score)[1]}/${score.scoreId}`),
     }),
   ],
 });
+
+/** Returns the id of the trace in MLflow, and the path of its assessments. */
+function findTrace({ traceId }: Score): readonly [string, string] {
+  const trace = `tr-${traceId}`;
+  return [trace, `/api/3.0/mlflow/traces/${trace}/assessments`];
+}
 
 function readValue(score: Score) {
   return { feedback: { value: score.score }, rationale: score.reason, metadata: readMetadata(score) };

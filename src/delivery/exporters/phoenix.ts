@@ -14,7 +14,7 @@ export const phoenixExporter = defineExporter({
       project: z.string().min(1).default('default').describe('Project of the traces.'),
     })
     .describe('Scores as annotations of traces, spans and sessions in Phoenix.'),
-  create: ({ apiKey, ...options }) => [
+  create: ({ apiKey, project, ...options }) => [
     createToolExporter(options, {
       name: 'phoenix',
       headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
@@ -24,6 +24,12 @@ export const phoenixExporter = defineExporter({
         const [kind, target] = findTarget(score);
         const data = [{ ...annotate(score), ...target }];
         return knownTrace(await ask('POST', `/v1/${kind}_annotations?sync=true`, { data }));
+      },
+      // Phoenix has no filter by trace here: so the identifier alone has to name the score.
+      remove: (score, ask) => {
+        const query = `identifier=${score.scoreId}&delete_all=true`;
+        const [kind] = findTarget(score);
+        return ask('DELETE', `/v1/projects/${encodeURIComponent(project)}/${kind}_annotations?${query}`);
       },
     }),
   ],

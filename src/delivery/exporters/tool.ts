@@ -62,30 +62,33 @@ export interface ToolCalls {
   readonly needsSpan?: boolean;
   /** Writes a score. `undefined`: the tool does not know its trace. */
   write(score: Score, ask: AskTool): Promise<ToolReply | undefined>;
+  /** Deletes a score; 404 means that it is gone. Absent: the tool cannot. */
+  remove?(score: Score, ask: AskTool): Promise<ToolReply>;
 }
 
 /** Creates the exporter of a tool that keys each score by its id: a score again changes nothing, a new revision updates. */
 export function createToolExporter(options: ToolOptions, calls: ToolCalls): ScoreExporter {
   const { name } = calls;
   const base = options.endpoint.replace(/\/+$/u, '');
-  const isChosen = ({ scorer }: Score) =>
-    options.scorers?.some((each) => scorer === each || scorer.startsWith(`${each}-`)) ?? true;
+  const isChosen = ({ scorer, target, source, scoredBy }: Score) =>
+    (target !== 'session' || calls.hasSessions) &&
+    // A label that came from the tool.
+    !(source === 'human' && scoredBy.startsWith(`${name}:`)) &&
+    (options.scorers?.some((each) => scorer === each || scorer.startsWith(`${each}-`)) ?? true);
   return {
     name,
     maxBatch: 1,
+    hasDeletions: true,
     attempts: options.attempts,
     unknownForMs: durationMs(options.unknownFor),
     async send(scores, signal) {
       const ask = createAsk(base, calls.headers, signal);
       for (const score of scores) {
-        const isSession = score.target === 'session';
-        if (!isChosen(score) || (isSession && !calls.hasSessions)) {
+        if (!isChosen(score)) {
           return { kind: 'delivered', isSkipped: true };
         }
         try {
-          const isEarly = calls.needsSpan === true && score.spanId === '';
-          const reply = isEarly ? undefined : await calls.write(score, ask);
-          const outcome = judgeReply(name, score, reply);
+          const outcome = await (score.isDeleted ? removeScore : writeScore)(calls, score, ask);
           if (outcome.kind !== 'delivered') {
             return outcome;
           }
@@ -97,6 +100,20 @@ export function createToolExporter(options: ToolOptions, calls: ToolCalls): Scor
       return { kind: 'delivered' };
     },
   };
+}
+
+async function writeScore(calls: ToolCalls, score: Score, ask: AskTool): Promise<Outcome> {
+  const isEarly = calls.needsSpan === true && score.spanId === '';
+  return judgeReply(calls.name, score, isEarly ? undefined : await calls.write(score, ask));
+}
+
+async function removeScore(calls: ToolCalls, score: Score, ask: AskTool): Promise<Outcome> {
+  if (calls.remove === undefined) {
+    const message = `${calls.name} cannot delete a score: delete the score ${score.scoreId} of ${namePlace(score)} there`;
+    return { kind: 'impossible', error: deliveryFailed(message) };
+  }
+  const reply = await calls.remove(score, ask);
+  return reply.status === 404 ? { kind: 'delivered' } : judgeReply(calls.name, score, reply);
 }
 
 function createAsk(base: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): AskTool {
@@ -126,7 +143,7 @@ const OF_RECEIVER = [401, 403, 429];
 const OF_SCORE = [400, 409, 413, 422];
 
 function judgeReply(name: string, score: Score, reply: ToolReply | undefined): Outcome {
-  const place = score.traceId === '' ? `session ${score.sessionId}` : `trace ${score.traceId}`;
+  const place = namePlace(score);
   if (reply === undefined) {
     return { kind: 'unknown', error: deliveryFailed(`${name} does not know ${place}`) };
   }
@@ -142,6 +159,10 @@ function judgeReply(name: string, score: Score, reply: ToolReply | undefined): O
     return { kind: 'away', error };
   }
   return { kind: OF_SCORE.includes(status) ? 'refused' : 'failed', error };
+}
+
+function namePlace({ traceId, sessionId }: Score): string {
+  return traceId === '' ? `session ${sessionId}` : `trace ${traceId}`;
 }
 
 /** Returns `undefined` for a reply that says that the trace is unknown. */

@@ -73,7 +73,7 @@ export interface AlertMessage {
   readonly channel: string;
   /** Unix milliseconds: of the plan while it waits, else of its end. */
   readonly atMs: number;
-  readonly state: Exclude<AlertDelivery['state'], 'muted' | 'withdrawn'>;
+  readonly state: Exclude<AlertDelivery['state'], 'muted' | 'withdrawn' | 'removed'>;
 }
 
 /** Conditions on markers. */

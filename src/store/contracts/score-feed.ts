@@ -4,6 +4,8 @@ import type { Score } from '../../domain/score.ts';
 export interface PendingExport {
   readonly scoreId: string;
   readonly revision: number;
+  /** True: the score was deleted since, and the receiver has to delete it too. */
+  readonly isDeleted: boolean;
   /** 0, and one more for each replay of its dead letter. */
   readonly round: number;
   /** Time when the store wrote the score, Unix milliseconds; 0 for a replay. */
@@ -31,9 +33,12 @@ export interface ExportPage {
 export interface ScoreFeed {
   /** Records that the exporter exists. Scores written before its first registration are never sent to it. */
   register(exporter: string): Promise<void>;
-  /** Reads revisions that the exporter has still to deliver; at most `limit` and the replays. */
-  readPending(exporter: string, limit: number): Promise<ExportPage>;
-  /** Reads the rows of these revisions; a revision that is no longer the current one is absent. */
+  /**
+   * Reads revisions that the exporter has still to deliver; at most `limit` and the replays.
+   * @param hasDeletions true for an exporter that is told of deleted scores
+   */
+  readPending(exporter: string, limit: number, hasDeletions: boolean): Promise<ExportPage>;
+  /** Reads the rows of these revisions, also deleted ones; a revision that is no longer the current one is absent. */
   readCurrent(pending: readonly PendingExport[]): Promise<Score[]>;
   /** Records results. A repeat changes nothing. */
   record(exporter: string, results: readonly ExportResult[]): Promise<void>;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { NIL } from 'uuid';
 import type { Delivery } from '../../domain/delivery.ts';
 import type { Score } from '../../domain/score.ts';
@@ -21,7 +22,7 @@ const IS_PROGRESS = "Kind = 'export' AND Name = {exporter:String}";
 export function createScoreFeed(database: Database): ScoreFeed {
   return {
     register: (exporter) => register(database, exporter),
-    readPending: (exporter, limit) => readPending(database, exporter, limit),
+    readPending: (exporter, limit, hasDeletions) => readPending(database, { exporter, limit, hasDeletions }),
     readCurrent: (pending) => readCurrent(database, pending),
     record: (exporter, results) => record(database, exporter, results),
     advance: (exporter, doneUntilMs) => {
@@ -35,7 +36,7 @@ export function createScoreFeed(database: Database): ScoreFeed {
     },
     replay: (exporter, { scoreId, revision, round }) =>
       deliveryRows.write(database, [
-        toDelivery('replay', exporter, { scoreId, revision, round, outcome: 'planned' }),
+        toDelivery('replay', exporter, { scoreId, revision, round, state: 'planned' }),
       ]),
   };
 }
@@ -62,8 +63,15 @@ interface ProgressRow {
   readonly replays: number;
 }
 
+interface AskedPage {
+  readonly exporter: string;
+  readonly limit: number;
+  readonly hasDeletions: boolean;
+}
+
 /** Reads narrow columns only, because the read runs every second and mostly finds nothing. */
-async function readPending(database: Database, exporter: string, limit: number): Promise<ExportPage> {
+async function readPending(database: Database, asked: AskedPage): Promise<ExportPage> {
+  const { exporter, limit, hasDeletions } = asked;
   const [progress] = await database.rows<ProgressRow>(
     `SELECT toUnixTimestamp64Milli(now64(3)) AS readAtMs, toUnixTimestamp64Milli(min(SeenAt)) AS seenAtMs,
        toUnixTimestamp64Milli(max(DoneUntil)) AS doneUntilMs,
@@ -73,16 +81,16 @@ async function readPending(database: Database, exporter: string, limit: number):
   );
   if (progress === undefined) {
     await register(database, exporter);
-    return readPending(database, exporter, limit);
+    return readPending(database, asked);
   }
   const { readAtMs, seenAtMs, doneUntilMs } = progress;
   if (doneUntilMs > readAtMs + CLOCK_SKEW_MS) {
     await forgetProgress(database, 'export', exporter);
-    return readPending(database, exporter, limit);
+    return readPending(database, asked);
   }
   const replays = progress.replays === 0 ? [] : await readReplays(database, exporter);
   const since = Math.max(seenAtMs, doneUntilMs - OVERLAP_MS);
-  const fresh = await readFresh(database, { exporter, since, limit });
+  const fresh = await readFresh(database, { exporter, since, limit, isDeleted: hasDeletions ? 1 : 0 });
   return {
     pending: [...replays, ...fresh],
     isWhole: fresh.length < limit,
@@ -91,20 +99,29 @@ async function readPending(database: Database, exporter: string, limit: number):
   };
 }
 
-/** Deliveries are looked up by key for the scores in question: the table holds those of months. */
+/**
+ * Deliveries are looked up by key for the scores in question: the table holds those of months. A deletion is due unless it was the last
+ * delivery, also when the score itself is not known to be delivered: a kill may have come between.
+ */
 function readFresh(
   database: Database,
-  params: { readonly exporter: string; readonly since: number; readonly limit: number },
+  params: {
+    readonly exporter: string;
+    readonly since: number;
+    readonly limit: number;
+    readonly isDeleted: 0 | 1;
+  },
 ): Promise<PendingExport[]> {
   const written = 'WrittenAt >= fromUnixTimestamp64Milli({since:Int64})';
   return database.rows(
-    `SELECT toString(ScoreId) AS scoreId, Revision AS revision, 0 AS round,
+    `SELECT toString(ScoreId) AS scoreId, Revision AS revision, 0 AS round, toBool(IsDeleted) AS isDeleted,
        toUnixTimestamp64Milli(min(WrittenAt)) AS writtenAtMs
      FROM scores
-     WHERE ${written} AND IsDeleted = 0 AND (ScoreId, Revision) NOT IN (
-       SELECT ScoreId, Revision FROM deliveries
-       WHERE ${IS_OF} AND ScoreId IN (SELECT ScoreId FROM scores WHERE ${written}))
-     GROUP BY ScoreId, Revision
+     WHERE ${written} AND IsDeleted <= {isDeleted:UInt8} AND (ScoreId, Revision, IsDeleted) NOT IN (
+       SELECT ScoreId, Revision, argMax(State, WrittenAt) = 'removed' FROM deliveries
+       WHERE ${IS_OF} AND ScoreId IN (SELECT ScoreId FROM scores WHERE ${written})
+       GROUP BY ScoreId, Revision)
+     GROUP BY ScoreId, Revision, IsDeleted
      ORDER BY min(WrittenAt), ScoreId
      LIMIT {limit:UInt32}`,
     params,
@@ -113,7 +130,7 @@ function readFresh(
 
 function readReplays(database: Database, exporter: string): Promise<PendingExport[]> {
   return database.rows(
-    `SELECT toString(ScoreId) AS scoreId, Revision AS revision, Round AS round, 0 AS writtenAtMs
+    `SELECT toString(ScoreId) AS scoreId, Revision AS revision, Round AS round, false AS isDeleted, 0 AS writtenAtMs
      FROM deliveries FINAL WHERE ${IS_REPLAY} ORDER BY WrittenAt, ScoreId`,
     { exporter },
   );
@@ -130,28 +147,41 @@ async function readCurrent(database: Database, pending: readonly PendingExport[]
     { from, ids: [...new Set(pending.map(({ scoreId }) => scoreId))] },
   );
   const wanted = new Set(pending.map(({ scoreId, revision }) => `${scoreId} ${revision}`));
-  return rows.filter(({ scoreId, revision }) => wanted.has(`${scoreId} ${revision}`));
+  const deleted = pending.filter(({ isDeleted, round }) => isDeleted || round > 0);
+  const current = [...rows, ...(deleted.length === 0 ? [] : await readDeleted(database, deleted))];
+  return current.filter(({ scoreId, revision }) => wanted.has(`${scoreId} ${revision}`));
 }
 
-/** A revision and the end of its replay are one insert. */
+/** Reads the tombstones of scores that are deleted. FINAL leaves them out. */
+async function readDeleted(database: Database, pending: readonly PendingExport[]): Promise<Score[]> {
+  const rows = await scoreRows.read(
+    database,
+    'FROM scores WHERE ScoreId IN {ids:Array(UUID)} ORDER BY Version DESC LIMIT 1 BY ScoreId',
+    { ids: [...new Set(pending.map(({ scoreId }) => scoreId))] },
+  );
+  return rows.filter(({ isDeleted }) => isDeleted);
+}
+
+/**
+ * A revision and the end of its replay are one insert. A score that is deleted and comes again has the same row once more: so each insert
+ * has a token of its own.
+ */
 function record(database: Database, exporter: string, results: readonly ExportResult[]): Promise<void> {
   const scores = results.filter(({ outcome }) => outcome !== 'withdrawn');
   const replays = results.filter(({ round }) => round > 0);
-  return deliveryRows.write(database, [
-    ...scores.map((result) => toDelivery('score', exporter, result)),
-    ...replays.map((result) => toDelivery('replay', exporter, result)),
-  ]);
+  const rows = [
+    ...scores.map(({ isDeleted, outcome, ...result }) =>
+      toDelivery('score', exporter, { ...result, state: isDeleted ? 'removed' : outcome }),
+    ),
+    ...replays.map(({ outcome, ...result }) => toDelivery('replay', exporter, { ...result, state: outcome })),
+  ];
+  return database.insertRows('deliveries', rows.map(deliveryRows.encode), randomUUID());
 }
 
 function toDelivery(
   kind: 'score' | 'replay',
   exporter: string,
-  {
-    scoreId,
-    revision,
-    round,
-    outcome,
-  }: Pick<Delivery, 'scoreId' | 'revision' | 'round'> & { readonly outcome: Delivery['state'] },
+  { scoreId, revision, round, state }: Pick<Delivery, 'scoreId' | 'revision' | 'round' | 'state'>,
 ): Delivery {
   return {
     kind,
@@ -159,8 +189,8 @@ function toDelivery(
     scoreId,
     revision,
     round,
-    state: outcome,
-    isDeleted: kind === 'replay' && outcome !== 'planned',
+    state,
+    isDeleted: kind === 'replay' && state !== 'planned',
     ...NO_ALERT,
   };
 }

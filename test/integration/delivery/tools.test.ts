@@ -17,6 +17,7 @@ import { newSpanId, newTraceId } from '../../support/store/store-rows.ts';
 const DAY_MS = 86_400_000;
 
 const TOOLS = Object.entries(STRICT_TOOLS);
+const DELETING = TOOLS.filter(([, { removal }]) => removal !== undefined);
 const REFUSING = TOOLS.filter(([, { refusesUnknown }]) => refusesUnknown);
 
 let tool: ToolServer;
@@ -69,9 +70,11 @@ function prepareTool(name: string, options: Readonly<Record<string, string>>) {
     return score;
   };
 
-  const isSettled = () => feed.marked(name).length === feed.scores.length;
+  const remove = (score: Score) => feed.scores.push({ ...score, isDeleted: true });
 
-  return { start, write, isSettled };
+  const isSettled = () => new Set(feed.marked(name)).size === feed.scores.length;
+
+  return { start, write, remove, isSettled };
 }
 
 describe.each(TOOLS)('the exporter %s', (name, { options, hasSessions }) => {
@@ -89,6 +92,15 @@ describe.each(TOOLS)('the exporter %s', (name, { options, hasSessions }) => {
     const values = [...tool.held.values()].map(({ value }) => value);
     expect(values.toSorted((a, b) => a - b)).toEqual([0.25, 0.75]);
     expect([...tool.held.values()].some(({ target }) => target === first.traceId)).toBe(true);
+  });
+
+  test('sends no label back that came from the tool', async () => {
+    write({ source: 'human', scoredBy: `${name}:alice` });
+    const other = write({ source: 'human', scoredBy: 'alice' });
+    const loop = await start();
+    await expect.poll(isSettled).toBe(true);
+    expect([...tool.held.values()].map(({ target }) => target)).toEqual([other.traceId]);
+    expect(loop.counts().get(name)).toMatchObject({ delivered: 1, skipped: 1 });
   });
 
   test('sends sessions where the tool has them, and the chosen scorers only', async () => {
@@ -121,6 +133,53 @@ describe.each(TOOLS)('the exporter %s', (name, { options, hasSessions }) => {
     expect(letters.letters).toEqual([]);
   });
 });
+
+describe.each(DELETING)('the exporter %s', (name, { options }) => {
+  const { start, write, remove, isSettled } = prepareTool(name, options);
+
+  test('deletes a score that was deleted, also one that the tool no longer has', async () => {
+    const [kept, deleted, gone] = [write(), write(), write()];
+    const loop = await start();
+    await expect.poll(isSettled).toBe(true);
+    remove(deleted);
+    [...tool.held.keys()]
+      .filter((key) => key.startsWith(gone.scoreId))
+      .forEach((key) => tool.held.delete(key));
+    remove(gone);
+    await expect.poll(isSettled).toBe(true);
+    expect(tool.faults).toEqual([]);
+    expect([...tool.held.values()].map(({ target }) => target)).toEqual([kept.traceId]);
+    expect(loop.counts().get(name)).toMatchObject({ delivered: 5, dead: 0 });
+    expect(letters.letters).toEqual([]);
+  });
+
+  test('does not delete a label that came from the tool', async () => {
+    const label = write({ source: 'human', scoredBy: `${name}:alice` });
+    remove(label);
+    await start();
+    await expect.poll(isSettled).toBe(true);
+    expect(tool.count()).toBe(0);
+  });
+});
+
+describe.each(TOOLS.filter(([, { removal }]) => removal === undefined))(
+  'the exporter %s, whose tool cannot delete,',
+  (name, { options }) => {
+    const { start, write, remove, isSettled } = prepareTool(name, options);
+
+    test('makes a deletion a dead letter at once, which names the score and its trace', async () => {
+      const score = write();
+      await start();
+      await expect.poll(isSettled).toBe(true);
+      remove(score);
+      await expect.poll(isSettled).toBe(true);
+      expect(tool.count()).toBe(1);
+      expect(letters.letters.map(({ reason }) => reason)).toEqual([
+        expect.stringMatching(`cannot delete a score: .*${score.scoreId} of trace ${score.traceId}`),
+      ]);
+    });
+  },
+);
 
 describe.each(REFUSING)('the exporter %s', (name, { options }) => {
   const { start, write } = prepareTool(name, options);

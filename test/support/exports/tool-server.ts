@@ -25,6 +25,8 @@ interface StrictTool {
   /** True when the tool answers 404 for a trace that it does not know. */
   readonly refusesUnknown: boolean;
   readonly hasSessions: boolean;
+  /** Path of the deletion of a score, with the id as its group; absent for a tool that cannot delete. */
+  readonly removal?: RegExp;
   answer(
     method: string,
     path: string,
@@ -102,6 +104,8 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
     key: ['authorization', 'Bearer good'],
     refusesUnknown: true,
     hasSessions: true,
+    removal:
+      /^\/v1\/projects\/default\/(?:trace|span|session)_annotations\?identifier=([\da-f-]{36})&delete_all=true$/u,
     answer(_, path, body, held, isKnown) {
       const kind = /^\/v1\/(trace|span|session)_annotations\?sync=true$/u.exec(path)?.[1] ?? '';
       const key = `${kind}_id`;
@@ -123,6 +127,7 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
     key: ['authorization', 'Bearer good'],
     refusesUnknown: true,
     hasSessions: false,
+    removal: /^\/api\/3\.0\/mlflow\/traces\/tr-[\da-f]{32}\/assessments\/([\da-f-]{36})$/u,
     answer(method, path, body, held, isKnown) {
       const [, trace = '', id = ''] =
         /^\/api\/3\.0\/mlflow\/traces\/tr-([0-9a-f]{32})\/assessments(?:\/(.+))?$/u.exec(path) ?? [];
@@ -173,6 +178,7 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
     key: ['authorization', `Basic ${Buffer.from('pk:good').toString('base64')}`],
     refusesUnknown: false,
     hasSessions: true,
+    removal: /^\/api\/public\/scores\/([\da-f-]{36})$/u,
     answer(_, path, body, held) {
       const [event] = Ingestion.parse(body).batch;
       const { id, name, value, traceId, sessionId } = event.body;
@@ -189,6 +195,7 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
     key: ['x-api-key', 'good'],
     refusesUnknown: true,
     hasSessions: false,
+    removal: /^\/feedback\/([\da-f-]{36})$/u,
     answer(method, path, body, held, isKnown) {
       if (method === 'PATCH') {
         const { score } = z.strictObject(change).parse(body);
@@ -254,6 +261,17 @@ export interface ToolServer {
   close(): Promise<void>;
 }
 
+/** Deletes a score, as tools do: 404 for one that is gone. */
+function remove({ removal }: StrictTool, path: string, held: Map<string, HeldScore>): Reply {
+  const id = removal?.exec(path)?.[1];
+  if (id === undefined) {
+    throw new Error('no path of a deletion');
+  }
+  const keys = [...held.keys()].filter((key) => key.startsWith(id));
+  keys.forEach((key) => held.delete(key));
+  return keys.length === 0 ? UNKNOWN : DONE;
+}
+
 /** Starts a tool on loopback. */
 export async function startTool(name: string): Promise<ToolServer> {
   const tool = STRICT_TOOLS[name];
@@ -273,6 +291,9 @@ export async function startTool(name: string): Promise<ToolServer> {
     }
     try {
       const isKnown = (id: string) => !unknown.has(id);
+      if (request.method === 'DELETE') {
+        return remove(tool, request.url ?? '', held);
+      }
       return tool.answer(request.method ?? '', request.url ?? '', JSON.parse(text), held, isKnown);
     } catch (error) {
       faults.push(`${request.method} ${request.url} ${text}: ${String(error)}`);

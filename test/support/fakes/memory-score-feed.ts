@@ -8,22 +8,29 @@ export interface MemoryScoreFeed extends ScoreFeed {
   marked(exporter: string): string[];
 }
 
-type Revision = Pick<PendingExport, 'scoreId' | 'revision'>;
+type Revision = Pick<PendingExport, 'scoreId' | 'revision'> & { readonly isDeleted?: boolean };
 
 export function memoryScoreFeed(...scores: Score[]): MemoryScoreFeed {
   const results = new Map<string, ExportResult[]>();
   const replays: (PendingExport & { readonly exporter: string })[] = [];
-  const key = ({ scoreId, revision }: Revision): string => `${scoreId}/${revision}`;
+  const key = ({ scoreId, revision, isDeleted }: Revision): string =>
+    `${scoreId}/${revision}${isDeleted === true ? '/deleted' : ''}`;
   const marked = (exporter: string) => (results.get(exporter) ?? []).map(key);
   return {
     scores,
     marked,
     register: () => Promise.resolve(),
-    readPending: (exporter, limit) => {
+    readPending: (exporter, limit, hasDeletions) => {
       const done = new Set(marked(exporter));
       const fresh = scores
-        .map(({ scoreId, revision }, at) => ({ scoreId, revision, round: 0, writtenAtMs: at + 1 }))
-        .filter((each) => !done.has(key(each)));
+        .map(({ scoreId, revision, isDeleted }, at) => ({
+          scoreId,
+          revision,
+          isDeleted,
+          round: 0,
+          writtenAtMs: at + 1,
+        }))
+        .filter((each) => !done.has(key(each)) && (hasDeletions || !each.isDeleted));
       return Promise.resolve({
         pending: [...replays.filter((each) => each.exporter === exporter), ...fresh.slice(0, limit)],
         isWhole: fresh.length <= limit,
@@ -32,8 +39,11 @@ export function memoryScoreFeed(...scores: Score[]): MemoryScoreFeed {
       });
     },
     readCurrent: (pending) => {
-      const wanted = new Set(pending.map(key));
-      return Promise.resolve(scores.filter((score) => !score.isDeleted && wanted.has(key(score))));
+      const current = new Map(scores.map((score) => [score.scoreId, score]));
+      const wanted = new Set(pending.map(({ scoreId, revision }) => `${scoreId}/${revision}`));
+      return Promise.resolve(
+        [...current.values()].filter(({ scoreId, revision }) => wanted.has(`${scoreId}/${revision}`)),
+      );
     },
     record: (exporter, added) => {
       results.set(exporter, [...(results.get(exporter) ?? []), ...added]);
@@ -41,7 +51,7 @@ export function memoryScoreFeed(...scores: Score[]): MemoryScoreFeed {
     },
     advance: () => Promise.resolve(),
     replay: (exporter, revision) => {
-      replays.push({ ...revision, exporter, writtenAtMs: 0 });
+      replays.push({ ...revision, isDeleted: false, exporter, writtenAtMs: 0 });
       return Promise.resolve();
     },
   };

@@ -11,7 +11,7 @@ function failure(kind: Failure['kind'], retryAfterMs?: number): Failure {
 }
 
 function aPending(scoreId: string): PendingExport {
-  return { scoreId, revision: 1, round: 0, writtenAtMs: 1 };
+  return { scoreId, revision: 1, isDeleted: false, round: 0, writtenAtMs: 1 };
 }
 
 function aBook({ maxBatch = 1, attempts = 3 } = {}): AttemptBook {

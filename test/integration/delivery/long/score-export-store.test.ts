@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createOtlpExporters } from '../../../../src/delivery/exporters/otlp.ts';
 import { revivedScore } from '../../../../src/delivery/deliver-scores.ts';
+import type { ScoreExporter } from '../../../../src/delivery/exporters/exporter.ts';
 import { DAY_MS } from '../../../../src/domain/durations.ts';
 import type { Score } from '../../../../src/domain/score.ts';
 import { openDatabase } from '../../../../src/store/open-database.ts';
@@ -53,6 +54,68 @@ test('a row with older evidence that commits late is not sent', async () => {
   await first.stop();
 
   expect(receivedIds()).toEqual([idOfDelivery(current), idOfDelivery(marker!)]);
+});
+
+describe('an exporter that is told of deletions', () => {
+  /** Records what it is sent: the id, the revision, and whether the score was deleted. */
+  function anExporter(name: string, onSend: () => void = () => undefined) {
+    const sent: string[] = [];
+    const exporter: ScoreExporter = {
+      name,
+      maxBatch: 1,
+      attempts: 1,
+      hasDeletions: true,
+      send: async (scores) => {
+        sent.push(
+          ...scores.map((score) => `${idOfDelivery(score)} ${score.isDeleted ? 'deleted' : 'written'}`),
+        );
+        onSend();
+        return { kind: 'delivered' };
+      },
+    };
+    return { exporter, sent };
+  }
+
+  test('gets each once, also when the score came again under the same revision', async () => {
+    const { exporter, sent } = anExporter('deleting');
+    const process = await start([exporter]);
+    const evidenceUntil = Date.now();
+    const score = buildScore({ evidenceUntil, revision: 1 });
+    const id = idOfDelivery(score);
+    const steps = [
+      {},
+      { isDeleted: true },
+      { evidenceUntil: evidenceUntil + 1 },
+      { isDeleted: true, evidenceUntil: evidenceUntil + 2 },
+    ];
+    for (const [at, step] of steps.entries()) {
+      await world.store.scores.write([{ ...score, ...step }]);
+      await expect.poll(() => countDelivered(process, 'deleting')).toBe(at + 1);
+    }
+    await process.stop();
+    const again = await start([exporter]);
+    const [marker] = await write(1);
+    await expect.poll(() => countDelivered(again, 'deleting')).toBe(1);
+    expect(sent).toEqual([
+      `${id} written`,
+      `${id} deleted`,
+      `${id} written`,
+      `${id} deleted`,
+      `${idOfDelivery(marker!)} written`,
+    ]);
+  });
+
+  test('gets the deletion of a score that it was sending when its process was killed', async () => {
+    const { exporter, sent } = anExporter('killed', () => first.kill());
+    const first = await start([exporter]);
+    const [score] = await write(1);
+    await expect.poll(() => sent.length).toBe(1);
+    await world.store.scores.write([{ ...score!, isDeleted: true }]);
+    await start([exporter]);
+    await expect
+      .poll(() => sent)
+      .toEqual([`${idOfDelivery(score!)} written`, `${idOfDelivery(score!)} deleted`]);
+  });
 });
 
 test('an exporter that is new to the store gets no history', async () => {
@@ -138,7 +201,9 @@ describe('one score that the receiver does not take', () => {
 
     expect(receivedIds().filter((id) => id === idOfDelivery(score!))).toHaveLength(2);
     // The receiver has a score before the exporter has stored its delivery.
-    await expect.poll(async () => (await world.store.scoreFeed.readPending(name, 10)).pending).toEqual([]);
+    await expect
+      .poll(async () => (await world.store.scoreFeed.readPending(name, 10, false)).pending)
+      .toEqual([]);
   });
 
   test('in a batch is found by halving, and the others of the batch are sent', async () => {
@@ -167,17 +232,17 @@ test('the read stays near the end when nothing is new, and goes on from there af
   const { scoreFeed } = world.store;
   await scoreFeed.register('progress');
   const [score] = await write(1);
-  const page = await scoreFeed.readPending('progress', 10);
+  const page = await scoreFeed.readPending('progress', 10, false);
   expect(page.pending.map(({ scoreId }) => scoreId)).toEqual([score!.scoreId]);
   await scoreFeed.record('progress', [{ ...page.pending[0]!, outcome: 'delivered' }]);
   await scoreFeed.advance('progress', page.readAtMs);
   await scoreFeed.register('progress');
 
-  const after = await scoreFeed.readPending('progress', 10);
+  const after = await scoreFeed.readPending('progress', 10, false);
   expect(after.pending).toEqual([]);
   expect(after.doneUntilMs).toBe(page.readAtMs);
   await scoreFeed.advance('progress', page.readAtMs - 60_000);
-  expect((await scoreFeed.readPending('progress', 10)).doneUntilMs).toBe(page.readAtMs);
+  expect((await scoreFeed.readPending('progress', 10, false)).doneUntilMs).toBe(page.readAtMs);
 });
 
 test('no score is lost after a step back of the clock of the store', async () => {

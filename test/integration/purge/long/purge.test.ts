@@ -182,7 +182,14 @@ async function storeRun({
     [score, sessionScore].map((each) => ({ ...call, traceId: each.traceId, scoreId: each.scoreId })),
   );
   await store.scoreFeed.record('webhook', [
-    { scoreId: score.scoreId, revision: 1, round: 1, outcome: 'delivered', writtenAtMs: evidenceUntil },
+    {
+      scoreId: score.scoreId,
+      revision: 1,
+      isDeleted: false,
+      round: 1,
+      outcome: 'delivered',
+      writtenAtMs: evidenceUntil,
+    },
   ]);
   await store.deadLetters.write([
     aLetter({

@@ -1,0 +1,78 @@
+import { z } from 'zod';
+import { duration, httpUrl, secret, words } from './fields.ts';
+
+const server = (example: string) =>
+  httpUrl(`Address of the tool: \`${example}\`.`, 'write the keys into their own options').meta({
+    examples: [example],
+  });
+
+const kinds = {
+  phoenix: z
+    .strictObject({
+      endpoint: server('http://127.0.0.1:6006'),
+      apiKey: secret('API key of Phoenix, where it has users.').optional(),
+      project: z.string().min(1).default('default').describe('Project of the traces.'),
+    })
+    .describe('Spans of a project in Phoenix.'),
+  langfuse: z
+    .strictObject({
+      endpoint: server('https://cloud.langfuse.com'),
+      publicKey: secret('Public key of the project.'),
+      secretKey: secret('Secret key of the project.'),
+    })
+    .describe('Observations of a project in Langfuse.'),
+  mlflow: z
+    .strictObject({
+      endpoint: server('http://127.0.0.1:5000'),
+      token: secret('Bearer token of the tracking server.').optional(),
+      experimentIds: z
+        .array(z.string().min(1))
+        .min(1, { error: 'name an experiment' })
+        .describe('Experiments of the traces.')
+        .meta({ examples: [['0']] }),
+    })
+    .describe('Traces of experiments in MLflow.'),
+  files: words(
+    'Files with an OTLP export request in JSON in each line, plain or as `.gz`. A pattern like `dir/**/*.jsonl.gz`.',
+    'archive/*.jsonl.gz',
+  ),
+};
+
+/** Kinds of sources. */
+export const SOURCE_KINDS = Object.keys(kinds) as (keyof typeof kinds)[];
+
+const source = z
+  .strictObject({
+    phoenix: kinds.phoenix.optional(),
+    langfuse: kinds.langfuse.optional(),
+    mlflow: kinds.mlflow.optional(),
+    files: kinds.files.optional(),
+    since: duration('Age of the oldest spans that are read when the source is new.').default('24h'),
+    every: duration('Time between two looks for new spans.', { minMs: 1_000, minText: '1s' }).default('10s'),
+    tenant: z
+      .string()
+      .default('')
+      .describe("Tenant of the spans. '': the tenant without a name.")
+      .meta({ examples: ['a'] }),
+  })
+  .refine((each) => SOURCE_KINDS.filter((kind) => each[kind] !== undefined).length === 1, {
+    error: `needs exactly one of ${SOURCE_KINDS.join(', ')}`,
+  });
+
+/** Schema of the sources of spans, by their names. */
+export const Sources = z.record(z.string().regex(/^[\w.-]{1,100}$/u), source);
+
+export type SourceConfig = z.infer<typeof source>;
+export type KindOptions<Kind extends keyof typeof kinds> = z.infer<(typeof kinds)[Kind]>;
+
+/** Schema of the labels that come from other tools. */
+export const Labels = z.strictObject({
+  from: z
+    .array(z.string().min(1))
+    .default([])
+    .describe(
+      'Names of sources or exporters whose human annotations become labels: Phoenix, Langfuse, MLflow.',
+    )
+    .meta({ examples: [['phoenix']] }),
+  every: duration('Time between two looks for labels.', { minMs: 1_000, minText: '1s' }).default('30s'),
+});

@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import type { KindOptions } from '../config/schema/sources.ts';
+import { type Batch, buildRequest, createAskJson, type SourceReader } from './source.ts';
+
+/** Traces of a page. */
+const PAGE = 50;
+
+/** Time before the newest trace that each look reads again, milliseconds: a trace is listed when it begins, and its spans come later. */
+const OVERLAP_MS = 15 * 60_000;
+
+const Info = z.looseObject({
+  trace_id: z.string(),
+  request_time: z.string(),
+  execution_duration: z.string().optional(),
+  state: z.string().optional(),
+  trace_metadata: z.record(z.string(), z.unknown()).default({}),
+  tags: z.record(z.string(), z.string()).default({}),
+});
+type Info = z.infer<typeof Info>;
+
+const Found = z.object({ traces: z.array(Info).default([]), next_page_token: z.string().optional() });
+
+const Span = z.looseObject({
+  attributes: z.array(z.looseObject({ key: z.string() })).default([]),
+});
+
+const Full = z.object({
+  traces: z.array(z.object({ trace_info: Info, spans: z.array(Span).default([]) })).default([]),
+});
+
+const Cursor = z.object({ newestMs: z.number() });
+
+/**
+ * Creates the reader of experiments in MLflow. Each look lists the traces from a while before the newest one on, and reads the spans of
+ * new and changed traces.
+ * @param sinceMs start of the oldest trace of a new source, Unix milliseconds
+ */
+export function createMlflowReader(
+  { endpoint, token, experimentIds }: KindOptions<'mlflow'>,
+  sinceMs: number,
+): SourceReader {
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const ask = createAskJson('mlflow', endpoint, headers);
+  const read = new Map<string, string>();
+  const locations = experimentIds.map((id) => ({
+    type: 'MLFLOW_EXPERIMENT',
+    mlflow_experiment: { experiment_id: id },
+  }));
+
+  async function readSpans(infos: readonly Info[], signal: AbortSignal): Promise<object[]> {
+    const query = infos.map(({ trace_id: id }) => `trace_ids=${encodeURIComponent(id)}`).join('&');
+    const { traces } = await ask(Full, 'GET', `/api/3.0/mlflow/traces/batchGet?${query}`, { signal });
+    return traces
+      .filter(({ spans }) => spans.length > 0)
+      .map(({ trace_info: info, spans }) =>
+        buildRequest(spans.map(leaveOutDerived), info.tags['service.name'] ?? ''),
+      );
+  }
+
+  return {
+    async *pull(cursors, signal): AsyncGenerator<Batch> {
+      const stored = Cursor.safeParse(cursors.get(''));
+      let newestMs = stored.success ? stored.data.newestMs : sinceMs;
+      const fromMs = stored.success ? newestMs - OVERLAP_MS : sinceMs;
+      let next: string | undefined;
+      do {
+        const found = await ask(Found, 'POST', '/api/3.0/mlflow/traces/search', {
+          signal,
+          body: {
+            locations,
+            filter: `trace.timestamp_ms > ${fromMs}`,
+            order_by: ['timestamp_ms ASC'],
+            max_results: PAGE,
+            ...(next === undefined ? {} : { page_token: next }),
+          },
+        });
+        const changed = found.traces.filter((info) => read.get(info.trace_id) !== describeState(info));
+        const times = changed.map((info) => Date.parse(info.request_time)).filter(Number.isFinite);
+        newestMs = Math.max(newestMs, ...times);
+        if (changed.length > 0) {
+          yield { requests: await readSpans(changed, signal), cursor: { newestMs } };
+          changed.forEach((info) => read.set(info.trace_id, describeState(info)));
+        }
+        next = found.next_page_token;
+      } while (next !== undefined && next !== '');
+      forgetOldest(read);
+    },
+  };
+}
+
+/** Attributes of the conventions from which MLflow derives its own. */
+const ORIGINAL = /^(openinference|gen_ai|traceloop|langfuse|logfire|ai|genkit|lk)\./u;
+
+/** MLflow adds its reading to spans of other conventions. The original says more. */
+function leaveOutDerived(span: z.infer<typeof Span>): object {
+  const hasOriginal = span.attributes.some(({ key }) => ORIGINAL.test(key));
+  return hasOriginal
+    ? { ...span, attributes: span.attributes.filter(({ key }) => !key.startsWith('mlflow.')) }
+    : span;
+}
+
+/** Most traces whose state is remembered. */
+const MAX_REMEMBERED = 50_000;
+
+function forgetOldest(read: Map<string, string>): void {
+  for (const id of read.keys()) {
+    if (read.size <= MAX_REMEMBERED) {
+      return;
+    }
+    read.delete(id);
+  }
+}
+
+/** Labels and scores of a trace are no change of its spans. */
+function describeState({ state, execution_duration: duration, trace_metadata: metadata }: Info): string {
+  return JSON.stringify([state, duration, metadata]);
+}

@@ -1,0 +1,17 @@
+/** Cursors of sources of spans: a source may have several, by key. */
+export interface CursorStore {
+  /** Reads the cursors of a source. */
+  read(source: string): Promise<ReadonlyMap<string, unknown>>;
+  /** Records a place as JSON. The last one counts. */
+  write(source: string, key: string, cursor: unknown): Promise<void>;
+}
+
+/** State of a source of spans since its start in this process. */
+export interface SourceState {
+  readonly name: string;
+  /** Spans that were stored. */
+  readonly spans: number;
+  /** Time since the source was last read to its end, seconds; null before. */
+  readonly lag: number | null;
+  readonly lastError: string | null;
+}
