@@ -354,7 +354,7 @@ const MESSAGE_COLUMNS: readonly Column<Message>[] = [
 
 function Messages({ messages }: { readonly messages: readonly Message[] }) {
   return (
-    <>
+    <section class="card" aria-label="Messages">
       <Table
         caption="Messages sent"
         columns={MESSAGE_COLUMNS}
@@ -367,7 +367,7 @@ function Messages({ messages }: { readonly messages: readonly Message[] }) {
           configuration names channels.
         </p>
       )}
-    </>
+    </section>
   );
 }
 

@@ -126,11 +126,12 @@ function Detail({ trace }: { readonly trace: TraceDetail }) {
   );
 }
 
+/** Qualities of the run; its measures stand in the findings. */
 function ScoreChips({ scores }: { readonly scores: readonly ScoreItem[] }) {
   return (
     <p>
       {scores
-        .toSorted((a, b) => Number(isMeasure(a)) - Number(isMeasure(b)))
+        .filter((score) => !isMeasure(score))
         .map((score) => (
           <a
             key={score.scoreId}
