@@ -2,6 +2,7 @@ import { useRef } from 'preact/hooks';
 import type { Incident as Reply, Versions } from '../api-types.ts';
 import { read, write } from '../client.ts';
 import { useOrders, type Order } from '../orders.ts';
+import { IssueLink } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { MuteNote } from '../parts/mute-note.tsx';
 import { Mute as MuteMenu } from '../parts/mute.tsx';
@@ -247,6 +248,18 @@ function Change({ incident }: { readonly incident: Reply }) {
           <p>
             Version <Text of={version} /> began with the change.
           </p>
+        )}
+        {(incident.issues ?? []).length > 0 && (
+          <>
+            <h3>Issues that grew</h3>
+            <ul class="plain">
+              {incident.issues?.map((issue) => (
+                <li key={issue.id}>
+                  <IssueLink issue={issue} />
+                </li>
+              ))}
+            </ul>
+          </>
         )}
       </section>
       <div class="card">

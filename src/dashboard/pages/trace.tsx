@@ -5,6 +5,7 @@ import { read } from '../client.ts';
 import { Decisions, ReadingNotes } from '../parts/decisions.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Findings } from '../parts/findings.tsx';
+import { IssueLink } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { RunMessages } from '../parts/messages.tsx';
 import { Page } from '../parts/page.tsx';
@@ -166,6 +167,11 @@ function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
   );
   const row = listed.kind === 'ready' ? listed.data.items.find((each) => each.tenant === tenant) : undefined;
   const run = reading?.runs[0];
+  const issues = (trace.issues ?? []).map((issue) => (
+    <span key={issue.id} class="below">
+      <IssueLink issue={issue} />
+    </span>
+  ));
   const others = joinedWith.map((other) => (
     <a key={other} href={tracePath({ tenant, traceId: other })}>
       <code>{other.slice(0, 8)}</code>{' '}
@@ -178,6 +184,7 @@ function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
         ...(run === undefined ? [] : listRunFacts(run, tenant)),
         ['Cost of the run', formatUsd(row?.costUsd)],
         ['Cost of scoring', formatUsd(sumCost(trace))],
+        ...(issues.length === 0 ? [] : [['Issues', issues] as const]),
         ...(joinedWith.length === 0 ? [] : [['Other traces of the run', others] as const]),
       ]}
     />

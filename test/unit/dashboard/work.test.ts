@@ -16,6 +16,7 @@ import {
   findRunbook,
   groupMonitors,
 } from '../../../src/dashboard/view-models/incidents.ts';
+import { describeProof } from '../../../src/dashboard/view-models/issues.ts';
 import { newRuleYaml, readRule } from '../../../src/dashboard/view-models/rule-yaml.ts';
 import { describeHealth } from '../../../src/dashboard/view-models/status-facts.ts';
 import {
@@ -25,7 +26,7 @@ import {
 } from '../../../src/dashboard/view-models/versions.ts';
 import { writeYaml } from '../../../src/dashboard/view-models/write-yaml.ts';
 import { FULL } from '../../support/dashboard/canned-replies.ts';
-import { INCIDENT_DETAIL, VERSIONS } from '../../support/dashboard/canned-work.ts';
+import { INCIDENT_DETAIL, ISSUE, VERSIONS } from '../../support/dashboard/canned-work.ts';
 
 describe('the funnel of the coverage', () => {
   const funnel = FULL['/coverage/funnel']!;
@@ -217,4 +218,26 @@ it('the status says first what fails', () => {
   });
   const sound = { ...FULL['/status']!, components: [], judges: [] };
   expect(describeHealth(sound).isHealthy).toBe(true);
+});
+
+describe('the proof that a version mends an issue', () => {
+  const proof = ISSUE.verification!;
+  it.each([
+    { verification: null, words: undefined },
+    { verification: { ...proof, since: null }, words: 'mended in 1.6.0? No run of it yet; before 10 %' },
+    {
+      verification: { ...proof, state: 'not-verified' as const },
+      words: 'not verified in 1.6.0: 10 % → 6 % [2, 9]',
+    },
+    {
+      verification: {
+        ...proof,
+        state: 'verified' as const,
+        since: { value: 0.001, low: 0, high: 0.002, n: 900 },
+      },
+      words: 'verified in 1.6.0: 10 % → at most 0.2 % (95 %)',
+    },
+  ])('is told as $words', ({ verification, words }) => {
+    expect(describeProof({ ...ISSUE, verification })).toBe(words);
+  });
 });
