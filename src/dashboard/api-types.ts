@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { askedSchema } from '../configuration.ts';
 import type {
   AgentItem as AgentSchema,
   AgentDetail as AgentDetailSchema,
@@ -162,7 +163,12 @@ export interface Writes {
   'DELETE /session': Write<undefined>;
   'POST /traces/sample': Write<undefined, { readonly traceId: string }>;
   'POST /score': Write<
-    { readonly traceId: string; readonly scorers: readonly string[]; readonly write: boolean },
+    {
+      readonly traceId: string;
+      readonly scorers?: readonly string[];
+      readonly ask?: z.input<typeof askedSchema>;
+      readonly write: boolean;
+    },
     { readonly scores: z.output<typeof ScoreItem>[]; readonly decisions: z.output<typeof DecisionItem>[] }
   >;
   'POST /labels': Write<z.input<typeof NewLabel>, z.output<typeof StoredLabel>>;

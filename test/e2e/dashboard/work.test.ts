@@ -520,6 +520,68 @@ describe.runIf(hasChromium())('an issue', () => {
   });
 });
 
+describe.runIf(hasChromium())('a judge of one’s own', () => {
+  it('is asked about runs, then applied with the rule that runs it', async () => {
+    api = await startTestApi({ dashboard });
+    const sent: unknown[] = [];
+    const applied = {
+      diff: '+ refund-policy',
+      applied: true,
+      file: 'spanscore.config.yaml',
+      backup: null,
+      reload: null,
+      reason: null,
+    };
+    const { page, expectAccessible, end } = await visit(browser, urlOf(api, '/rules'), {
+      prepare: async (each) => {
+        await answerWith(each, FULL);
+        for (const [path, json] of [
+          [
+            'score',
+            { scores: [aScoreItem({ label: 'false', score: 0, reason: 'No refund.' })], decisions: [] },
+          ],
+          ['config/apply', applied],
+        ] as const) {
+          await each.route(`**/api/v1/${path}`, async (route) => {
+            sent.push(route.request().postDataJSON());
+            await route.fulfill({ status: 200, json });
+          });
+        }
+      },
+    });
+    const form = page.getByRole('region', { name: /^A judge of your own/u });
+    await form.getByText('To put it in force, write the question.').waitFor();
+    await form.getByRole('textbox', { name: 'Question' }).fill('Does it promise a refund?');
+    await form.getByLabel('Good is').selectOption('no');
+    await form.getByLabel('documents').click();
+    await form.getByRole('button', { name: 'Try it' }).click();
+    const answers = form.getByRole('table', { name: 'Answers of the judge' });
+    await answers.getByText('No refund.').nth(1).waitFor();
+    await expectAccessible();
+    const asked = {
+      ask: 'Does it promise a refund?',
+      answer: { type: 'boolean', good: false },
+      sees: ['question', 'answer', 'system', 'user', 'turns', 'calls', 'tool-results'],
+    };
+    expect(sent[0]).toEqual({ traceId: TRACE, ask: asked, write: false });
+
+    await form.getByLabel('Name').fill('refund-policy');
+    await form.getByLabel('In the rule').selectOption('production');
+    await form.getByRole('button', { name: 'Put in force' }).click();
+    await form.getByText('In force: spanscore.config.yaml').waitFor();
+    expect(sent.at(-1)).toEqual({
+      changes: [
+        { path: 'scorers.refund-policy', value: asked },
+        {
+          path: 'rules.production.scorers',
+          value: [...FULL['/rules']!.items[0]!.scorers, 'refund-policy'],
+        },
+      ],
+    });
+    await end();
+  });
+});
+
 describe.runIf(hasChromium())('choices of a page', () => {
   it.each([
     { path: '/traces?hide=Cost&hide=User', lacks: ['Cost', 'User'], has: 'Finding' },

@@ -17,6 +17,13 @@ import {
   groupMonitors,
 } from '../../../src/dashboard/view-models/incidents.ts';
 import { describeProof } from '../../../src/dashboard/view-models/issues.ts';
+import {
+  buildAsked,
+  findFault,
+  judgeYaml,
+  listChanges,
+  NEW_JUDGE,
+} from '../../../src/dashboard/view-models/own-judge.ts';
 import { newRuleYaml, readRule } from '../../../src/dashboard/view-models/rule-yaml.ts';
 import { describeHealth } from '../../../src/dashboard/view-models/status-facts.ts';
 import {
@@ -239,5 +246,42 @@ describe('the proof that a version mends an issue', () => {
     },
   ])('is told as $words', ({ verification, words }) => {
     expect(describeProof({ ...ISSUE, verification })).toBe(words);
+  });
+});
+
+describe('a judge of one’s own', () => {
+  it.each([
+    {
+      type: 'score' as const,
+      answer: { type: 'score', levels: ['bad: no help', 'good'] },
+      text: 'bad: no help\n\n good',
+    },
+    {
+      type: 'choice' as const,
+      answer: { type: 'choice', options: { refund: 'money: back', other: '' } },
+      text: 'refund: money: back\nother',
+    },
+  ])('with $type has its answers from lines, also in YAML', ({ type, answer, text }) => {
+    const draft = {
+      ...NEW_JUDGE,
+      name: 'mine',
+      ask: ' How? ',
+      judge: 'openai/gpt-5-mini',
+      type,
+      choices: { ...NEW_JUDGE.choices, [type]: text },
+    };
+    const asked = { ask: 'How?', answer, judge: 'openai/gpt-5-mini' };
+    expect(buildAsked(draft)).toEqual(asked);
+    expect(parse(judgeYaml(draft))).toEqual({ scorers: { mine: asked } });
+    expect(listChanges(draft, [])).toEqual([{ path: 'scorers.mine', value: asked }]);
+  });
+
+  it.each([
+    [{}, 'write the question'],
+    [{ ask: 'a', sees: [] }, 'let the judge see a part of the run'],
+    [{ ask: 'a', name: 'no spaces' }, 'give it a name of letters, digits and hyphens'],
+    [{ ask: 'a', name: 'refund-2' }, undefined],
+  ])('of %j asks to %s', (draft, fault) => {
+    expect(findFault({ ...NEW_JUDGE, ...draft })).toBe(fault);
   });
 });
