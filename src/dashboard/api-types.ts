@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import type { askedSchema } from '../configuration.ts';
 import type {
   AgentItem as AgentSchema,
   AgentDetail as AgentDetailSchema,
@@ -16,6 +17,7 @@ import type { Applied, Changes } from '../api/resources/config.ts';
 import type { Status } from '../api/resources/status.ts';
 import type { SignIn } from '../api/resources/sign-in.ts';
 import type { Backfill, NewBackfill } from '../api/resources/backfills.ts';
+import type { Issue as IssueSchema, IssueDetail as IssueDetailSchema } from '../api/resources/issues.ts';
 import type { JudgePage, RuleItem, ScorerItem } from '../api/resources/configured.ts';
 import type { ScorerAgreement, LabelQueue, NewLabel, StoredLabel } from '../api/resources/labels.ts';
 import type { NewPreview, Preview } from '../api/resources/previews.ts';
@@ -46,12 +48,48 @@ export type Versions = z.output<typeof VersionsReply>;
 export type Costs = z.output<typeof CostsReply>;
 
 /** Incident with its cause, what was sent about it, and what people wrote. */
-export type Incident = z.output<typeof AlertDetail> & { readonly versions?: Versions | null };
+export type Incident = z.output<typeof AlertDetail> & {
+  readonly versions?: Versions | null;
+  readonly issues?: readonly IssueName[];
+};
 
 /** Counts of traces by filter, and over time. */
 export type Facets = z.output<typeof TraceCounts>;
 
 export type Funnel = z.output<typeof FunnelReply>;
+
+/** Proof that a version mends an issue. */
+interface Verification {
+  readonly version: string;
+  readonly state: 'running' | 'verified' | 'not-verified';
+  readonly before: Rate | null;
+  readonly since: Rate | null;
+  readonly decidedAt: string | null;
+}
+
+/** Kind of failure that runs share, with its share of all runs. */
+export type Issue = Omit<z.output<typeof IssueSchema>, 'state'> & {
+  readonly state: 'new' | 'ongoing' | 'escalating' | 'fading' | 'resolved' | 'regressed' | 'ignored';
+  readonly verification?: Verification | null;
+};
+
+/** Issue with examples, where it occurs, and what people did with it. */
+export type IssueDetail = Issue &
+  Pick<z.output<typeof IssueDetailSchema>, 'history'> & {
+    readonly examples: readonly (z.output<typeof IssueDetailSchema>['examples'][number] & {
+      readonly question?: string | null;
+      readonly comment?: string | null;
+    })[];
+    readonly segments?: readonly {
+      readonly dimension: string;
+      readonly value: string;
+      readonly runs: number;
+      readonly share: Rate | null;
+    }[];
+  };
+
+/** Name of an issue, where another page names it. */
+export type IssueName = Pick<Issue, 'id' | 'title' | 'kind'>;
 
 /** Replies of the routes that the dashboard reads, by their path. The schemas are those with which the server checks itself. */
 export interface Replies {
@@ -67,6 +105,16 @@ export interface Replies {
   '/costs': Costs;
   '/coverage/funnel': Funnel;
   '/distribution': z.output<typeof DistributionReply>;
+  '/issues': { readonly items: readonly Issue[]; readonly next: string | null };
+  '/issues/{id}': IssueDetail;
+  '/issues/{id}/traces': {
+    readonly items: readonly {
+      readonly traceId: string;
+      readonly at: string | null;
+      readonly version: string;
+      readonly userId: string;
+    }[];
+  };
   '/judges': z.output<typeof JudgePage>;
   '/monitors': Page<typeof Monitor>;
   '/labels/queue': z.output<typeof LabelQueue>;
@@ -84,7 +132,7 @@ export interface Replies {
   '/status': z.output<typeof Status>;
   '/traces': Page<typeof TraceItem>;
   '/traces/facets': Facets;
-  '/traces/{traceId}': z.output<typeof TraceDetail>;
+  '/traces/{traceId}': z.output<typeof TraceDetail> & { readonly issues?: readonly IssueName[] };
   '/traces/{traceId}/spans/{spanId}': z.output<typeof SpanItem>;
 }
 
@@ -100,6 +148,10 @@ export interface Writes {
   'POST /alerts/{id}/ack': Write<undefined>;
   'POST /alerts/{id}/notes': Write<{ readonly text: string }>;
   'POST /config/apply': Write<z.input<typeof Changes>, z.output<typeof Applied>>;
+  'POST /issues/{id}/resolve': Write<{ readonly version?: string }, Issue>;
+  'POST /issues/{id}/reopen': Write<undefined, Issue>;
+  'POST /issues/{id}/ignore': Write<undefined, Issue>;
+  'POST /issues/{id}/merge': Write<{ readonly into: string }, Issue>;
   'POST /mutes': Write<{ readonly subject: string; readonly for: string; readonly reason?: string }>;
   'DELETE /mutes': Write<undefined>;
   'POST /backfills/{id}/pause': Write<undefined, z.output<typeof Backfill>>;
@@ -111,7 +163,12 @@ export interface Writes {
   'DELETE /session': Write<undefined>;
   'POST /traces/sample': Write<undefined, { readonly traceId: string }>;
   'POST /score': Write<
-    { readonly traceId: string; readonly scorers: readonly string[]; readonly write: boolean },
+    {
+      readonly traceId: string;
+      readonly scorers?: readonly string[];
+      readonly ask?: z.input<typeof askedSchema>;
+      readonly write: boolean;
+    },
     { readonly scores: z.output<typeof ScoreItem>[]; readonly decisions: z.output<typeof DecisionItem>[] }
   >;
   'POST /labels': Write<z.input<typeof NewLabel>, z.output<typeof StoredLabel>>;

@@ -10,6 +10,7 @@ import { Backfills } from './pages/backfills.tsx';
 import { Compare } from './pages/compare.tsx';
 import { Coverage } from './pages/coverage.tsx';
 import { Incident } from './pages/incident.tsx';
+import { Issue } from './pages/issue.tsx';
 import { Issues } from './pages/issues.tsx';
 import { Judges } from './pages/judges.tsx';
 import { Home } from './pages/home.tsx';
@@ -35,6 +36,7 @@ const PAGES: Readonly<Record<PagePath, FunctionComponent>> = {
   '/agents': Agents,
   '/agents/:agent': Agent,
   '/issues': Issues,
+  '/issues/:issueId': Issue,
   '/traces': Traces,
   '/traces/:traceId': Trace,
   '/scores/:scorer': Scorer,

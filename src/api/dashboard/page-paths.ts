@@ -5,6 +5,7 @@ export const PAGE_PATHS = [
   '/agents',
   '/agents/:agent',
   '/issues',
+  '/issues/:issueId',
   '/traces',
   '/traces/:traceId',
   '/scores/:scorer',

@@ -15,7 +15,7 @@ const Rate = z
   .object({ value: z.number(), low: z.number(), high: z.number(), n: z.number() })
   .describe('Share of all runs of the agent with its 95 % interval; `n` is the effective number of runs.');
 
-const Issue = z
+export const Issue = z
   .object({
     id: z.string(),
     aliases: z.array(z.string()).readonly().describe('Further ids of the issue; each route takes them.'),
@@ -42,7 +42,7 @@ const Issue = z
   })
   .openapi('Issue');
 
-const IssueDetail = Issue.extend({
+export const IssueDetail = Issue.extend({
   examples: z
     .array(
       z.object({

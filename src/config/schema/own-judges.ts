@@ -6,6 +6,7 @@ import {
   findExampleFault,
   type AskedAnswer,
 } from '../../domain/asked-answer.ts';
+import { SEEN_KINDS } from '../../domain/score.ts';
 import { judgeModel } from './fields.ts';
 
 /** Schemas of scorers that ask a judge a question of the user's. */
@@ -79,6 +80,13 @@ const example = z
     error: 'give text or traceId',
   });
 
+/** Parts of a run that a judge is shown. */
+export const seenParts = z
+  .array(z.enum(SEEN_KINDS))
+  .describe(
+    'What the judge sees of a run. Absent: all. A prebuilt scorer always shows it question and answer.',
+  );
+
 /** Keys of an own judge in the entry of a scorer. */
 export const ownJudgeKeys = {
   ask: question.optional(),
@@ -94,6 +102,7 @@ export const ownJudgeKeys = {
 export const AskedOnce = z.strictObject({
   ask: question,
   answer: ownJudgeKeys.answer,
+  sees: seenParts.min(1).optional(),
   judge: judgeModel('Judge that is asked. Absent: judges.default.').optional(),
 });
 

@@ -1,9 +1,8 @@
-import { SEEN_KINDS } from '../../domain/score.ts';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { z } from 'zod';
 import { budgetCaps } from './scoring.ts';
 import { durationMs } from '../units.ts';
-import { Cascade, checkCascade, checkOwnJudge, ownJudgeKeys } from './own-judges.ts';
+import { Cascade, checkCascade, checkOwnJudge, ownJudgeKeys, seenParts } from './own-judges.ts';
 import { duration, judgeModel, memorySize, oneOrMore, wholeNumber } from './fields.ts';
 import { priceLine } from '../../domain/money/model-prices.ts';
 
@@ -67,12 +66,7 @@ const scorerEntry = z
       .record(z.string(), z.unknown())
       .optional()
       .describe('Options of the prebuilt scorer. See docs/scorers.md.'),
-    sees: z
-      .array(z.enum(SEEN_KINDS))
-      .optional()
-      .describe(
-        'What the judge sees of a run. Absent: all. A prebuilt scorer always shows it question and answer.',
-      ),
+    sees: seenParts.optional(),
     higherIsBetter: z
       .boolean()
       .optional()

@@ -1,6 +1,7 @@
 import type { AgentDetail } from '../api-types.ts';
 import { read } from '../client.ts';
 import { Facts } from '../parts/facts.tsx';
+import { TopIssues } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { QualityCell } from '../parts/quality.tsx';
@@ -37,6 +38,7 @@ export function Agent() {
           [
             ['Traces', '/traces', {}],
             ['Sessions', '/sessions', {}],
+            ['Issues', '/issues', {}],
             ['Worst answers', '/traces', { order: 'worst' }],
             ['Rules', '/rules', {}],
           ] as const
@@ -79,6 +81,7 @@ function Detail({ agent }: { readonly agent: AgentDetail }) {
         </section>
       </div>
       <Measures agent={agent} />
+      <TopIssues agent={agent.agent} />
       {worst !== undefined && <RateByAgent scorer={worst.scorer} subject={agent.agent} />}
       <div class="split">
         <section class="card" aria-label="Tools">

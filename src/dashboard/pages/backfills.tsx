@@ -21,6 +21,7 @@ import {
 } from '../view-models/backfills.ts';
 import { describeDryRun } from '../view-models/estimate.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
+import { TIME_RANGES } from '../view-models/frame.ts';
 import { RANGES } from '../view-models/query-filters.ts';
 
 const ENDED: readonly string[] = ['done', 'failed', 'cancelled'];
@@ -159,7 +160,7 @@ function NewBackfill({ onStarted }: { readonly onStarted: () => void }) {
         <Choice
           label="Range"
           value={from}
-          choices={RANGES.map((range) => [range, `last ${range}`] as const)}
+          choices={TIME_RANGES.filter(([range]) => RANGES.some((each) => each === range))}
           onChoice={choose(setFrom)}
         />
         <button type="submit" disabled={work.kind === 'counting' || work.kind === 'starting'}>

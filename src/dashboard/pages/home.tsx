@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { AgentItem, Funnel, Replies } from '../api-types.ts';
 import { read } from '../client.ts';
 import { AnswerItem } from '../parts/answer.tsx';
+import { TopIssues } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { AgentsTable, listQualities } from '../parts/quality.tsx';
@@ -51,6 +52,7 @@ function Filled() {
           />
         )}
       </Loaded>
+      <TopIssues />
       <Figures />
       <AgentsCard agents={agents} />
       <div class="split">

@@ -2,6 +2,7 @@ import { useRef } from 'preact/hooks';
 import type { Incident as Reply, Versions } from '../api-types.ts';
 import { read, write } from '../client.ts';
 import { useOrders, type Order } from '../orders.ts';
+import { IssueLink } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { MuteNote } from '../parts/mute-note.tsx';
 import { Mute as MuteMenu } from '../parts/mute.tsx';
@@ -248,6 +249,18 @@ function Change({ incident }: { readonly incident: Reply }) {
             Version <Text of={version} /> began with the change.
           </p>
         )}
+        {(incident.issues ?? []).length > 0 && (
+          <>
+            <h3>Issues that grew</h3>
+            <ul class="plain">
+              {incident.issues?.map((issue) => (
+                <li key={issue.id}>
+                  <IssueLink issue={issue} />
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
       </section>
       <div class="card">
         {versions ? (
@@ -354,7 +367,7 @@ const MESSAGE_COLUMNS: readonly Column<Message>[] = [
 
 function Messages({ messages }: { readonly messages: readonly Message[] }) {
   return (
-    <>
+    <section class="card" aria-label="Messages">
       <Table
         caption="Messages sent"
         columns={MESSAGE_COLUMNS}
@@ -367,7 +380,7 @@ function Messages({ messages }: { readonly messages: readonly Message[] }) {
           configuration names channels.
         </p>
       )}
-    </>
+    </section>
   );
 }
 

@@ -166,11 +166,11 @@ function CostBars({ chart: { keys, days, top } }: { readonly chart: CostChart })
       </svg>
       <p class="histogram-axis" aria-hidden="true">
         <span>
-          <Time at={days[0]?.bucket} />
+          <Time at={days[0]?.bucket} isDay />
         </span>
         <span>highest day {formatUsd(top)}</span>
         <span>
-          <Time at={days.at(-1)?.bucket} />
+          <Time at={days.at(-1)?.bucket} isDay />
         </span>
       </p>
       <ul class="legend">

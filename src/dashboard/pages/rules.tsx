@@ -1,21 +1,20 @@
 import { useState } from 'preact/hooks';
 import type { Item } from '../api-types.ts';
-import { ProblemError, read, write } from '../client.ts';
+import { read, write } from '../client.ts';
 import { Choice } from '../parts/choice.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
-import { PreviewResult } from '../parts/preview.tsx';
+import { applyChanges, OutcomeView, useOutcome, type Outcome } from '../parts/outcome.tsx';
+import { OwnJudge } from '../parts/own-judge.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { LongText, Text, Time } from '../parts/text.tsx';
+import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { mayUse } from '../session.ts';
-import type { Preview } from '../view-models/estimate.ts';
 import { formatDirection, formatPercent, formatScore } from '../view-models/format.ts';
 import { RANGES } from '../view-models/query-filters.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import {
-  describeApplied,
   describeRule,
   newRuleYaml,
   readRule,
@@ -35,7 +34,18 @@ export function Rules() {
   return (
     <Page title="Rules">
       <Loaded of={rules} what="the rules">
-        {({ items }) => <Workbench rules={items} scorers={names} onApplied={rules.reload} />}
+        {({ items }) => (
+          <>
+            <Workbench rules={items} scorers={names} onApplied={rules.reload} />
+            <OwnJudge
+              rules={items}
+              onApplied={() => {
+                rules.reload();
+                scorers.reload();
+              }}
+            />
+          </>
+        )}
       </Loaded>
       <Loaded
         of={scorers}
@@ -59,32 +69,10 @@ const SAMPLES = [
   ['20', 'of 20 traces, judged'],
 ] as const;
 
-type Outcome =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'working'; readonly words: string }
-  | { readonly kind: 'told'; readonly words: string }
-  | { readonly kind: 'preview'; readonly preview: Preview }
-  | { readonly kind: 'diff'; readonly diff: string; readonly words: string };
-
 interface WorkbenchProps {
   readonly rules: readonly Rule[];
   readonly scorers: readonly string[];
   readonly onApplied: () => void;
-}
-
-/** Outcome of the last work, and the way to do more. */
-function useOutcome() {
-  const [outcome, setOutcome] = useState<Outcome>({ kind: 'none' });
-  const work = async (words: string, action: () => Promise<Outcome>): Promise<void> => {
-    setOutcome({ kind: 'working', words });
-    try {
-      setOutcome(await action());
-    } catch (error) {
-      const why = error instanceof ProblemError ? describeFaults(error) : String(error);
-      setOutcome({ kind: 'told', words: `Not done: ${why}` });
-    }
-  };
-  return { outcome, work };
 }
 
 /** Rules beside the editor: each rule has its own text, which stays while another one is looked at. */
@@ -108,12 +96,12 @@ function Workbench({ rules, scorers, onApplied }: WorkbenchProps) {
   };
   const apply = (): void =>
     void work('Applying …', async () => {
-      const outcomeOfApply = await applyRule(textOf(name));
-      if (outcomeOfApply.kind === 'told') {
+      const done = await applyRule(textOf(name));
+      if (done.kind === 'told') {
         setDrafts(new Map());
         onApplied();
       }
-      return outcomeOfApply;
+      return done;
     });
   return (
     <div class="split">
@@ -149,22 +137,9 @@ function Workbench({ rules, scorers, onApplied }: WorkbenchProps) {
   );
 }
 
-/** Statuses of a process that may not write the configuration, or has no file: the change is shown instead. */
-const NOT_WRITABLE: readonly number[] = [403, 404];
-
-/** Writes a rule into the configuration file and puts it in force; where that cannot be, returns the change to copy. */
 async function applyRule(text: string): Promise<Outcome> {
-  const { rule, name } = await parseRule(text);
-  try {
-    const reply = await write('POST /config/apply', { changes: [{ path: `rules.${name}`, value: rule }] });
-    const words = describeApplied(reply);
-    return reply.applied ? { kind: 'told', words } : { kind: 'diff', diff: reply.diff, words };
-  } catch (error) {
-    if (error instanceof ProblemError && NOT_WRITABLE.includes(error.problem.status)) {
-      return { kind: 'diff', diff: '', words: `Not written: ${error.problem.detail}` };
-    }
-    throw error;
-  }
+  const { rule: value, name } = await parseRule(text);
+  return applyChanges([{ path: `rules.${name}`, value }]);
 }
 
 /** Place of the rule that does not exist yet: no rule has this name. */
@@ -177,10 +152,6 @@ async function parseRule(text: string): Promise<Extract<ReadRule, { rule: unknow
     throw new Error(found.fault);
   }
   return found;
-}
-
-function describeFaults({ problem: { detail, errors } }: ProblemError): string {
-  return [detail, ...errors.map(({ path, message }) => `${path}: ${message}`)].join('; ');
 }
 
 interface RuleCardProps {
@@ -297,30 +268,6 @@ function Terms({ terms, onTerms }: Pick<EditorProps, 'terms' | 'onTerms'>) {
         choices={SAMPLES}
         onChoice={(sample) => onTerms({ ...terms, sample: Number(sample) })}
       />
-    </>
-  );
-}
-
-function OutcomeView({ outcome, yaml }: { readonly outcome: Outcome; readonly yaml: string }) {
-  return (
-    <>
-      <p role="status">
-        {(outcome.kind === 'working' || outcome.kind === 'told' || outcome.kind === 'diff') && (
-          <Text of={outcome.words} />
-        )}
-      </p>
-      {outcome.kind === 'preview' && (
-        <section aria-label="Preview">
-          <PreviewResult preview={outcome.preview} />
-        </section>
-      )}
-      {outcome.kind === 'diff' && (
-        <section aria-labelledby="to-copy">
-          <h3 id="to-copy">Change to copy</h3>
-          <CopyButton text={outcome.diff || yaml} what="the change" />
-          <LongText of={outcome.diff || yaml} />
-        </section>
-      )}
     </>
   );
 }

@@ -142,13 +142,14 @@ function Bubble({ who, text }: { readonly who: 'user' | 'agent'; readonly text: 
   );
 }
 
-/** Chips of a turn before the reader asks for all. */
-const CHIPS = 4;
+/** Chips of a turn without qualities before the reader asks for all. */
+const LEAST_CHIPS = 2;
 
 /** Scores of a turn, the bad ones first, or the reason why there is none. */
 function TurnScores({ turn }: { readonly turn: Turn }) {
   const [isWhole, setWhole] = useState(false);
   const chips = listChips(turn);
+  const first = chips.filter(({ isBad }) => isBad !== undefined).length || LEAST_CHIPS;
   if (chips.length === 0) {
     const { sign, words } = STATES[turn.state];
     const reasons = describeNotScored(turn);
@@ -160,14 +161,15 @@ function TurnScores({ turn }: { readonly turn: Turn }) {
   }
   return (
     <>
-      {(isWhole ? chips : chips.slice(0, CHIPS)).map(({ key, scorer, text, isBad }) => (
+      {(isWhole ? chips : chips.slice(0, first)).map(({ key, scorer, text, isBad }) => (
         <a key={key} class={isBad ? 'chip bad' : 'chip'} href={fillPath('/scores/:scorer', { scorer })}>
-          <span aria-hidden="true">{isBad ? '✗' : '✓'}</span> <Text of={scorer} /> <b>{text}</b>
+          <span aria-hidden="true">{isBad === undefined ? '·' : isBad ? '✗' : '✓'}</span> <Text of={scorer} />{' '}
+          <b>{text}</b>
         </a>
       ))}
-      {!isWhole && chips.length > CHIPS && (
-        <button type="button" class="plain" onClick={() => setWhole(true)}>
-          {chips.length - CHIPS} more
+      {!isWhole && chips.length > first && (
+        <button type="button" class="chip" onClick={() => setWhole(true)}>
+          {chips.length - first} more
         </button>
       )}
     </>

@@ -5,6 +5,7 @@ import { read } from '../client.ts';
 import { Decisions, ReadingNotes } from '../parts/decisions.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Findings } from '../parts/findings.tsx';
+import { IssueLink } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { RunMessages } from '../parts/messages.tsx';
 import { Page } from '../parts/page.tsx';
@@ -126,11 +127,12 @@ function Detail({ trace }: { readonly trace: TraceDetail }) {
   );
 }
 
+/** Qualities of the run; its measures stand in the findings. */
 function ScoreChips({ scores }: { readonly scores: readonly ScoreItem[] }) {
   return (
     <p>
       {scores
-        .toSorted((a, b) => Number(isMeasure(a)) - Number(isMeasure(b)))
+        .filter((score) => !isMeasure(score))
         .map((score) => (
           <a
             key={score.scoreId}
@@ -165,6 +167,11 @@ function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
   );
   const row = listed.kind === 'ready' ? listed.data.items.find((each) => each.tenant === tenant) : undefined;
   const run = reading?.runs[0];
+  const issues = (trace.issues ?? []).map((issue) => (
+    <span key={issue.id} class="below">
+      <IssueLink issue={issue} />
+    </span>
+  ));
   const others = joinedWith.map((other) => (
     <a key={other} href={tracePath({ tenant, traceId: other })}>
       <code>{other.slice(0, 8)}</code>{' '}
@@ -177,6 +184,7 @@ function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
         ...(run === undefined ? [] : listRunFacts(run, tenant)),
         ['Cost of the run', formatUsd(row?.costUsd)],
         ['Cost of scoring', formatUsd(sumCost(trace))],
+        ...(issues.length === 0 ? [] : [['Issues', issues] as const]),
         ...(joinedWith.length === 0 ? [] : [['Other traces of the run', others] as const]),
       ]}
     />

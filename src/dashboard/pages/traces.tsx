@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import type { Facets } from '../api-types.ts';
 import { read } from '../client.ts';
 import { Loaded } from '../parts/loaded.tsx';
@@ -255,39 +255,45 @@ function ActiveFilters() {
 /** Filters with the number of traces of each value. */
 function FilterPanel({ facets }: { readonly facets: Facets | undefined }) {
   const search = query.value;
+  const [isWide] = useState(() => matchMedia('(min-width: 75rem)').matches);
   return (
     <aside aria-label="Filters" class="facets">
-      {FACET_GROUPS.map(({ name, parameter, facet }) => {
-        const chosen = search.getAll(parameter);
-        const counts = orderFacet(facet, facets?.[facet] ?? []);
-        const lost = chosen.filter((value) => counts.every((each) => each.value !== value));
-        const values = [...lost.map((value) => ({ value, count: 0 })), ...counts];
-        const shown = Math.max(VALUES, chosen.length);
-        const box = ({ value, count }: (typeof counts)[number]) => (
-          <label key={value}>
-            <input
-              type="checkbox"
-              checked={chosen.includes(value)}
-              onChange={() => adjustQuery(toggleValue(search, { parameter, value }))}
-            />{' '}
-            <Text of={facet === 'notScored' ? value.replaceAll('_', ' ') : value} />{' '}
-            <span class="quiet">{count}</span>
-          </label>
-        );
-        return (
-          <fieldset key={parameter}>
-            <legend>{name}</legend>
-            {values.length === 0 && <span class="quiet">none</span>}
-            {values.slice(0, shown).map(box)}
-            {values.length > shown && (
-              <details>
-                <summary class="small">{values.length - shown} more</summary>
-                {values.slice(shown).map(box)}
-              </details>
-            )}
-          </fieldset>
-        );
-      })}
+      <details open={isWide}>
+        <summary>Filters</summary>
+        <div>
+          {FACET_GROUPS.map(({ name, parameter, facet }) => {
+            const chosen = search.getAll(parameter);
+            const counts = orderFacet(facet, facets?.[facet] ?? []);
+            const lost = chosen.filter((value) => counts.every((each) => each.value !== value));
+            const values = [...lost.map((value) => ({ value, count: 0 })), ...counts];
+            const shown = Math.max(VALUES, chosen.length);
+            const box = ({ value, count }: (typeof counts)[number]) => (
+              <label key={value}>
+                <input
+                  type="checkbox"
+                  checked={chosen.includes(value)}
+                  onChange={() => adjustQuery(toggleValue(search, { parameter, value }))}
+                />{' '}
+                <Text of={facet === 'notScored' ? value.replaceAll('_', ' ') : value} />{' '}
+                <span class="quiet">{count}</span>
+              </label>
+            );
+            return (
+              <fieldset key={parameter}>
+                <legend>{name}</legend>
+                {values.length === 0 && <span class="quiet">none</span>}
+                {values.slice(0, shown).map(box)}
+                {values.length > shown && (
+                  <details>
+                    <summary class="small">{values.length - shown} more</summary>
+                    {values.slice(shown).map(box)}
+                  </details>
+                )}
+              </fieldset>
+            );
+          })}
+        </div>
+      </details>
     </aside>
   );
 }

@@ -30,7 +30,7 @@ export function Welcome() {
     >
       <Arrival />
       <Sample />
-      <section aria-labelledby="endpoint">
+      <section class="card" aria-labelledby="endpoint">
         <h2 id="endpoint">1. Tell your agent where to send its spans</h2>
         <Snippet text={variables} what="the variables" />
         <p>
@@ -41,13 +41,13 @@ export function Welcome() {
           <code>OTEL_EXPORTER_OTLP_HEADERS=&quot;authorization=Bearer …&quot;</code>.
         </p>
       </section>
-      <section aria-labelledby="sdks">
+      <section class="card" aria-labelledby="sdks">
         <h2 id="sdks">2. Switch on the spans of your SDK</h2>
         {SDK_SETTINGS.map((setting) => (
           <Sdk key={setting.name} setting={setting} endpoint={endpoint} />
         ))}
       </section>
-      <section aria-labelledby="then">
+      <section class="card" aria-labelledby="then">
         <h2 id="then">3. Run your agent</h2>
         <p>
           A trace is scored about five seconds after its last span. Then it is in the list of{' '}

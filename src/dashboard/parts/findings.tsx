@@ -14,6 +14,7 @@ import {
 import { isMeasure } from '../view-models/trace-list.ts';
 import { readTexts } from '../view-models/messages.ts';
 import { formatDuration, formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
+import { showJson } from '../view-models/visible-text.ts';
 import type { SpanItem, TraceDetail } from '../view-models/waterfall.ts';
 import { Loaded } from './loaded.tsx';
 import { Score } from './score.tsx';
@@ -271,9 +272,9 @@ function EvidenceOf({ claim, spans }: { readonly claim: Claim; readonly spans: r
 function WithoutPlace({ claim, hasSpan }: { readonly claim: Claim; readonly hasSpan: boolean }) {
   if (claim.quote !== '') {
     return (
-      <blockquote>
-        <Text of={claim.quote} />
-      </blockquote>
+      <pre>
+        <Text of={showJson(claim.quote)} />
+      </pre>
     );
   }
   return (

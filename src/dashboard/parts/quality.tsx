@@ -7,7 +7,27 @@ import { describePoints, formatInterval } from '../view-models/rates.ts';
 import { Table, type Column } from './table.tsx';
 import { Text, Time } from './text.tsx';
 
-const FULL = { scoreMin: 0, scoreMax: 1 };
+interface SparkProps {
+  readonly points: readonly (number | null)[];
+  /** Greatest value of the drawing; the least one is 0. */
+  readonly top?: number;
+}
+
+/** Small line of shares over time. The numbers beside it say the same. */
+export function Spark({ points, top = 1 }: SparkProps) {
+  const line = points.map((mean) => ({ n: 1, mean }));
+  return (
+    <svg
+      class="spark"
+      aria-hidden="true"
+      viewBox={`0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`}
+      width={SPARK_WIDTH}
+      height={SPARK_HEIGHT}
+    >
+      <path d={buildSparkline(line, { scoreMin: 0, scoreMax: top })} />
+    </svg>
+  );
+}
 
 /** Pass rate of a quality with its change, tinted when chance does not explain it. */
 export function QualityCell({ quality }: { readonly quality: AgentQuality | undefined }) {
@@ -18,7 +38,6 @@ export function QualityCell({ quality }: { readonly quality: AgentQuality | unde
     return <span class="cell none">no score</span>;
   }
   const { tone, text, words } = describePoints(quality);
-  const points = quality.points.map((mean) => ({ n: 1, mean }));
   const colour = tone === 'better' ? 'good' : tone === 'none' ? 'quiet' : 'bad';
   return (
     <span
@@ -27,15 +46,7 @@ export function QualityCell({ quality }: { readonly quality: AgentQuality | unde
     >
       <b>{formatPercent(quality.pass.value)}</b> <span class={`points ${colour}`}>{text}</span>
       <span class="unseen">, {words}</span>
-      <svg
-        class="spark"
-        aria-hidden="true"
-        viewBox={`0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`}
-        width={SPARK_WIDTH}
-        height={SPARK_HEIGHT}
-      >
-        <path d={buildSparkline(points, FULL)} />
-      </svg>
+      <Spark points={quality.points} />
     </span>
   );
 }

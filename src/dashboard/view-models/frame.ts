@@ -18,7 +18,7 @@ export function defaultSince(path: string, search: URLSearchParams): string {
   if (path === '/traces' && search.has('q')) {
     return '90d';
   }
-  return path.startsWith('/scores/') || path === '/coverage' || path === '/judges' ? '7d' : '24h';
+  return /^\/(scores\/|issues|coverage$|judges$)/u.test(path) ? '7d' : '24h';
 }
 
 /** Reads the filters of the bar, as the routes of the API take them. */

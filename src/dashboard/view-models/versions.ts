@@ -63,7 +63,7 @@ export function readEvidence(log10: number | null): { readonly text: string; rea
     return { text: UNKNOWN, power: '' };
   }
   return log10 >= POWER_FROM
-    ? { text: '10', power: String(Number(log10.toFixed(log10 < 10 ? 1 : 0))) }
+    ? { text: '10', power: String(Number(log10.toFixed(0))) }
     : { text: `${Number((10 ** log10).toPrecision(2))} to 1`, power: '' };
 }
 

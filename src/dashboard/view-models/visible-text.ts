@@ -33,6 +33,15 @@ export function cutForReading(text: string, maxChars = SHOWN_CHARS): { shown: st
     : { shown: text.slice(0, maxChars), hidden: text.length - maxChars };
 }
 
+/** Spreads a text that is JSON over lines, so that no word of it breaks; another text stays as it is. */
+export function showJson(text: string): string {
+  try {
+    return showValue(JSON.parse(text));
+  } catch {
+    return text;
+  }
+}
+
 /** Writes a value of JSON for people; a text stays as it is. */
 export function showValue(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value, null, 2) ?? String(value));

@@ -61,7 +61,7 @@ export function describeMeasure({
 
 /** Writes a power of ten: `10⁵³`. */
 function writePower(log10: number): string {
-  return `10${String(Math.floor(log10)).replaceAll(/\d/gu, (digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)] ?? digit)}`;
+  return `10${String(Math.round(log10)).replaceAll(/\d/gu, (digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)] ?? digit)}`;
 }
 
 /** Two versions to compare for an incident: those of its detail, else the two newest of its agent. */

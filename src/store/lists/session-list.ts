@@ -166,7 +166,7 @@ async function readSessionScores(database: Database, keys: readonly SessionKey[]
 
 type WorstRow = SessionKey & { readonly scorer: string; readonly score: number };
 
-/** Reads the worst scores of sessions and their turns. A score is never of an earlier day than its session, by the clocks of both. */
+/** Reads the worst scores of sessions and their turns; a measure, which every run has, only where nothing else is. A score is never of an earlier day than its session, by the clocks of both. */
 async function readWorstOfSessions(
   database: Database,
   keys: readonly SessionFacts[],
@@ -176,7 +176,7 @@ async function readWorstOfSessions(
     const firstMs = Math.min(Date.now(), ...slice.map(({ startedAtMs }) => startedAtMs));
     const rows = await database.rows<WorstRow>(
       `SELECT Tenant AS tenant, SessionId AS sessionId,
-         argMax((toString(Scorer), Score), (${DISTANCE}, TraceTimestamp)) AS worst, worst.1 AS scorer, worst.2 AS score
+         argMax((toString(Scorer), Score), (NOT startsWith(Scorer, 'behaviour-'), ${DISTANCE}, TraceTimestamp)) AS worst, worst.1 AS scorer, worst.2 AS score
        FROM scores FINAL
        PREWHERE SessionId IN {sessionIds:Array(String)} AND Tenant IN {tenants:Array(String)}
          AND Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))

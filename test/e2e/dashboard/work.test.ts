@@ -3,12 +3,14 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { DashboardFiles } from '../../../src/api/dashboard/dashboard.ts';
 import type { ApiServer } from '../../../src/api/server.ts';
+import type { Issue } from '../../../src/dashboard/api-types.ts';
 import type { Job } from '../../../src/store/contracts/jobs.ts';
 import { fakeStore, fakeWrites } from '../../support/api/fake-store.ts';
 import { startTestApi } from '../../support/api/start-test-api.ts';
 import { buildDashboard } from '../../support/dashboard/build-dashboard.ts';
 import { answerWith } from '../../support/dashboard/canned-api.ts';
 import { FULL } from '../../support/dashboard/canned-replies.ts';
+import { ISSUE, ISSUE_DETAIL } from '../../support/dashboard/canned-work.ts';
 import { hasChromium, startChromium } from '../../support/dashboard/chromium.ts';
 import { visit } from '../../support/dashboard/dashboard-visit.ts';
 import { aBackfill, aPreview, aScoreItem, TRACE } from '../../support/dashboard/reply-builders.ts';
@@ -439,5 +441,164 @@ describe.runIf(hasChromium())('a backfill', () => {
     await expectFitting();
     // The store of this test has no rows for the frame and no scorers.
     await end({ expectedErrors: /status of (400|500)/u });
+  });
+});
+
+describe.runIf(hasChromium())('an issue', () => {
+  const PATH = '/issues/9f2c000000000001';
+
+  /** Opens the page of an issue, and remembers what it writes. */
+  async function openIssue(path: string, state: Issue['state'] = 'escalating') {
+    api = await startTestApi({ dashboard });
+    const written: string[] = [];
+    const shown = await visit(browser, urlOf(api, path), {
+      width: 1440,
+      prepare: async (each) => {
+        await answerWith(each, { ...FULL, '/issues/{id}': { ...ISSUE_DETAIL, state } });
+        await each.route('**/api/v1/issues/*/*', async (route) => {
+          const request = route.request();
+          if (request.method() !== 'POST') {
+            return route.fallback();
+          }
+          written.push(`${new URL(request.url()).pathname.split('/').pop()} ${request.postData() ?? ''}`);
+          return route.fulfill({ status: 200, json: ISSUE });
+        });
+      },
+    });
+    return { ...shown, written };
+  }
+
+  it('is the second thing on Home, leads to its page, and is chosen by state and kind in the list', async () => {
+    const { page, end } = await openIssue('/');
+    const top = page.getByRole('region', { name: 'Top issues' });
+    await top.getByText('2.1 % [1.4, 3.1]').waitFor();
+    expect(await top.getByRole('listitem').count()).toBe(1);
+    await top.getByRole('link', { name: 'all' }).click();
+    const rows = page.getByRole('table', { name: 'Issues' }).getByRole('rowheader');
+    await rows.first().waitFor();
+    expect(await rows.count()).toBe(1);
+    await page.getByRole('combobox', { name: 'State' }).selectOption('all');
+    await page.getByRole('combobox', { name: 'Kind' }).selectOption('tool-error');
+    expect(new URL(page.url()).search).toBe('?state=all&kind=tool-error');
+    await rows.getByText('HTTP 504').waitFor();
+    expect(await rows.count()).toBe(1);
+    await rows.getByRole('link').click();
+    expect(new URL(page.url()).pathname).toBe('/issues/9f2c000000000002');
+    await end();
+  });
+
+  it('shows a claim beside what contradicts it, and is resolved in a version, merged or ignored', async () => {
+    const { page, written, end } = await openIssue(PATH);
+    const example = page.getByRole('list', { name: 'Examples' }).getByRole('listitem');
+    expect(await example.locator('mark').textContent()).toBe('It was cancelled');
+    await example.getByText('"status": "shipped"').waitFor();
+    await page.getByText('not decided yet in 1.6.0: 10 % → 6 % [2, 9]').waitFor();
+    await page.getByRole('rowheader', { name: 'gpt-5-mini model' }).waitFor();
+    await page.getByText('resolve in 1.6.0').waitFor();
+
+    await page.getByLabel('Mended in version').fill('1.7.0');
+    await page.getByRole('button', { name: 'Resolve' }).click();
+    await page.getByRole('status').getByText('is resolved in 1.7.0; its runs are tested').waitFor();
+    await page.getByRole('button', { name: 'Ignore' }).click();
+    await page.getByRole('status').getByText('is ignored').waitFor();
+    await page.getByRole('combobox', { name: 'Merge into' }).selectOption('9f2c000000000002');
+    await expect.poll(() => new URL(page.url()).pathname).toBe('/issues/9f2c000000000002');
+    expect(written).toEqual([
+      'resolve {"version":"1.7.0"}',
+      'ignore {}',
+      'merge {"into":"9f2c000000000002"}',
+    ]);
+    await end();
+  });
+
+  it('that is resolved can only be opened again', async () => {
+    const { page, written, end } = await openIssue(PATH, 'resolved');
+    await page.getByRole('button', { name: 'Reopen' }).click();
+    await expect.poll(() => written).toEqual(['reopen {}']);
+    expect(await page.getByRole('button', { name: 'Resolve' }).count()).toBe(0);
+    await end();
+  });
+});
+
+describe.runIf(hasChromium())('a judge of one’s own', () => {
+  it('is asked about runs, then applied with the rule that runs it', async () => {
+    api = await startTestApi({ dashboard });
+    const sent: unknown[] = [];
+    const applied = {
+      diff: '+ refund-policy',
+      applied: true,
+      file: 'spanscore.config.yaml',
+      backup: null,
+      reload: null,
+      reason: null,
+    };
+    const { page, expectAccessible, end } = await visit(browser, urlOf(api, '/rules'), {
+      prepare: async (each) => {
+        await answerWith(each, FULL);
+        for (const [path, json] of [
+          [
+            'score',
+            { scores: [aScoreItem({ label: 'false', score: 0, reason: 'No refund.' })], decisions: [] },
+          ],
+          ['config/apply', applied],
+        ] as const) {
+          await each.route(`**/api/v1/${path}`, async (route) => {
+            sent.push(route.request().postDataJSON());
+            await route.fulfill({ status: 200, json });
+          });
+        }
+      },
+    });
+    const form = page.getByRole('region', { name: /^A judge of your own/u });
+    await form.getByText('To put it in force, write the question.').waitFor();
+    await form.getByRole('textbox', { name: 'Question' }).fill('Does it promise a refund?');
+    await form.getByLabel('Good is').selectOption('no');
+    await form.getByLabel('documents').click();
+    await form.getByRole('button', { name: 'Try it' }).click();
+    const answers = form.getByRole('table', { name: 'Answers of the judge' });
+    await answers.getByText('No refund.').nth(1).waitFor();
+    await expectAccessible();
+    const asked = {
+      ask: 'Does it promise a refund?',
+      answer: { type: 'boolean', good: false },
+      sees: ['question', 'answer', 'system', 'user', 'turns', 'calls', 'tool-results'],
+    };
+    expect(sent[0]).toEqual({ traceId: TRACE, ask: asked, write: false });
+
+    await form.getByLabel('Name').fill('refund-policy');
+    await form.getByLabel('In the rule').selectOption('production');
+    await form.getByRole('button', { name: 'Put in force' }).click();
+    await form.getByText('In force: spanscore.config.yaml').waitFor();
+    expect(sent.at(-1)).toEqual({
+      changes: [
+        { path: 'scorers.refund-policy', value: asked },
+        {
+          path: 'rules.production.scorers',
+          value: [...FULL['/rules']!.items[0]!.scorers, 'refund-policy'],
+        },
+      ],
+    });
+    await end();
+  });
+});
+
+describe.runIf(hasChromium())('choices of a page', () => {
+  it.each([
+    { path: '/traces?hide=Cost&hide=User', lacks: ['Cost', 'User'], has: 'Finding' },
+    { path: '/traces', lacks: [], has: 'Cost' },
+  ])('$path has the columns that its address leaves', async ({ path, lacks, has }) => {
+    api = await startTestApi({ dashboard });
+    const { page, end } = await visit(browser, urlOf(api, path), {
+      prepare: async (each) => void (await answerWith(each, FULL)),
+    });
+    const headers = page.getByRole('table', { name: 'Traces' }).getByRole('columnheader');
+    await headers.getByText(has).waitFor();
+    const names = await headers.allTextContents();
+    expect(names.filter((name) => lacks.includes(name))).toEqual([]);
+    await page.getByText('Columns').first().click();
+    await page.getByRole('checkbox', { name: 'Duration' }).click();
+    await headers.getByText('Duration').waitFor({ state: 'detached' });
+    expect(new URL(page.url()).searchParams.getAll('hide')).toEqual([...lacks, 'Duration']);
+    await end();
   });
 });

@@ -507,6 +507,7 @@ export const EMPTY: CannedReplies = {
   '/coverage': NOTHING,
   '/alerts': NOTHING,
   '/backfills': NOTHING,
+  '/issues': NOTHING,
   '/monitors': NOTHING,
   '/mutes': NOTHING,
   '/judges': { items: [], next: null, since: SINCE, budgets: [] },

@@ -1,4 +1,4 @@
-import type { Incident, Replies } from '../../../src/dashboard/api-types.ts';
+import type { Incident, Issue, IssueDetail, Replies } from '../../../src/dashboard/api-types.ts';
 import { aTraceItem } from './reply-builders.ts';
 
 const SINCE = '2026-11-22T00:00:00.000Z';
@@ -32,6 +32,53 @@ export const VERSIONS: Replies['/agents/{agent}/versions'] = {
       verdict: 'not_shown',
     },
   ],
+};
+
+/** Issue of an agent that the newer version made worse. */
+export const ISSUE: Issue = {
+  id: '9f2c000000000001',
+  aliases: [],
+  title: 'answer contradicts `get_order`: status',
+  kind: 'claim',
+  agent: 'weather-agent',
+  tenant: '',
+  subject: { tool: 'get_order', path: 'status' },
+  state: 'escalating',
+  share: { value: 0.021, low: 0.014, high: 0.031, n: 2_941 },
+  runs: 61,
+  users: 40,
+  sessions: 38,
+  firstSeen: SINCE,
+  lastSeen: LATER,
+  points: [0, null, 0.02],
+  versions: [{ version: '1.5.0', runs: 61, share: rate(0.1, 610) }],
+  resolvedVersion: '',
+  verification: {
+    version: '1.6.0',
+    state: 'running',
+    before: rate(0.1, 610),
+    since: rate(0.06, 40),
+    decidedAt: null,
+  },
+};
+
+/** The same issue with an example, its segments and its history. */
+export const ISSUE_DETAIL: IssueDetail = {
+  ...ISSUE,
+  examples: [
+    {
+      traceId: 'f'.repeat(32),
+      at: LATER,
+      question: 'Where is my order?',
+      answer: 'It was cancelled. Anything else?',
+      claim: 'It was cancelled.',
+      evidence: { source: 'get_order', quote: '{"status":"shipped"}', spanId: 'b7ad6b7169203331' },
+      error: null,
+      comment: null,
+    },
+  ],
+  segments: [{ dimension: 'model', value: 'gpt-5-mini', runs: 61, share: rate(0.1, 610) }],
+  history: [{ at: LATER, by: 'lead', what: 'resolve in 1.6.0' }],
 };
 
 /** Parts of an incident that its own route tells. */
@@ -70,7 +117,27 @@ export const INCIDENT_DETAIL: Pick<Incident, 'cause' | 'versions' | 'messages' |
 };
 
 /** Lists of the pages of work. */
-export const WORK_REPLIES: Pick<Replies, '/sessions' | '/costs'> = {
+export const WORK_REPLIES: Pick<
+  Replies,
+  '/sessions' | '/costs' | '/issues' | '/issues/{id}' | '/issues/{id}/traces'
+> = {
+  '/issues': {
+    items: [
+      ISSUE,
+      {
+        ...ISSUE,
+        id: '9f2c000000000002',
+        title: 'tool `refund` fails: HTTP 504',
+        kind: 'tool-error',
+        state: 'ignored',
+      },
+    ],
+    next: null,
+  },
+  '/issues/{id}': ISSUE_DETAIL,
+  '/issues/{id}/traces': {
+    items: [{ traceId: 'f'.repeat(32), at: LATER, version: '1.5.0', userId: 'user-1' }],
+  },
   '/sessions': {
     items: [
       {

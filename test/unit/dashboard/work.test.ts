@@ -16,6 +16,14 @@ import {
   findRunbook,
   groupMonitors,
 } from '../../../src/dashboard/view-models/incidents.ts';
+import { describeProof } from '../../../src/dashboard/view-models/issues.ts';
+import {
+  buildAsked,
+  findFault,
+  judgeYaml,
+  listChanges,
+  NEW_JUDGE,
+} from '../../../src/dashboard/view-models/own-judge.ts';
 import { newRuleYaml, readRule } from '../../../src/dashboard/view-models/rule-yaml.ts';
 import { describeHealth } from '../../../src/dashboard/view-models/status-facts.ts';
 import {
@@ -25,7 +33,7 @@ import {
 } from '../../../src/dashboard/view-models/versions.ts';
 import { writeYaml } from '../../../src/dashboard/view-models/write-yaml.ts';
 import { FULL } from '../../support/dashboard/canned-replies.ts';
-import { INCIDENT_DETAIL, VERSIONS } from '../../support/dashboard/canned-work.ts';
+import { INCIDENT_DETAIL, ISSUE, VERSIONS } from '../../support/dashboard/canned-work.ts';
 
 describe('the funnel of the coverage', () => {
   const funnel = FULL['/coverage/funnel']!;
@@ -217,4 +225,63 @@ it('the status says first what fails', () => {
   });
   const sound = { ...FULL['/status']!, components: [], judges: [] };
   expect(describeHealth(sound).isHealthy).toBe(true);
+});
+
+describe('the proof that a version mends an issue', () => {
+  const proof = ISSUE.verification!;
+  it.each([
+    { verification: null, words: undefined },
+    { verification: { ...proof, since: null }, words: 'mended in 1.6.0? No run of it yet; before 10 %' },
+    {
+      verification: { ...proof, state: 'not-verified' as const },
+      words: 'not verified in 1.6.0: 10 % → 6 % [2, 9]',
+    },
+    {
+      verification: {
+        ...proof,
+        state: 'verified' as const,
+        since: { value: 0.001, low: 0, high: 0.002, n: 900 },
+      },
+      words: 'verified in 1.6.0: 10 % → at most 0.2 % (95 %)',
+    },
+  ])('is told as $words', ({ verification, words }) => {
+    expect(describeProof({ ...ISSUE, verification })).toBe(words);
+  });
+});
+
+describe('a judge of one’s own', () => {
+  it.each([
+    {
+      type: 'score' as const,
+      answer: { type: 'score', levels: ['bad: no help', 'good'] },
+      text: 'bad: no help\n\n good',
+    },
+    {
+      type: 'choice' as const,
+      answer: { type: 'choice', options: { refund: 'money: back', other: '' } },
+      text: 'refund: money: back\nother',
+    },
+  ])('with $type has its answers from lines, also in YAML', ({ type, answer, text }) => {
+    const draft = {
+      ...NEW_JUDGE,
+      name: 'mine',
+      ask: ' How? ',
+      judge: 'openai/gpt-5-mini',
+      type,
+      choices: { ...NEW_JUDGE.choices, [type]: text },
+    };
+    const asked = { ask: 'How?', answer, judge: 'openai/gpt-5-mini' };
+    expect(buildAsked(draft)).toEqual(asked);
+    expect(parse(judgeYaml(draft))).toEqual({ scorers: { mine: asked } });
+    expect(listChanges(draft, [])).toEqual([{ path: 'scorers.mine', value: asked }]);
+  });
+
+  it.each([
+    [{}, 'write the question'],
+    [{ ask: 'a', sees: [] }, 'let the judge see a part of the run'],
+    [{ ask: 'a', name: 'no spaces' }, 'give it a name of letters, digits and hyphens'],
+    [{ ask: 'a', name: 'refund-2' }, undefined],
+  ])('of %j asks to %s', (draft, fault) => {
+    expect(findFault({ ...NEW_JUDGE, ...draft })).toBe(fault);
+  });
 });

@@ -74,6 +74,18 @@ const PAGES = [
     has: ['list', 'Funnel'],
     without: 'Nothing was decided in this time.',
   },
+  {
+    path: '/issues',
+    title: 'Issues',
+    has: ['table', 'Issues'],
+    without: 'There are no issues of this choice',
+  },
+  {
+    path: '/issues/9f2c000000000001',
+    title: 'answer contradicts `get_order`: status',
+    has: ['list', 'Examples'],
+    without: undefined,
+  },
   { path: '/alerts', title: 'Alerts', has: ['list', 'Open incidents'], without: 'There has been no alert.' },
   {
     path: '/alerts/i-1',
