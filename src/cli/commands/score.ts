@@ -28,6 +28,7 @@ interface ScoreOptions {
   readonly judge?: string;
   readonly write?: boolean;
   readonly failUnder?: Bars;
+  readonly expect?: string;
 }
 
 export const registerScore: RegisterCommand = (program, bind) => {
@@ -46,6 +47,10 @@ export const registerScore: RegisterCommand = (program, bind) => {
       '--fail-under <scorer=bar>',
       'end with exit code 3 when the mean of a scorer is below this bar, from 0 (worst) to 1 (best) (repeatable)',
       collectBars,
+    )
+    .option(
+      '--expect <file>',
+      'score the cases of spanscore issues tests, each by its scorer; exit code 3 when one is below what it expects',
     )
     .option('--ask <question>', 'ask a judge this question about each run, as the scorer ask')
     .option(
@@ -113,7 +118,17 @@ async function score(
   inputs: readonly string[],
   options: ScoreOptions,
 ): Promise<ExitCode> {
-  const { session } = options;
+  const { session, expect } = options;
+  if (expect !== undefined) {
+    const further = Object.keys(options).find((name) => name !== 'expect');
+    if (further !== undefined || inputs.length === 0) {
+      throw new RequestError(
+        '--expect takes files of spans and no other option: the cases name their scorers',
+      );
+    }
+    const { scoreExpected } = await import('../issues/score-cases.ts');
+    return scoreExpected(context, inputs, expect);
+  }
   if ((inputs.length === 0) === (session === undefined)) {
     throw new RequestError('name either trace ids or files, or a session with --session');
   }

@@ -167,6 +167,7 @@ const OWN_SHAPE: readonly string[] = [
   'doctor',
   'export',
   'init',
+  'issues tests',
   'labels export',
   'labels import',
   'mcp',
