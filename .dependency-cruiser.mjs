@@ -227,6 +227,7 @@ const ROOMS = {
   ],
   'src/vitest.ts': [
     'src/domain',
+    'src/config/environment.ts',
     'src/config/files/config-file.ts',
     'src/configuration.ts',
     'src/components.ts',

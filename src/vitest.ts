@@ -191,15 +191,17 @@ async function scoreRun(row: string, run: ScorerRunInput, from: string): Promise
 
 /** Loads the configuration of the tests with its scorers, once in a process. */
 async function loadScorers(from: string) {
-  const [{ loadConfig }, { loadScorerKit }, { PREBUILT_SCORERS }, { findConfigFile }] = await Promise.all([
-    import('./configuration.ts'),
-    import('./scoring/setup/scorer-kit.ts'),
-    import('./components.ts'),
-    import('./config/files/config-file.ts'),
-  ]);
+  const [{ loadConfig }, { loadScorerKit }, { PREBUILT_SCORERS }, { findConfigFile }, { readEnvironment }] =
+    await Promise.all([
+      import('./configuration.ts'),
+      import('./scoring/setup/scorer-kit.ts'),
+      import('./components.ts'),
+      import('./config/files/config-file.ts'),
+      import('./config/environment.ts'),
+    ]);
   const folders = [...listFolders(from), ...listFolders(cwd())];
   const nearest = folders.map((folder) => findConfigFile(folder)).find((path) => path !== undefined);
-  const path = process.env['SPANSCORE_CONFIG'] ?? nearest;
+  const path = readEnvironment('SPANSCORE_CONFIG') ?? nearest;
   const { config } = await loadConfig({ path, scorers: PREBUILT_SCORERS });
   return { config, kit: await loadScorerKit({ ...config, rules: [] }) };
 }

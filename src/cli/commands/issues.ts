@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { isoTime } from '../../api/json/rows.ts';
 import { CASES } from '../../api/resources/issues.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { ISSUE_STATES } from '../../issues/read-issues.ts';
 import { limitUpTo, parseMoment } from '../arguments.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { examples, type Bind, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openApi } from '../open-api.ts';
 import { cleanLine } from '../show/clean-text.ts';
@@ -85,6 +85,11 @@ export const registerIssues: RegisterCommand = (program, bind) => {
       limitUpTo(MOST_TIMES),
     )
     .action(bind(writeTests, { stopsItself: true }));
+  registerChanges(issues, bind);
+};
+
+/** Commands that change an issue. */
+function registerChanges(issues: Command, bind: Bind): void {
   issues
     .command('resolve')
     .description('Say that an issue is mended.')
@@ -113,7 +118,7 @@ export const registerIssues: RegisterCommand = (program, bind) => {
     .action(
       bind((context, into: string, id: string) => change(context, { id, what: 'merge', body: { into } })),
     );
-};
+}
 
 async function list(context: CommandContext, { since, until, ...filters }: ListOptions) {
   const api = await openApi(context, 'issues');

@@ -70,7 +70,7 @@ export const registerScore: RegisterCommand = (program, bind) => {
         ['a session as one conversation', 'spanscore score --session chat-42 --scorer tone'],
       ),
     )
-    .action(bind(score));
+    .action(bind(scoreOrCheck));
 };
 
 /** Reads a kind of answer: `score:useless,partly,solves it`. The names of a scale may have meanings after a colon. */
@@ -112,23 +112,30 @@ interface Work {
   readonly outcomes: AsyncIterable<readonly TraceOutcome[]> | Iterable<readonly TraceOutcome[]>;
 }
 
+/** Scores the cases of an export, or what the other options name. */
+async function scoreOrCheck(
+  context: CommandContext,
+  inputs: readonly string[],
+  options: ScoreOptions,
+): Promise<ExitCode> {
+  const { expect, ...others } = options;
+  if (expect === undefined) {
+    return score(context, inputs, options);
+  }
+  if (Object.keys(others).length > 0 || inputs.length === 0) {
+    throw new RequestError('--expect takes files of spans and no other option: the cases name their scorers');
+  }
+  const { scoreExpected } = await import('../issues/score-cases.ts');
+  return scoreExpected(context, inputs, expect);
+}
+
 /** Scores without the API: files are scored without a store, and stored traces by the same code. */
 async function score(
   context: CommandContext,
   inputs: readonly string[],
   options: ScoreOptions,
 ): Promise<ExitCode> {
-  const { session, expect } = options;
-  if (expect !== undefined) {
-    const further = Object.keys(options).find((name) => name !== 'expect');
-    if (further !== undefined || inputs.length === 0) {
-      throw new RequestError(
-        '--expect takes files of spans and no other option: the cases name their scorers',
-      );
-    }
-    const { scoreExpected } = await import('../issues/score-cases.ts');
-    return scoreExpected(context, inputs, expect);
-  }
+  const { session } = options;
   if ((inputs.length === 0) === (session === undefined)) {
     throw new RequestError('name either trace ids or files, or a session with --session');
   }
