@@ -128,7 +128,7 @@ export async function createTenantStores(parts: TenantStoreParts) {
         findPass,
         countFunnel: (request) => countFunnel(store, { ...request, tenant }, runRules),
       }),
-      issues: createIssueReads(store, tenant),
+      issues: createIssueReads({ config, store }, tenant),
       anchors: createAnchorReads(config, store, tenant),
       labels: createLabelReads(config, store, { ...caller, findPassLine }),
       /** Decisions on the runs that began in a range. */

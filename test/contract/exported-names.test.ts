@@ -5,7 +5,7 @@ import * as legacy from '../../src/scorers/legacy/index.ts';
 import * as prebuilt from '../../src/scorers/prebuilt/index.ts';
 import * as scorers from '../../src/scorers/index.ts';
 import * as utils from '../../src/scorers/shared/utils.ts';
-import * as vitestHelpers from '../../src/scorers/evals/vitest.ts';
+import * as vitestHelpers from '../../src/vitest.ts';
 
 /** Names that moved code imports, by entry point. */
 const NAMES: [string, object, string][] = [
@@ -48,7 +48,7 @@ const NAMES: [string, object, string][] = [
   [
     'vitest',
     vitestHelpers,
-    'expectEval expectEvals EvalPassRateError evalMatchers registerEvalMatchers toEvalMeta',
+    'expectEval expectEvals EvalPassRateError evalMatchers registerEvalMatchers toEvalMeta replayCase',
   ],
   [
     'legacy',

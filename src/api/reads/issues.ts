@@ -4,6 +4,7 @@ import { buildReadings, type IssueReading } from '../../issues/read-issues.ts';
 import type { Store } from '../../store/store.ts';
 import type { IssueQuery } from '../../store/contracts/issues.ts';
 import type { Caller } from '../access/request-access.ts';
+import type { CaseStores } from './issue-cases.ts';
 
 type IssueStores = Pick<Store, 'failures' | 'spans'>;
 
@@ -15,7 +16,8 @@ const MAX_EXAMPLES = 5;
 const MAX_TRACES = 500;
 
 /** Creates the reads of issues for one tenant, or for all. */
-export function createIssueReads({ failures, spans }: IssueStores, tenant: string | undefined) {
+export function createIssueReads({ config, store }: CaseStores, tenant: string | undefined) {
+  const { failures, spans } = store;
   const read = async (issues: readonly IssueRow[], query: IssueQuery): Promise<IssueReading[]> => {
     const [counts, runs] = await Promise.all([failures.counts(query), failures.runs(query)]);
     return buildReadings(issues, { counts, runs }, await spans.nowMs());
@@ -37,6 +39,12 @@ export function createIssueReads({ failures, spans }: IssueStores, tenant: strin
     traces: async (id: string, filter: IssueFilter) => {
       const { tenant: of, issueId } = findIssue(await failures.issues(tenant), id);
       return failures.examples({ ...filter, tenant: of, issueId }, MAX_TRACES);
+    },
+    /** Reads failures of an issue as tests. Throws a `NotFoundError`. */
+    cases: async (id: string, limit: number) => {
+      const issue = findIssue(await failures.issues(tenant), id);
+      const { readCases } = await import('./issue-cases.ts');
+      return { issue, cases: await readCases({ config, store }, issue, limit) };
     },
   };
 }

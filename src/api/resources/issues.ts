@@ -108,6 +108,41 @@ const listTraces = describeRoute('get', '/issues/{id}/traces', {
   },
 });
 
+/** Most cases of an export. */
+export const CASES = { default: 20, most: 200 };
+
+const IssueCase = z
+  .object({
+    id: z.string().describe('12 hex digits, the same in every export.'),
+    input: z.string().describe('The question. Every text is redacted.'),
+    output: z.string().describe('The recorded bad answer.'),
+    context: z.array(z.string()).readonly(),
+    tags: z.array(z.string()).readonly(),
+    metadata: z.object({
+      issue: z.string(),
+      traceId: z.string(),
+      expect: z
+        .object({ scorer: z.string(), min: z.number() })
+        .nullable()
+        .describe(
+          'Score from 0 (worst) to 1 (best) that a good answer has at least; null: no scorer finds it.',
+        ),
+      score: z.number().nullable().describe('Score of the recorded answer, from 0 (worst) to 1 (best).'),
+      flaky: z.boolean(),
+    }),
+  })
+  .openapi('IssueCase');
+
+const listCases = describeRoute('get', '/issues/{id}/tests', {
+  tag: 'issues',
+  summary: 'Failures of an issue as cases of a test, the newest first.',
+  request: {
+    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(CASES.most).default(CASES.default) }),
+    params: IdParams,
+  },
+  replies: { 200: describeJson('The cases.', describePage(IssueCase)) },
+});
+
 const describeChange = <Body extends z.ZodType>(what: string, summary: string, body: Body) =>
   describeRoute('post', `/issues/{id}/${what}`, {
     tag: 'issues',
@@ -163,6 +198,13 @@ export function createIssueRoutes() {
         userId,
       }));
       return c.json({ items, next: null }, 200);
+    })
+    .openapi(listCases, async (c) => {
+      const { cases } = await tenantStore(c.var).issues.cases(
+        c.req.valid('param').id,
+        c.req.valid('query').limit,
+      );
+      return c.json({ items: cases.map(({ shown }) => shown), next: null }, 200);
     })
     .openapi(resolveIssue, async (c) => {
       const { version } = c.req.valid('json');

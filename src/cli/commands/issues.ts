@@ -1,12 +1,19 @@
-import { Option } from 'commander';
+import { resolve } from 'node:path';
+import { type Command, Option } from 'commander';
 import { isoTime } from '../../api/json/rows.ts';
+import { CASES } from '../../api/resources/issues.ts';
+import { NotFoundError } from '../../domain/errors.ts';
+import { formatCount } from '../../domain/plural.ts';
 import { ISSUE_STATES } from '../../issues/read-issues.ts';
-import { parseMoment } from '../arguments.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { limitUpTo, parseMoment } from '../arguments.ts';
+import { examples, type Bind, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openApi } from '../open-api.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { table } from '../show/output.ts';
+
+/** Most verdicts of a judge on one case. */
+const MOST_TIMES = 20;
 
 interface ListOptions {
   readonly since?: number;
@@ -46,6 +53,7 @@ export const registerIssues: RegisterCommand = (program, bind) => {
       examples(
         ['what goes wrong this week', 'spanscore issues'],
         ['one issue with examples', 'spanscore issues show 9f2c81d04b7a6e35'],
+        ['its failures as tests', 'spanscore issues tests 9f2c81d04b7a6e35 --out tests/refund'],
         ['say that it is mended', 'spanscore issues resolve 9f2c81d04b7a6e35 --version 3.3'],
       ),
     );
@@ -63,6 +71,25 @@ export const registerIssues: RegisterCommand = (program, bind) => {
     .description('Print one issue with its newest examples.')
     .argument('<id>', 'id of an issue, or an alias')
     .action(bind(show));
+  issues
+    .command('tests')
+    .description(
+      'Write failures of an issue as tests: spans, a Vitest file, items of a Mastra dataset, lines of JSON.',
+    )
+    .argument('<id>', 'id of an issue')
+    .requiredOption('--out <folder>', 'empty folder, or one with an earlier export')
+    .option('--limit <n>', `most cases, ${CASES.most} at most`, limitUpTo(CASES.most), CASES.default)
+    .option(
+      '--rejudge <n>',
+      'ask the judge n times again, and mark cases whose verdict flips',
+      limitUpTo(MOST_TIMES),
+    )
+    .action(bind(writeTests, { stopsItself: true }));
+  registerChanges(issues, bind);
+};
+
+/** Commands that change an issue. */
+function registerChanges(issues: Command, bind: Bind): void {
   issues
     .command('resolve')
     .description('Say that an issue is mended.')
@@ -91,7 +118,7 @@ export const registerIssues: RegisterCommand = (program, bind) => {
     .action(
       bind((context, into: string, id: string) => change(context, { id, what: 'merge', body: { into } })),
     );
-};
+}
 
 async function list(context: CommandContext, { since, until, ...filters }: ListOptions) {
   const api = await openApi(context, 'issues');
@@ -128,6 +155,36 @@ async function show(context: CommandContext, id: string) {
         return `  ${traceId}  ${cleanLine(claim ?? error ?? answer ?? '')}${quote}`;
       }),
     ].join('\n'),
+  );
+  return EXIT.done;
+}
+
+interface TestOptions {
+  readonly out: string;
+  readonly limit: number;
+  readonly rejudge?: number;
+}
+
+/** Reads the store itself: the API has the cases without their spans. */
+async function writeTests(context: CommandContext, id: string, { out, limit, rejudge }: TestOptions) {
+  const folder = resolve(context.cwd, out);
+  const { checkCaseFolder, writeCases } = await import('../issues/write-cases.ts');
+  await checkCaseFolder(folder);
+  const { config, store } = await context.openApp();
+  const { createIssueReads } = await import('../../api/reads/issues.ts');
+  const { issue, cases } = await createIssueReads({ config, store }, undefined).cases(id, limit);
+  if (cases.length === 0) {
+    throw new NotFoundError(`no spans of the issue ${id} are stored any more: there is nothing to write`);
+  }
+  const judged =
+    rejudge === undefined
+      ? cases
+      : await (await import('../issues/score-cases.ts')).rejudgeCases(context, cases, rejudge);
+  const { redactTitle } = await import('../../issues/build-case.ts');
+  await writeCases(folder, redactTitle(issue.title, config.redaction), judged);
+  await context.out.document(
+    { issue: issue.issueId, folder, cases: judged.map(({ shown }) => shown.id) },
+    () => `${formatCount(judged.length, 'case')} in ${folder}`,
   );
   return EXIT.done;
 }

@@ -28,6 +28,7 @@ interface ScoreOptions {
   readonly judge?: string;
   readonly write?: boolean;
   readonly failUnder?: Bars;
+  readonly expect?: string;
 }
 
 export const registerScore: RegisterCommand = (program, bind) => {
@@ -47,6 +48,10 @@ export const registerScore: RegisterCommand = (program, bind) => {
       'end with exit code 3 when the mean of a scorer is below this bar, from 0 (worst) to 1 (best) (repeatable)',
       collectBars,
     )
+    .option(
+      '--expect <file>',
+      'score the cases of spanscore issues tests, each by its scorer; exit code 3 when one is below what it expects',
+    )
     .option('--ask <question>', 'ask a judge this question about each run, as the scorer ask')
     .option(
       '--answer <kind>',
@@ -65,7 +70,7 @@ export const registerScore: RegisterCommand = (program, bind) => {
         ['a session as one conversation', 'spanscore score --session chat-42 --scorer tone'],
       ),
     )
-    .action(bind(score));
+    .action(bind(scoreOrCheck));
 };
 
 /** Reads a kind of answer: `score:useless,partly,solves it`. The names of a scale may have meanings after a colon. */
@@ -105,6 +110,23 @@ function readAsked({ ask, answer, judge, write }: ScoreOptions): Asked | undefin
 interface Work {
   readonly scoring: Scoring;
   readonly outcomes: AsyncIterable<readonly TraceOutcome[]> | Iterable<readonly TraceOutcome[]>;
+}
+
+/** Scores the cases of an export, or what the other options name. */
+async function scoreOrCheck(
+  context: CommandContext,
+  inputs: readonly string[],
+  options: ScoreOptions,
+): Promise<ExitCode> {
+  const { expect, ...others } = options;
+  if (expect === undefined) {
+    return score(context, inputs, options);
+  }
+  if (Object.keys(others).length > 0 || inputs.length === 0) {
+    throw new RequestError('--expect takes files of spans and no other option: the cases name their scorers');
+  }
+  const { scoreExpected } = await import('../issues/score-cases.ts');
+  return scoreExpected(context, inputs, expect);
 }
 
 /** Scores without the API: files are scored without a store, and stored traces by the same code. */

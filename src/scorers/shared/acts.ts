@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../domain/identity.ts';
+import type { RecordedCall } from '../../domain/issue-case.ts';
 import { ANSWER_TOOLS } from '../../domain/trace/messages.ts';
 import { isObject } from '../../domain/unknown-values.ts';
 import { mergeToolInvocations, type LooseInvocation } from '../evals/trajectory.ts';
@@ -80,4 +81,15 @@ export function listRepeats(
     times.set(key, { tool, count: (times.get(key)?.count ?? 0) + 1 });
   }
   return [...times.values()].filter(({ count }) => count > 1);
+}
+
+/** Reads a call with its end: a result, or an error. */
+export function readRecordedCall(call: LooseInvocation): RecordedCall {
+  const { args, result, state, errorText } = call;
+  return {
+    toolName: nameTool(call),
+    args: isObject(args) ? args : args === undefined || args === null ? {} : { value: args },
+    result: result ?? null,
+    ...(state === 'output-error' ? { error: errorText ?? 'the tool failed' } : {}),
+  };
 }

@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../../src/domain/durations.ts';
 import type { Failure } from '../../../src/domain/failure.ts';
+import type { IssueCase } from '../../../src/domain/issue-case.ts';
 import { updateIssues } from '../../../src/issues/update-issues.ts';
+import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
 import { buildFailure } from '../../support/builders/a-failure.ts';
+import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
+import { store } from '../../support/store/stored-agent.ts';
 
 const ADMIN = tokenOf('admin', 'a');
 const [SHARED, FIRST, LATER, OTHER] = [
@@ -124,5 +128,40 @@ describe('the issues of an agent', () => {
     await world.store.failures.write(stored.map((failure) => ({ ...failure, isDeleted: true })));
     await updateIssues(world.store);
     expect(await read('/issues?agent=merged')).toMatchObject({ items: [] });
+  });
+});
+
+describe('the failures of an issue', () => {
+  it('come back as cases while their spans are stored, equal ones once, with a stable id', async () => {
+    const answers = ["I can't help with that.", "I can't help with refunds.", "I can't help with that."];
+    const traces = answers.map((answer) => decodeOtlpJson(anAgentTrace().answering(answer).request()).spans);
+    for (const spans of traces) {
+      await store(world.store, spans, 'a');
+    }
+    const failure = {
+      signatureId: '00000000000000b0',
+      kind: 'answer' as const,
+      subject: { answer: 'refusal' },
+    };
+    await storeRuns('asked', [
+      ...traces.map((spans) => ({ ...failure, traceId: spans[0]!.traceId, targetId: spans[0]!.traceId })),
+      failure,
+    ]);
+    const { items } = (await read('/issues/00000000000000b0/tests')) as { items: IssueCase[] };
+    expect(items.map(({ output }) => output)).toEqual(expect.arrayContaining(answers.slice(0, 2)));
+    expect(items).toHaveLength(2);
+    expect(items[0]).toMatchObject({
+      id: expect.stringMatching(/^[0-9a-f]{12}$/u),
+      input: 'What is the weather in Paris?',
+      tags: ['issue:00000000000000b0', 'answer'],
+      metadata: {
+        issue: '00000000000000b0',
+        expect: { scorer: 'behaviour-answered', min: 1 },
+        score: 0,
+        flaky: false,
+      },
+    });
+    expect(await read('/issues/00000000000000b0/tests')).toEqual({ items, next: null });
+    expect(await read('/issues/00000000000000b0/tests?limit=1')).toMatchObject({ items: [items[0]] });
   });
 });

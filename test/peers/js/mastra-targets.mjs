@@ -1,6 +1,8 @@
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
 import { Agent } from '@mastra/core/agent';
+import { Mastra } from '@mastra/core/mastra';
 import { MockMemory } from '@mastra/core/memory';
+import { InMemoryStore } from '@mastra/core/storage';
 import { createTool } from '@mastra/core/tools';
 import { createStep, createWorkflow } from '@mastra/core/workflows';
 import { z } from 'zod';
@@ -49,4 +51,10 @@ export function countingWorkflow() {
     .then(add)
     .then(double)
     .commit();
+}
+
+/** An empty dataset of the published framework, in memory. */
+export async function emptyDataset() {
+  const mastra = new Mastra({ logger: false, storage: new InMemoryStore() });
+  return mastra.datasets.create({ name: 'cases' });
 }

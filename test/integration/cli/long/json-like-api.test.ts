@@ -168,6 +168,7 @@ const OWN_SHAPE: readonly string[] = [
   'doctor',
   'export',
   'init',
+  'issues tests',
   'labels export',
   'labels import',
   'mcp',
