@@ -1,10 +1,20 @@
 import { STRATA } from './decision.ts';
 import { sha256Hex } from './identity.ts';
-import type { Verdict } from './score.ts';
+import type { Scale } from './agreement/directed-score.ts';
+import type { Score } from './score.ts';
 import { column, jsonOf, listOf, type RowOf, type Table, wordOf } from './table.ts';
 
 /** Kinds of failures of a run. */
-export const FAILURE_KINDS = ['claim', 'tool-error', 'loop', 'answer', 'error'] as const;
+export const FAILURE_KINDS = [
+  'claim',
+  'tool-error',
+  'tool-choice',
+  'loop',
+  'answer',
+  'error',
+  'feedback',
+  'rule',
+] as const;
 export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 /** Facts that two equal failures of a kind share. Texts are masked. */
@@ -13,9 +23,11 @@ export interface FailureSubject {
   /** Field of a tool's result that contradicts a claim. */
   readonly path?: string;
   readonly errorType?: string;
+  /** Of a claim the word of the judge, of a choice of tools the fault. */
   readonly verdict?: string;
   readonly answer?: string;
   readonly text?: string;
+  readonly scorer?: string;
 }
 
 /** Words of the judge's evidence against a claim. */
@@ -26,9 +38,14 @@ export interface FailureEvidence {
 }
 
 /** Words of a scorer about a run. */
-export interface JudgedRun {
-  readonly scorer: string;
-  readonly verdicts: readonly Verdict[];
+export type JudgedRun = Pick<Score, 'scorer' | 'verdicts'> &
+  Partial<Pick<Score, 'score' | 'reason' | 'source' | keyof Scale>>;
+
+/** Feedback of a user below zero. */
+export interface Feedback {
+  /** The comment, else the name of the event. */
+  readonly text: string;
+  readonly spanId: string;
 }
 
 /** A failure of one run. */
@@ -46,8 +63,10 @@ export interface FoundFailure {
 
 /** Writes the signature of a failure in words: failures with an equal one, of one agent, are one issue. */
 export function signFailure({ kind, subject }: Pick<FoundFailure, 'kind' | 'subject'>): string {
-  const { tool = '', path = '', errorType = '', verdict = '', answer = '', text = '' } = subject;
-  return [kind, tool, path, errorType, verdict, answer, text].join('|');
+  const { tool = '', path = '', errorType = '', verdict = '', answer = '', text = '', scorer } = subject;
+  return [kind, tool, path, errorType, verdict, answer, text, ...(scorer === undefined ? [] : [scorer])].join(
+    '|',
+  );
 }
 
 /** Computes the id that an issue with this signature has: 16 hex digits. */
