@@ -45,6 +45,7 @@ const ROOMS = {
   'src/scorers': ['src/domain', 'src/judge', 'src/scorers/evals'],
   'src/issues': [
     'src/domain',
+    'src/monitors',
     'src/scorers/evals',
     'src/scorers/shared',
     'src/ownership',

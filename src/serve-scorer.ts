@@ -10,13 +10,13 @@ import { startPostedJoins } from './api/writes/posted-scores.ts';
 import { CHANNELS, EXPORTERS, PREBUILT_SCORERS } from './components.ts';
 import type { PreparedRevision } from './config/config-control.ts';
 import type { LoadedParts } from './config/revision.ts';
-import { configErrorOf, readConfiguredMonitors, type Config } from './configuration.ts';
+import { configErrorOf, durationMs, readConfiguredMonitors, type Config } from './configuration.ts';
 import { createChannels, createExporters, startAlerts, startExports } from './delivery/start.ts';
 import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import type { JobKind } from './jobs/job-kind.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { rescoreKind } from './jobs/rescore.ts';
-import { startIssues } from './issues/update-issues.ts';
+import { type IssueSettings, startIssues } from './issues/update-issues.ts';
 import { startLabelAgreement } from './labels/start-label-agreement.ts';
 import { buildMonitorGroups } from './monitors/live/configured-monitors.ts';
 import { loggedAlerts, startMonitors } from './monitors/live/start-monitors.ts';
@@ -218,7 +218,11 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
     { name: 'scorer', stage: 'work', stop: () => stopScoring(loop, scoring) },
     { name: 'jobs', stage: 'work', stop: () => jobs.stop() },
     startAggregates(store, deps),
-    startIssues(store, deps),
+    startIssues(
+      { ...store, alerts: loggedAlerts(store.alerts, log) },
+      () => readIssueSettings(current()),
+      deps,
+    ),
     startPostedJoins(store, deps),
     startLabelAgreement(store, { ...deps, findPassLine: (row) => findPassLine(row) }),
     monitors,
@@ -347,6 +351,11 @@ function listJobKinds({ parts: { config }, kit, scoring, store }: ScorerRevision
     configureBackfillKind({ config, kit }, scoring, true),
     configurePurgeKind(config, store),
   ];
+}
+
+function readIssueSettings({ parts: { config } }: ScorerRevision): IssueSettings {
+  const { interval, ...terms } = config.issues;
+  return { ...terms, intervalMs: durationMs(interval) };
 }
 
 /** Stops the loop. Its last rows wait for no others. */

@@ -117,13 +117,34 @@ export const FAILURES = {
 /** One row of `failures`. */
 export type Failure = RowOf<typeof FAILURES>;
 
-/** States of an issue that the store keeps: the other ones follow from its failures. */
-export const KEPT_STATES = ['open', 'resolved', 'ignored'] as const;
+/** States of an issue that the store keeps; an open one is new or ongoing by its age. */
+export const KEPT_STATES = ['open', 'escalating', 'fading', 'resolved', 'regressed', 'ignored'] as const;
+export type KeptState = (typeof KEPT_STATES)[number];
 
-/** Entry in the history of an issue: what a person did. */
+/** Share of runs with its interval; `n` is the effective number of runs. */
+export interface ShareRate {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+  readonly n: number;
+}
+
+/** Test whether the version that an issue was resolved in is without it. */
+export interface Verification {
+  readonly version: string;
+  readonly state: 'running' | 'verified' | 'not-verified';
+  /** Share of the 30 days before the version; null without a run. */
+  readonly before: ShareRate | null;
+  /** Share since the version, with an interval that holds however often it is looked at. */
+  readonly since: ShareRate | null;
+  /** ISO 8601; null while the test runs. */
+  readonly decidedAt: string | null;
+}
+
+/** Entry in the history of an issue: what a person did, or what the program found. */
 export interface IssueEvent {
   readonly at: string;
-  /** Name of the token; null without tokens. */
+  /** Name of the token; null without tokens, and for what the program found. */
   readonly by: string | null;
   readonly what: string;
 }
@@ -145,6 +166,7 @@ export const ISSUES = {
     /** Ids of the other signatures of the issue, and of issues that were merged into it. */
     aliases: column('Array(String)'),
     history: listOf<IssueEvent>(),
+    verification: jsonOf<Verification | null>(null),
     isDeleted: column('UInt8'),
   },
   ofStore: { WrittenAt: "DateTime64(3, 'UTC')", Version: 'UInt64' },

@@ -145,7 +145,9 @@ async function endOrphans(
   on: ReadonlySet<string>,
   foldedUntilMs: number,
 ): Promise<boolean> {
-  const ofRules = (await store.alerts.open()).filter(({ budget }) => budget === undefined);
+  const ofRules = (await store.alerts.open()).filter(
+    ({ budget, issue }) => budget === undefined && issue === undefined,
+  );
   const unknown = ofRules.filter(({ incidentId }) => !on.has(incidentId));
   const orphans = unknown.filter(({ startsAtMs }) => startsAtMs <= foldedUntilMs);
   await store.alerts.write(orphans.map((event) => buildEndEvent(event, foldedUntilMs)));
