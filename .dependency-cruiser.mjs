@@ -48,6 +48,7 @@ const ROOMS = {
     'src/wire',
     'src/judge/redaction',
     'src/scorers',
+    'src/monitors',
     'src/scorers/evals',
     'src/ownership',
     'src/process',

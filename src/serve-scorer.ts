@@ -16,7 +16,7 @@ import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import type { JobKind } from './jobs/job-kind.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { rescoreKind } from './jobs/rescore.ts';
-import { startIssues } from './issues/update-issues.ts';
+import { type IssueSettings, startIssues } from './issues/update-issues.ts';
 import { isCertified } from './labels/read-agreement.ts';
 import { startLabelAgreement } from './labels/start-label-agreement.ts';
 import type { AlertJudges } from './monitors/build-alert-event.ts';
@@ -223,7 +223,11 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
     { name: 'scorer', stage: 'work', stop: () => stopScoring(loop, scoring) },
     { name: 'jobs', stage: 'work', stop: () => jobs.stop() },
     startAggregates(store, deps),
-    startIssues(store, deps),
+    startIssues(
+      { ...store, alerts: loggedAlerts(store.alerts, log) },
+      () => readIssueSettings(current()),
+      deps,
+    ),
     startPostedJoins(store, deps),
     startLabelAgreement(store, { ...deps, findPassLine: (row) => findPassLine(row) }),
     ...watching.parts,
@@ -414,6 +418,11 @@ function listJobKinds({ parts: { config }, kit, scoring, store }: ScorerRevision
     configureBackfillKind({ config, kit }, scoring, true),
     configurePurgeKind(config, store),
   ];
+}
+
+function readIssueSettings({ parts: { config } }: ScorerRevision): IssueSettings {
+  const { interval, ...terms } = config.issues;
+  return { ...terms, intervalMs: durationMs(interval) };
 }
 
 /** Stops the loop. Its last rows wait for no others. */

@@ -585,11 +585,14 @@ CREATE TABLE IF NOT EXISTS issues
     `Kind` LowCardinality(String),
     `Title` String,
     `Subject` String,
+    -- open, escalating, fading, resolved, regressed, ignored
     `State` LowCardinality(String),
     `ResolvedVersion` String,
     `FirstSeen` DateTime64(3, 'UTC'),
     `Aliases` Array(String),
     `History` String,
+    -- Test of a resolved version as JSON; '' without one.
+    `Verification` String,
     `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
     `Version` UInt64 DEFAULT toUInt64(toUnixTimestamp64Micro(now64(6))),
     `IsDeleted` UInt8

@@ -25,6 +25,7 @@ export const RELOADED_KEYS = {
   log: 'restart',
   monitors: 'applies',
   alerts: 'applies',
+  issues: 'applies',
 } as const satisfies Record<keyof Config, 'applies' | 'restart'>;
 
 export type ReloadedKey = keyof typeof RELOADED_KEYS;

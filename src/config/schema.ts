@@ -5,7 +5,7 @@ import { schemaAddress } from './schema/fields.ts';
 import { Judges, Redaction } from './schema/judges.ts';
 import { Monitors } from './schema/monitors.ts';
 import { Rules, Scorers } from './schema/rules.ts';
-import { Budgets, Readiness, Scoring } from './schema/scoring.ts';
+import { Budgets, Issues, Readiness, Scoring } from './schema/scoring.ts';
 import { Api, Auth, Ingest, Logging } from './schema/serving.ts';
 import { Labels, Sources } from './schema/sources.ts';
 import { Store } from './schema/store.ts';
@@ -53,6 +53,9 @@ export function createConfigSchema<const Listed extends Components>(components: 
         'Monitors: files (paths or glob patterns), or groups written here. Absent: one group named behaviour, which watches cost, duration, tool errors, repeats, answers and paths of each agent. []: no monitors.',
       ).optional(),
       alerts,
+      issues: Issues.describe('Issues: what goes wrong in runs, and when the channels are told.').prefault(
+        {},
+      ),
     })
     .describe('Configuration of spanscore.');
 }

@@ -354,10 +354,10 @@ function groupAlerts(pending: readonly PendingAlert[], terms: PlanTerms): Pendin
 
 /**
  * Builds the key that alerts of one cause share: one deploy changes all scores of an agent, also where no version is known, and one
- * failing judge fails the scorers of all agents. Undefined for an alert about a budget.
+ * failing judge fails the scorers of all agents. Undefined for an alert about a budget or an issue.
  */
-function findCause({ status, series, budget, detector, ...event }: AlertEvent): string | undefined {
-  if (budget !== undefined) {
+function findCause({ status, series, budget, issue, detector, ...event }: AlertEvent): string | undefined {
+  if (budget !== undefined || issue !== undefined) {
     return undefined;
   }
   const { tenant, agent, environment } = series;

@@ -1,10 +1,20 @@
 import { STRATA } from './decision.ts';
 import { sha256Hex } from './identity.ts';
-import type { Verdict } from './score.ts';
+import type { Scale } from './agreement/directed-score.ts';
+import type { Score } from './score.ts';
 import { column, jsonOf, listOf, type RowOf, type Table, wordOf } from './table.ts';
 
 /** Kinds of failures of a run. */
-export const FAILURE_KINDS = ['claim', 'tool-error', 'loop', 'answer', 'error'] as const;
+export const FAILURE_KINDS = [
+  'claim',
+  'tool-error',
+  'tool-choice',
+  'loop',
+  'answer',
+  'error',
+  'feedback',
+  'rule',
+] as const;
 export type FailureKind = (typeof FAILURE_KINDS)[number];
 
 /** Facts that two equal failures of a kind share. Texts are masked. */
@@ -13,11 +23,13 @@ export interface FailureSubject {
   /** Field of a tool's result that contradicts a claim. */
   readonly path?: string;
   readonly errorType?: string;
+  /** Of a claim the word of the judge, of a choice of tools the fault. */
   readonly verdict?: string;
   readonly answer?: string;
   readonly text?: string;
   /** Words of a document that contradict a claim. Not a part of the signature: claims with one of them are one issue. */
   readonly quote?: string;
+  readonly scorer?: string;
 }
 
 /** Words of the judge's evidence against a claim. */
@@ -28,9 +40,14 @@ export interface FailureEvidence {
 }
 
 /** Words of a scorer about a run. */
-export interface JudgedRun {
-  readonly scorer: string;
-  readonly verdicts: readonly Verdict[];
+export type JudgedRun = Pick<Score, 'scorer' | 'verdicts'> &
+  Partial<Pick<Score, 'score' | 'reason' | 'source' | keyof Scale>>;
+
+/** Feedback of a user below zero. */
+export interface Feedback {
+  /** The comment, else the name of the event. */
+  readonly text: string;
+  readonly spanId: string;
 }
 
 /** A failure of one run. */
@@ -48,8 +65,10 @@ export interface FoundFailure {
 
 /** Writes the signature of a failure in words: failures with an equal one, of one agent, are one issue. */
 export function signFailure({ kind, subject }: Pick<FoundFailure, 'kind' | 'subject'>): string {
-  const { tool = '', path = '', errorType = '', verdict = '', answer = '', text = '' } = subject;
-  return [kind, tool, path, errorType, verdict, answer, text].join('|');
+  const { tool = '', path = '', errorType = '', verdict = '', answer = '', text = '', scorer } = subject;
+  return [kind, tool, path, errorType, verdict, answer, text, ...(scorer === undefined ? [] : [scorer])].join(
+    '|',
+  );
 }
 
 /** Computes the id that an issue with this signature has: 16 hex digits. */
@@ -100,13 +119,34 @@ export const FAILURES = {
 /** One row of `failures`. */
 export type Failure = RowOf<typeof FAILURES>;
 
-/** States of an issue that the store keeps: the other ones follow from its failures. */
-export const KEPT_STATES = ['open', 'resolved', 'ignored'] as const;
+/** States of an issue that the store keeps; an open one is new or ongoing by its age. */
+export const KEPT_STATES = ['open', 'escalating', 'fading', 'resolved', 'regressed', 'ignored'] as const;
+export type KeptState = (typeof KEPT_STATES)[number];
 
-/** Entry in the history of an issue: what a person did. */
+/** Share of runs with its interval; `n` is the effective number of runs. */
+export interface ShareRate {
+  readonly value: number;
+  readonly low: number;
+  readonly high: number;
+  readonly n: number;
+}
+
+/** Test whether the version that an issue was resolved in is without it. */
+export interface Verification {
+  readonly version: string;
+  readonly state: 'running' | 'verified' | 'not-verified';
+  /** Share of the 30 days before the version; null without a run. */
+  readonly before: ShareRate | null;
+  /** Share since the version, with an interval that holds however often it is looked at. */
+  readonly since: ShareRate | null;
+  /** ISO 8601; null while the test runs. */
+  readonly decidedAt: string | null;
+}
+
+/** Entry in the history of an issue: what a person did, or what the program found. */
 export interface IssueEvent {
   readonly at: string;
-  /** Name of the token; null without tokens. */
+  /** Name of the token; null without tokens, and for what the program found. */
   readonly by: string | null;
   readonly what: string;
 }
@@ -128,6 +168,7 @@ export const ISSUES = {
     /** Ids of the other signatures of the issue, and of issues that were merged into it. */
     aliases: column('Array(String)'),
     history: listOf<IssueEvent>(),
+    verification: jsonOf<Verification | null>(null),
     isDeleted: column('UInt8'),
   },
   ofStore: { WrittenAt: "DateTime64(3, 'UTC')", Version: 'UInt64' },

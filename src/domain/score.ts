@@ -46,6 +46,9 @@ export const BAD_VERDICTS: ReadonlySet<string> = new Set([
   'inappropriate',
   'unanswered',
   'missing',
+  'unneeded',
+  'wrong arguments',
+  'out of order',
   'biased',
   'toxic',
 ]);

@@ -1,7 +1,10 @@
 import { findAnswerFault } from '../domain/behaviour/answers.ts';
 import { cutText } from '../domain/cut-text.ts';
 import { ANSWER_CUT, type AgentRun } from '../domain/trace/agent-run.ts';
-import { type FoundFailure, type JudgedRun, signFailure } from '../domain/failure.ts';
+import { type Feedback, type FoundFailure, type JudgedRun, signFailure } from '../domain/failure.ts';
+import { directScore, type Scale } from '../domain/agreement/directed-score.ts';
+import { isBelow } from '../domain/limits.ts';
+import { findRowScorer } from '../domain/score-rows.ts';
 import type { LooseInvocation } from '../scorers/evals/trajectory.ts';
 import { isFailedCall, listRepeats, nameTool, readActs } from '../scorers/shared/acts.ts';
 import { readInputText } from '../scorers/shared/messages.ts';
@@ -18,8 +21,29 @@ const LOOP_CALLS = 3;
 const CYCLE_STEPS = 8;
 const CYCLE_LENGTHS = [2, 3, 4];
 
+/** What a configuration says of the failures of each scorer, by its name. */
+export type FailureTerms = ReadonlyMap<
+  string,
+  {
+    /** Directed score below which a run fails. */
+    readonly bar?: number | undefined;
+    /** True for a scorer of tool calls or of steps. */
+    readonly isOfTools: boolean;
+  }
+>;
+
+/** Words of scorers and users about a run. */
+export interface SaidOfRun {
+  readonly judged?: readonly JudgedRun[];
+  readonly feedback?: readonly Feedback[];
+}
+
 /** Finds the failures of a run: at most one of each signature. Needs no judge for what the run itself tells. */
-export function findFailures(run: AgentRun, judged: readonly JudgedRun[]): FoundFailure[] {
+export function findFailures(
+  run: AgentRun,
+  { judged = [], feedback = [] }: SaidOfRun,
+  terms: FailureTerms = new Map(),
+): FoundFailure[] {
   const { calls, answer } = readActs({ input: run.input, output: run.output });
   const values = readOnce(() => collectRunValues(run, calls));
   const typeOf = readErrorTypes(run);
@@ -45,6 +69,11 @@ export function findFailures(run: AgentRun, judged: readonly JudgedRun[]): Found
       subject: { tool: loop },
     })),
     ...findEnds(run, answer, values).map((end) => ({ ...own, ...end })),
+    ...[
+      ...findToolChoices(judged, calls.map(nameTool), terms),
+      ...findBroken(judged, values, terms),
+      ...findDislikes([...feedback, ...judged.flatMap(readDislike)], values),
+    ].map((failure) => ({ ...own, ...failure })),
   ];
   const bySignature = new Map(found.map((failure) => [signFailure(failure), failure] as const).toReversed());
   return [...bySignature.values()].toReversed().slice(0, MAX_FAILURES);
@@ -261,4 +290,100 @@ function findEnds(
   return fault === undefined || fault === 'none'
     ? []
     : [{ kind: 'answer', subject: { answer: fault }, text: cutText(answer ?? '', MAX_TEXT) }];
+}
+
+type Said = Pick<FoundFailure, 'kind' | 'subject' | 'text'> &
+  Partial<Pick<FoundFailure, 'scorer' | 'spanId'>>;
+
+/** Faults of calls and steps by the verdicts of scorers. */
+const FAULTS: readonly (readonly [verdict: RegExp, fault: string])[] = [
+  [/^missing$/, 'missing'],
+  [/^(?:inappropriate$|unneeded$|unnecessary)/, 'unneeded'],
+  [/^wrong arguments$/, 'wrong arguments'],
+  [/out of order$/, 'out of order'],
+];
+
+/** Finds wrong choices of tools. A tool that was called without need and is missing, too, got wrong arguments. */
+function findToolChoices(
+  judged: readonly JudgedRun[],
+  called: readonly string[],
+  terms: FailureTerms,
+): Said[] {
+  return judged
+    .filter(({ scorer }) => findTerms(scorer, terms)?.isOfTools)
+    .flatMap(({ scorer, verdicts }) => {
+      const faults = verdicts.flatMap(({ statement, verdict }) => {
+        const fault = FAULTS.find(([pattern]) => pattern.test(verdict))?.[1];
+        return fault === undefined ? [] : [{ tool: readTool(statement, called), fault, statement }];
+      });
+      const has = (tool: string, wanted: string) =>
+        faults.some((each) => each.tool === tool && each.fault === wanted);
+      return faults.flatMap(({ tool, fault, statement }) => {
+        const isSwapped = has(tool, 'missing') && has(tool, 'unneeded');
+        const verdict = isSwapped ? 'wrong arguments' : fault;
+        return isSwapped && fault === 'missing'
+          ? []
+          : [
+              {
+                kind: 'tool-choice' as const,
+                subject: { tool, verdict },
+                text: cutText(statement, MAX_TEXT),
+                scorer,
+              },
+            ];
+      });
+    });
+}
+
+/** Reads the name of a tool from a statement that may have its arguments behind. */
+function readTool(statement: string, called: readonly string[]): string {
+  const [longest] = called
+    .filter((name) => statement === name || statement.startsWith(`${name} `))
+    .toSorted((a, b) => b.length - a.length);
+  return longest ?? statement.split(' {', 1)[0] ?? '';
+}
+
+function findTerms(row: string, terms: FailureTerms) {
+  return terms.get(findRowScorer(row, terms.keys()) ?? '');
+}
+
+const BY_PEOPLE = new Set(['human', 'api']);
+
+/** Finds the scores below the bar of their scorer. */
+function findBroken(judged: readonly JudgedRun[], values: Values, terms: FailureTerms): Said[] {
+  return judged.flatMap((row) => {
+    const { scorer, score, reason = '', source = 'live' } = row;
+    const { bar } = findTerms(scorer, terms) ?? {};
+    if (bar === undefined || score === undefined || BY_PEOPLE.has(source)) {
+      return [];
+    }
+    return isBelow(directScore(score, readScale(row)), bar)
+      ? [
+          {
+            kind: 'rule' as const,
+            subject: { scorer, text: maskText(reason, values()) },
+            text: cutText(reason, MAX_TEXT),
+            scorer,
+          },
+        ]
+      : [];
+  });
+}
+
+function readScale({ scoreMin = null, scoreMax = null, higherIsBetter = null }: JudgedRun): Scale {
+  return { scoreMin, scoreMax, higherIsBetter };
+}
+
+/** Reads a score below zero of a person or a program of the user. */
+function readDislike({ scorer, score = 0, reason = '', source = 'live' }: JudgedRun): Feedback[] {
+  return BY_PEOPLE.has(source) && score < 0 ? [{ text: reason || scorer, spanId: '' }] : [];
+}
+
+function findDislikes(feedback: readonly Feedback[], values: Values): Said[] {
+  return feedback.map(({ text, spanId }) => ({
+    kind: 'feedback' as const,
+    subject: { text: maskText(text, values()) },
+    text: cutText(text, MAX_TEXT),
+    ...(spanId === '' ? {} : { spanId }),
+  }));
 }

@@ -144,11 +144,21 @@ function createSets(keys: readonly string[]) {
 /** Words of the faults of an answer. */
 const ANSWERS: Readonly<Record<string, string>> = { refusal: 'a refusal', apology: 'an apology' };
 
+/** Words of the faults of a choice of tools. */
+const CHOICES: Readonly<Record<string, (tool: string) => string>> = {
+  missing: (tool) => `\`${tool}\` is not called`,
+  unneeded: (tool) => `calls \`${tool}\` without need`,
+  'wrong arguments': (tool) => `calls \`${tool}\` with wrong arguments`,
+};
+
 /** Titles by kind. */
 const TITLES: Readonly<Record<FailureKind, (subject: FailureSubject) => string>> = {
   'tool-error': ({ tool = '', errorType, text }) =>
     `tool \`${tool}\` fails: ${errorType || text || 'an error'}`,
   error: ({ errorType, text }) => `run fails: ${errorType || text || 'an error'}`,
+  'tool-choice': ({ tool = '', verdict = '' }) => CHOICES[verdict]?.(tool) ?? `calls \`${tool}\` ${verdict}`,
+  feedback: ({ text = '' }) => `users dislike: ${text}`,
+  rule: ({ scorer = '', text = '' }) => `\`${scorer}\` fails${text === '' ? '' : `: ${text}`}`,
   loop: ({ tool = '' }) =>
     tool.includes(' → ') ? `calls ${tool} in circles` : `calls \`${tool}\` again and again`,
   answer: ({ answer = '' }) => `answer is ${ANSWERS[answer] ?? answer}`,

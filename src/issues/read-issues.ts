@@ -7,7 +7,15 @@ import { type IssueCount, POINTS, type RunCount } from '../store/contracts/issue
 const NEW_MS = DAY_MS;
 
 /** States of an issue. */
-export const ISSUE_STATES = ['new', 'ongoing', 'resolved', 'ignored'] as const;
+export const ISSUE_STATES = [
+  'new',
+  'ongoing',
+  'escalating',
+  'fading',
+  'resolved',
+  'regressed',
+  'ignored',
+] as const;
 export type IssueState = (typeof ISSUE_STATES)[number];
 
 /** An issue with its numbers in a range. */
@@ -77,7 +85,7 @@ function buildReading(issue: IssueRow, { counts, runs }: IssueCounts, nowMs: num
   });
   return {
     ...issue,
-    shownState: issue.state === 'open' ? (nowMs - issue.firstSeen < NEW_MS ? 'new' : 'ongoing') : issue.state,
+    shownState: readState(issue, nowMs),
     share: estimateShare(counts, runs),
     runs: sum(counts, (count) => count.runs),
     users: unique(({ users }) => users),
@@ -87,6 +95,14 @@ function buildReading(issue: IssueRow, { counts, runs }: IssueCounts, nowMs: num
     points,
     versions: versions.toSorted((a, b) => b.runs - a.runs),
   };
+}
+
+/** Returns the state of an issue as people see it. */
+export function readState(
+  { state, firstSeen }: Pick<IssueRow, 'state' | 'firstSeen'>,
+  nowMs: number,
+): IssueState {
+  return state === 'open' ? (nowMs - firstSeen < NEW_MS ? 'new' : 'ongoing') : state;
 }
 
 /**

@@ -3,24 +3,57 @@ import type { IssueRow } from '../domain/failure.ts';
 import { SECOND_MS } from '../domain/durations.ts';
 import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../process/parts.ts';
 import type { Store } from '../store/store.ts';
+import { StateDecisions, type StateStores, type StateTerms } from './decide-states.ts';
 import { formatTitle, groupSignatures, type SignatureSet } from './group-failures.ts';
 
 /** Time between two groupings, and part of the time that they may take. */
 const EVERY_MS = 5 * SECOND_MS;
 const REST_FACTOR = 50;
 
-/** Starts the grouping of failures to issues, in one process at a time. */
-export function startIssues(store: Pick<Store, 'failures'>, deps: DutyDeps): StartedPart {
-  let restUntilMs = 0;
+/** Time by which a look may be early, milliseconds: looks come a little more often than the work. */
+const PACE_SLACK_MS = 100;
+
+/** Settings of issues, as configured. */
+export interface IssueSettings extends StateTerms {
+  readonly enabled: boolean;
+  /** Time between two decisions on states, milliseconds. */
+  readonly intervalMs: number;
+}
+
+/** Starts the grouping of failures to issues and the decisions on their states, in one process at a time. */
+export function startIssues(
+  store: StateStores,
+  readSettings: () => IssueSettings,
+  deps: DutyDeps,
+): StartedPart {
+  const states = new StateDecisions(store);
+  const group = createPacedWork(() => updateIssues(store));
+  const decide = createPacedWork(() => states.decide(readSettings()));
   const work = async () => {
-    const startedMs = performance.now();
-    if (startedMs >= restUntilMs) {
-      await updateIssues(store);
-      restUntilMs = performance.now() + REST_FACTOR * (performance.now() - startedMs);
+    const { enabled, intervalMs } = readSettings();
+    if (enabled) {
+      await group(EVERY_MS);
+      await decide(intervalMs);
     }
   };
   const failing = 'failures are not grouped: the lists of issues show the last grouping';
-  return startRepeatedDuty({ duty: 'issues', everyMs: EVERY_MS, failing, work }, deps);
+  return startRepeatedDuty(
+    { duty: 'issues', everyMs: EVERY_MS, failing, work, onIdle: () => states.forget() },
+    deps,
+  );
+}
+
+/** Creates work that is done again after a time, and after a rest as long as the work is costly. */
+function createPacedWork(work: () => Promise<void>) {
+  let nextMs = 0;
+  return async (everyMs: number): Promise<void> => {
+    const startedMs = performance.now();
+    if (startedMs >= nextMs) {
+      await work();
+      const endedMs = performance.now();
+      nextMs = Math.max(startedMs + everyMs - PACE_SLACK_MS, endedMs + REST_FACTOR * (endedMs - startedMs));
+    }
+  };
 }
 
 /**
@@ -85,6 +118,7 @@ function buildIssue([first, ...others]: SignatureSet, before: readonly IssueRow[
     firstSeen,
     aliases: [...new Set(ids)].filter((id) => id !== issueId).toSorted(),
     history: former?.history ?? [],
+    verification: former?.verification ?? null,
     isDeleted: false,
   };
 }

@@ -43,6 +43,20 @@ export interface AlertBudget extends BudgetCap {
   readonly renewsAtMs: number;
 }
 
+/** Names of the alerts about issues, by the state of the issue. */
+export const ISSUE_ALERTS = {
+  new: 'IssueNew',
+  escalating: 'IssueEscalating',
+  regressed: 'IssueRegressed',
+} as const;
+
+/** Issue that an alert is about. Its title has no words of a run, because alerts outlive a deletion. */
+export interface AlertIssue {
+  readonly id: string;
+  readonly title: string;
+  readonly state: keyof typeof ISSUE_ALERTS;
+}
+
 /** Beginning or end of an incident; every channel gets each of them once. Times are Unix milliseconds. */
 export interface AlertEvent {
   /** Result of `computeAlertEventId`; receivers deduplicate by it. */
@@ -86,6 +100,8 @@ export interface AlertEvent {
   readonly agentVersion: string;
   /** Present in alerts about budgets. They are of no series: of its facets they have the tenant at most. */
   readonly budget?: AlertBudget | undefined;
+  /** Present in alerts about issues: shares of runs before and after, of an agent of a tenant. */
+  readonly issue?: AlertIssue | undefined;
 }
 
 /** Computes the id of an incident. The same alert, series and beginning always give the same id. */
@@ -106,6 +122,15 @@ export function computeBudgetIncidentId({
 }: Omit<AlertBudget, 'spentUsd'>): string {
   const text = canonicalJson([BUDGET_ALERT, scope.kind, scope.name, period, capUsd, percent, renewsAtMs]);
   return uuidv5(text, INCIDENT_NAMESPACE);
+}
+
+/** Computes the id of the incident of an issue in one state. The same issue, state and beginning always give the same id. */
+export function computeIssueIncidentId(
+  tenant: string,
+  { id, state }: Omit<AlertIssue, 'title'>,
+  startsAtMs: number,
+): string {
+  return uuidv5(canonicalJson([ISSUE_ALERTS[state], tenant, id, startsAtMs]), INCIDENT_NAMESPACE);
 }
 
 /** Computes the id of the beginning or of the end of an incident. */

@@ -155,7 +155,8 @@ async function endOrphans(
   foldedUntilMs: number,
 ): Promise<boolean> {
   const ofRules = (await store.alerts.open()).filter(
-    ({ budget, detector }) => budget === undefined && detector !== JUDGE_DETECTOR,
+    ({ budget, detector, issue }) =>
+      budget === undefined && issue === undefined && detector !== JUDGE_DETECTOR,
   );
   const unknown = ofRules.filter(({ incidentId }) => !on.has(incidentId));
   const orphans = unknown.filter(({ startsAtMs }) => startsAtMs <= foldedUntilMs);
@@ -504,7 +505,10 @@ function acceptedIn(
     .flatMap((rule) =>
       [...rule.series.values()].flatMap((watch) => {
         const ofJudge = judges.find((drift) => isNewTo(watch, drift, closedMs));
-        watch.judgeSinceMs = ofJudge?.acknowledgedMs ?? watch.judgeSinceMs;
+        const judgeSinceMs = ofJudge?.acknowledgedMs ?? watch.judgeSinceMs;
+        if (judgeSinceMs !== undefined) {
+          watch.judgeSinceMs = judgeSinceMs;
+        }
         const ackedMs = incidents.get(findIncident(rule, watch) ?? '') ?? Number.POSITIVE_INFINITY;
         const beganMs =
           ackedMs < closedMs

@@ -2,7 +2,7 @@ import PQueue from 'p-queue';
 import type { Decision } from '../domain/decision.ts';
 import type { SharedBudgets } from '../domain/money/budget.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
-import type { Failure, FoundFailure, JudgedRun } from '../domain/failure.ts';
+import type { Failure, Feedback, FoundFailure, JudgedRun } from '../domain/failure.ts';
 import type { RunRecord } from '../domain/run-record.ts';
 import type { Score } from '../domain/score.ts';
 import type { AgentRun, ReadingOptions, TraceReading } from '../domain/trace/agent-run.ts';
@@ -61,11 +61,19 @@ export type SharedJudgeScope = Omit<JudgeScope, 'redactor' | 'onReuse'>;
 /** Reads the agent runs of a trace. */
 export type TraceReader = (data: TraceData, options?: ReadingOptions) => TraceReading | Promise<TraceReading>;
 
+/** Finds what went wrong in the runs of a trace. */
+export interface FindFailures {
+  (
+    run: AgentRun,
+    said: { readonly judged: readonly JudgedRun[]; readonly feedback: readonly Feedback[] },
+  ): readonly FoundFailure[];
+}
+
 export interface ScoringPorts {
   readonly stores: ScoringStores;
   readonly readTrace: TraceReader;
   /** Finds what went wrong in a run, with what its scorers said. */
-  readonly findFailures: (run: AgentRun, judged: readonly JudgedRun[]) => readonly FoundFailure[];
+  readonly findFailures: FindFailures;
   /** Joins runs that come as several traces; null: every trace is read by itself. */
   readonly joiner: TraceJoiner | null;
   readonly log: Log;
@@ -157,8 +165,8 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
     callWriter: judgedRounds.add<JudgeCallRecord>((calls) => stores.judgeCalls.write(calls)),
     judgedScoreWriter: judgedRounds.add<Score>((scores) => stores.scores.write(scores)),
     runWriter: rounds.add<RunRecord>((records) => stores.runs.write(records)),
-    failureWriter: rounds.add<Failure>((failures) => stores.failures.write(failures)),
     scoreWriter: rounds.add<Score>((scores) => stores.scores.write(scores)),
+    failureWriter: rounds.add<Failure>((failures) => stores.failures.write(failures)),
     decisionWriter: rounds.add<Decision>((decisions) => stores.decisions.write(decisions)),
     /** Ends the waits of the writers: the process stops. */
     hurryWrites: () => [rounds, judgedRounds].forEach((each) => each.hurry()),

@@ -51,7 +51,7 @@ function group(seed: number): Grouped {
   for (const { request, judged, mode } of makeRuns(runs, seededRandom(seed))) {
     const [run] = readTraces(request).flatMap(({ runs: read }) => read);
     const startedMs = processorMs();
-    const failures = findFailures(run!, judged);
+    const failures = findFailures(run!, { judged });
     findMs += processorMs() - startedMs;
     if (mode !== null) {
       planted.set(mode, (planted.get(mode) ?? 0) + 1);

@@ -85,4 +85,7 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
   webhook: [{ url: "\${env:ALERT_HOOK}", secret: "\${env:HOOK_SECRET}" }]
   slack: [{ name: on-call, url: "\${env:SLACK_HOOK}" }]
   pagerduty: [{ routingKey: "\${env:PAGERDUTY_KEY}" }]`,
+  issues: `issues:
+  alertAbove: 0.01                  # a new issue of 1 % of the runs is told to the channels
+  falseAlarmBudget: 1`,
 };

@@ -119,6 +119,9 @@ function valueText(node: JsonSchemaNode): string {
   if (node.type === 'boolean') {
     return '`true`, `false`';
   }
+  if (node.type === 'null') {
+    return '`null`';
+  }
   const isNumber = node.type === 'number' || node.type === 'integer';
   return isNumber ? `number${rangeText(node)}, ${plain(node['unit'])}` : textValue(node);
 }

@@ -1,6 +1,9 @@
 import { NotFoundError, RequestError } from '../../domain/errors.ts';
 import type { IssueRow } from '../../domain/failure.ts';
-import { buildReadings, type IssueReading } from '../../issues/read-issues.ts';
+import { buildReadings, type IssueReading, readState } from '../../issues/read-issues.ts';
+import { verifyIssue } from '../../issues/verify-issue.ts';
+import { WATCHED_MS } from '../../issues/watch-share.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 import type { Store } from '../../store/store.ts';
 import type { IssueQuery } from '../../store/contracts/issues.ts';
 import type { Caller } from '../access/request-access.ts';
@@ -33,7 +36,7 @@ export function createIssueReads({ config, store }: CaseStores, tenant: string |
         read([issue], query),
         failures.examples(query, MAX_EXAMPLES),
       ]);
-      return { issue: found ?? buildQuiet(issue), examples };
+      return { issue: found ?? buildQuiet(issue, await spans.nowMs()), examples };
     },
     /** Reads the newest runs with an issue. Throws a `NotFoundError`. */
     traces: async (id: string, filter: IssueFilter) => {
@@ -50,11 +53,10 @@ export function createIssueReads({ config, store }: CaseStores, tenant: string |
 }
 
 /** Builds the reading of an issue without a run in the range. */
-function buildQuiet(issue: IssueRow): IssueReading {
-  const state = issue.state === 'open' ? 'ongoing' : issue.state;
+function buildQuiet(issue: IssueRow, nowMs: number): IssueReading {
   const { firstSeen } = issue;
   const none = { runs: 0, users: 0, sessions: 0, points: [], versions: [], share: null };
-  return { ...issue, ...none, shownState: state, firstMs: firstSeen, lastMs: firstSeen };
+  return { ...issue, ...none, shownState: readState(issue, nowMs), firstMs: firstSeen, lastMs: firstSeen };
 }
 
 function findIssue(issues: readonly IssueRow[], id: string): IssueRow {
@@ -83,12 +85,15 @@ export async function changeIssue(
 ): Promise<void> {
   const issues = await failures.issues(tenant);
   const issue = findIssue(issues, change.id);
-  const event = { at: new Date(await spans.nowMs()).toISOString(), by: name };
+  const nowMs = await spans.nowMs();
+  const event = { at: new Date(nowMs).toISOString(), by: name };
   if (change.what !== 'merge') {
     const version = change.what === 'resolve' ? (change.version ?? '') : '';
     const what = version === '' ? change.what : `${change.what} in ${version}`;
     const history = [...issue.history, { ...event, what }];
-    await failures.writeIssues([{ ...issue, state: STATES[change.what], resolvedVersion: version, history }]);
+    const changed = { ...issue, state: STATES[change.what], resolvedVersion: version, history };
+    const verification = version === '' ? null : await beginVerification(failures, changed, nowMs);
+    await failures.writeIssues([{ ...changed, verification }]);
     return;
   }
   const into = findIssue(issues, change.into);
@@ -103,4 +108,15 @@ export async function changeIssue(
     { ...issue, title: '', subject: null, isDeleted: true },
   ]);
   await failures.relink(into, ids);
+}
+
+/** Begins the test of the version that an issue is resolved in, with the runs that there are. */
+async function beginVerification(failures: IssueStores['failures'], issue: IssueRow, nowMs: number) {
+  const { tenant, agent, issueId } = issue;
+  const query = { tenant, agent, sinceMs: nowMs - WATCHED_MS, untilMs: nowMs + DAY_MS };
+  const [failing, runs] = await Promise.all([
+    failures.failingHours({ ...query, issueId }),
+    failures.runHours(query),
+  ]);
+  return verifyIssue({ ...issue, verification: null }, { failing, runs }, { resolvedMs: nowMs, nowMs });
 }

@@ -118,7 +118,7 @@ export const Alert = z
     seriesId: z
       .string()
       .nullable()
-      .describe('Subject of a mute of this series; null for an alert about a budget.'),
+      .describe('Subject of a mute of this series; null for an alert about a budget or an issue.'),
     startsAt: Time.nullable(),
     endsAt: Time.nullable(),
     changeBegan: Time.nullable().describe('Estimated begin of the change.'),
@@ -158,6 +158,9 @@ export const Alert = z
     muted: z.boolean(),
     mute: orNull(Mute).describe('The mute that lasts longest; null while nothing mutes it.'),
     budget: z.object({ ...BUDGET_FIELDS, percent: z.number() }).optional(),
+    issue: z
+      .object({ id: z.string(), title: z.string(), state: z.enum(['new', 'escalating', 'regressed']) })
+      .optional(),
     acknowledgedAt: Time.nullable(),
   })
   .openapi('Alert');
@@ -479,7 +482,7 @@ export function alertJson(event: AlertEvent, { mutes, acknowledged, nowMs }: Ale
     held: held === true,
     before: hasLimit ? findEarlier(event) : before,
     limit: hasLimit ? before : null,
-    seriesId: budget === undefined ? computeSeriesId(event.series) : null,
+    seriesId: budget === undefined && event.issue === undefined ? computeSeriesId(event.series) : null,
     startsAt: isoTime(startsAtMs),
     endsAt: isoTime(endsAtMs),
     changeBegan: isoTime(changeBeganMs),

@@ -39,6 +39,15 @@ export const Issue = z
       .readonly()
       .describe('Of the agent, else of its service.'),
     resolvedVersion: z.string().describe("'' without one."),
+    verification: orNull(
+      z.object({
+        version: z.string(),
+        state: z.enum(['running', 'verified', 'not-verified']),
+        before: orNull(Rate).describe('Share of the 30 days before the version.'),
+        since: orNull(Rate).describe('Share since then; its interval holds however often it is looked at.'),
+        decidedAt: Time.nullable(),
+      }),
+    ).describe('Test of the version that it was resolved in; null without one.'),
   })
   .openapi('Issue');
 
@@ -277,6 +286,7 @@ function issueJson(issue: IssueReading) {
     points,
     versions: issue.versions.map((each) => ({ ...each, share: rateJson(each.share) })),
     resolvedVersion: issue.resolvedVersion,
+    verification: issue.verification,
   };
 }
 

@@ -82,7 +82,7 @@ const scorerEntry = z
       .max(1, { error: 'must be between 0 and 1' })
       .optional()
       .describe(
-        'Score below which a run fails, from 0 (worst) to 1 (best), for a scorer without labels. Absent: the middle, 0.5.',
+        'Score from 0 (worst) to 1 (best) below which a run fails: it has an issue. A scorer without labels passes from here on; absent: from the middle, 0.5, and no issue.',
       )
       .meta({ unit: 'score', examples: [0.7] }),
     env: z

@@ -93,3 +93,35 @@ export const Budgets = z.strictObject({
     .default({})
     .describe('Limits of the judge cost of tenants, by the name in auth.tokens.'),
 });
+
+/** Schema of issues: failures of runs, and their states. */
+export const Issues = z.strictObject({
+  enabled: z
+    .boolean()
+    .default(true)
+    .describe('Notes the failures of the runs that are scored, and groups them to issues.'),
+  name: z
+    .enum(['none', 'judge'])
+    .default('none')
+    .describe('`judge`: judges.default writes the title of each new issue, in one call under the budgets.'),
+  alertAbove: z
+    .number()
+    .min(0, { error: 'must be between 0 and 1' })
+    .max(1, { error: 'must be between 0 and 1' })
+    .meta({ unit: 'share' })
+    .nullable()
+    .default(null)
+    .describe('Share of runs from which the channels are told of a new issue. null: never.'),
+  falseAlarmBudget: z
+    .number()
+    .positive({ error: 'must be above 0' })
+    .default(1)
+    .describe('False alarms that an agent may have in 30 days, over all its issues.')
+    .meta({ unit: 'alarms in 30 days' }),
+  interval: duration('Time between two decisions on the states of issues.', {
+    minMs: 5_000,
+    minText: '5s',
+    maxMs: HOUR_MS,
+    maxText: '1h',
+  }).default('1m'),
+});

@@ -1,7 +1,12 @@
 import { nameBudget } from '../../domain/money/budget.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { splitTexts } from '../../domain/series-facets.ts';
-import { type AlertBudget, type AlertEvent, LIMIT_SIDES } from '../../monitors/alert-event.ts';
+import {
+  type AlertBudget,
+  type AlertEvent,
+  type AlertIssue,
+  LIMIT_SIDES,
+} from '../../monitors/alert-event.ts';
 import { nameValues } from '../../domain/segment-name.ts';
 import type { Cause } from '../../monitors/attribution/explain-change.ts';
 import { formatCount } from '../../domain/plural.ts';
@@ -18,9 +23,12 @@ const MEASURES: Readonly<Record<string, string>> = {
 
 /**
  * Describes the series: `faithfulness of support-agent in production`, and its split: `, model gpt-5`. Describes the cap of an alert about
- * a budget: `rule production's budget of 5 USD a UTC day`.
+ * a budget: `rule production's budget of 5 USD a UTC day`, and an issue by its id and its title.
  */
-export function formatSubject({ series, budget }: AlertEvent): string {
+export function formatSubject({ series, budget, issue }: AlertEvent): string {
+  if (issue !== undefined) {
+    return `issue ${issue.id} of ${series.agent}, ${issue.title}`;
+  }
   if (budget !== undefined) {
     return `${nameBudget(budget.scope)} of ${showUsd(budget.capUsd)} USD a UTC ${budget.period}`;
   }
@@ -39,6 +47,9 @@ export function formatSummary(event: AlertEvent): string {
   if (event.budget !== undefined) {
     return `${subject}: ${formatSpent(event.budget)}`;
   }
+  if (event.issue !== undefined) {
+    return `${subject}: ${formatShare(event, event.issue)}`;
+  }
   return event.detector === 'no_data'
     ? `${subject}: no scores arrive any more`
     : `${subject}: ${formatChange(event)}`;
@@ -47,6 +58,14 @@ export function formatSummary(event: AlertEvent): string {
 function formatSpent({ percent, spentUsd }: AlertBudget): string {
   const usd = `${showUsd(spentUsd)} USD are spent`;
   return percent < 100 ? `${percent} % is reached, ${usd}` : `no further call can be paid, ${usd}`;
+}
+
+/** Describes the change of an issue: `now 3.1 % of runs, before 1 %`. */
+function formatShare({ before, after }: AlertEvent, { state }: AlertIssue): string {
+  const percent = (share: number | null) => (share === null ? 'some' : `${numberText(100 * share, 1)} %`);
+  const now = `${percent(after)} of runs`;
+  const words = { new: `new, ${now}`, escalating: `more often, ${now}`, regressed: `back, ${now}` };
+  return `${words[state]}${before === null ? '' : `; before ${percent(before)}`}`;
 }
 
 /** Describes the numbers of a detector with a limit, `below 0.7: 0.42 over 31 scores`; undefined for any other detector. */
@@ -90,10 +109,13 @@ function formatChange(event: AlertEvent): string {
 
 /** Describes the begin of the change, the number of observations and the evidence; of a budget, the time at which it renews. */
 export function formatFinding(event: AlertEvent): string {
-  const { changeBeganMs, count, evidenceLog10, detector, budget } = event;
+  const { changeBeganMs, count, evidenceLog10, detector, budget, issue } = event;
   if (budget !== undefined) {
     const wait = budget.percent < 100 ? '' : ' Judge calls wait until then.';
     return `The budget renews at ${minuteText(budget.renewsAtMs)}.${wait}`;
+  }
+  if (issue !== undefined) {
+    return `It began about ${minuteText(changeBeganMs)}. To see it: spanscore issues show ${issue.id}.`;
   }
   if (detector === 'threshold') {
     return `It was first below in the window that began about ${minuteText(changeBeganMs)}.${formatLate(event)}`;

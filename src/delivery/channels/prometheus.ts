@@ -11,8 +11,13 @@ import type { AlertLinks } from './channel.ts';
 
 /** Builds the annotations of an alert. Annotations of the rule replace these. */
 export function buildAnnotations(event: AlertEvent, links: AlertLinks): Labels {
-  const { budget, incidentId } = event;
-  const facts = budget === undefined ? buildSeriesFacts(event, links) : buildBudgetFacts(budget);
+  const { budget, issue, incidentId } = event;
+  const facts =
+    budget !== undefined
+      ? buildBudgetFacts(budget)
+      : issue !== undefined
+        ? { issue_title: issue.title, share_before: optional(event.before), share: optional(event.after) }
+        : buildSeriesFacts(event, links);
   return withoutEmptyLabels({
     summary: formatSummary(event),
     description: formatDescription(event),

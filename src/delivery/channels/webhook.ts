@@ -58,6 +58,7 @@ const GROUPED_BY: ReadonlySet<string> = new Set([
   'budget',
   'budget_period',
   'budget_percent',
+  'issue',
 ]);
 
 function writeBody({ events }: AlertMessage, receiver: string, links: AlertLinks): string {

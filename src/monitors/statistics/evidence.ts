@@ -9,6 +9,9 @@ const MAX_EVIDENCE = 1e300;
  * becomes zero.
  */
 const MAX_FACTORS = 64;
+/** Most drops of the mean that bets are designed for. */
+const MAX_DROPS = 6;
+
 /** Drops of the mean for which the bets are designed: from barely relevant to a collapse. */
 const DESIGN_DROPS = [0.03, 0.05, 0.08, 0.12, 0.2, 0.35] as const;
 
@@ -19,8 +22,8 @@ export type Variances = readonly [number] | readonly [number, number];
  * Working memory: a number for each stake of two guesses. It is kept, because creating it at every check took as long as the
  * calculation.
  */
-const products = new Float64Array(2 * DESIGN_DROPS.length);
-const logarithms = new Float64Array(2 * DESIGN_DROPS.length);
+const products = new Float64Array(2 * MAX_DROPS);
+const logarithms = new Float64Array(2 * MAX_DROPS);
 
 /** Largest share of the stake that would make a factor zero. */
 const MAX_STAKE = 0.95;
@@ -31,10 +34,15 @@ const MAX_STAKE = 0.95;
  * for bounded means, Waudby-Smith and Ramdas, JRSS-B 2024 (arXiv 2010.09686).
  * @param variances one grid of stakes for each variance
  * @param lowestBound the smallest bound that the stakes are used with
+ * @param drops drops of the mean that the bets are designed for, six at most
  */
-export function stakes(variances: Variances, lowestBound: number): number[] {
+export function stakes(
+  variances: Variances,
+  lowestBound: number,
+  drops: readonly number[] = DESIGN_DROPS,
+): number[] {
   return variances.flatMap((variance) =>
-    DESIGN_DROPS.map((drop) => capStake(drop / (variance + drop * drop), lowestBound)),
+    drops.map((drop) => capStake(drop / (variance + drop * drop), lowestBound)),
   );
 }
 

@@ -30,6 +30,8 @@ export interface GuardTerms {
   readonly tolerance: number;
   /** Guesses of the variance of an observation. */
   readonly variances: Variances;
+  /** Drops of the mean that the bets are designed for. Absent: those of scores. */
+  readonly drops?: readonly number[];
   /** Evidence of the reverse claim at which an alarm ends. */
   readonly resolveAt: number;
 }
@@ -70,7 +72,7 @@ export interface MeanGuard {
  * against that claim ends the alarm.
  */
 export function meanGuard(terms: GuardTerms): MeanGuard {
-  const stakesDown = stakes(terms.variances, Math.min(...terms.bounds));
+  const stakesDown = stakes(terms.variances, Math.min(...terms.bounds), terms.drops);
   const boundAt = (timeMs: number): number => terms.bounds[computeSlot(timeMs, terms.bounds.length)] ?? 0;
   const recoveryTerms = { tolerance: terms.tolerance, variance: terms.variances[0] };
   const fresh: GuardState = { evidence: noEvidence(stakesDown), excursion: null, alarm: null };

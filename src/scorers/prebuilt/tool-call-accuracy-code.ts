@@ -1,5 +1,6 @@
 import { InvalidInputError } from '../../domain/errors.ts';
 import { createScorer } from '../evals/create-scorer.ts';
+import type { Verdict } from '../../domain/score.ts';
 import type { RunnableScorer } from '../evals/scorer.ts';
 import { ScorerError } from '../evals/scorer-error.ts';
 import { isSubsequence, nameTexts } from '../shared/texts.ts';
@@ -57,6 +58,12 @@ export function createToolCallAccuracyScorerCode(
     labels: [{ label: 'fail', upTo: 0 }, { label: 'pass' }],
     version: '1',
     options: { expectedTool, expectedToolOrder, strictMode },
+    details: ({ results }) => ({
+      verdicts: listFaults(
+        ordered ? expectedToolOrder : [expectedTool ?? ''],
+        (results as ToolCallAccuracyResults).preprocessStepResult,
+      ),
+    }),
   })
     .preprocess(({ run }) => {
       const { tools: actualTools, toolCallInfos } = extractToolCalls(listMessages(run));
@@ -79,6 +86,23 @@ export function createToolCallAccuracyScorerCode(
     .generateReason(({ score, results: { preprocessStepResult: found } }) =>
       explain(score === 1, ordered ? expectedToolOrder : [expectedTool ?? ''], found),
     );
+}
+
+/** Lists the tools that were not called, out of order, or, in strict mode, called without need. */
+function listFaults(
+  expected: readonly string[],
+  { actualTools, strictMode }: ToolCallAccuracyResults['preprocessStepResult'],
+): Verdict[] {
+  const missing = expected.filter((tool) => !actualTools.includes(tool));
+  const isMoved = missing.length === 0 && !isSubsequence(expected, actualTools);
+  return [
+    ...missing.map((statement) => ({ statement, verdict: 'missing' })),
+    ...(isMoved ? expected.slice(0, 1).map((statement) => ({ statement, verdict: 'out of order' })) : []),
+    ...(strictMode ? actualTools.filter((tool) => !expected.includes(tool)) : []).map((statement) => ({
+      statement,
+      verdict: 'unneeded',
+    })),
+  ];
 }
 
 function explain(

@@ -14,6 +14,7 @@ import {
   explainSteps,
   readExpectation,
   listExpectedSteps,
+  listStepFaults,
   readTrajectory,
   type ExpectedSteps,
   type StepsRunInput,
@@ -59,6 +60,12 @@ export function createTrajectoryAccuracyScorerCode(
     labels: [{ label: 'astray', below: 0.5 }, { label: 'on track' }],
     version: '1',
     options: { expectedTrajectory, comparisonOptions },
+    details: ({ run, results }) => ({
+      verdicts: listFaults(
+        results as TrajectoryAccuracyResults,
+        readExpectation(ID, run as StepsRunInput).ordering ?? comparisonOptions.ordering,
+      ),
+    }),
   })
     .preprocess(({ run }): TrajectoryAccuracyResults['preprocessStepResult'] => {
       const actualTrajectory = readTrajectory(run);
@@ -89,4 +96,14 @@ export function createTrajectoryAccuracyScorerCode(
       const { comparison, error } = preprocessStepResult;
       return comparison === undefined ? `Nothing was compared: ${error}.` : `${explainSteps(comparison)}.`;
     });
+}
+
+function listFaults(
+  { preprocessStepResult }: TrajectoryAccuracyResults,
+  ordering: TrajectoryComparisonOptions['ordering'],
+) {
+  const { comparison, actualStepNames: taken, expectedStepNames: expected } = preprocessStepResult;
+  return comparison === undefined
+    ? []
+    : listStepFaults(comparison, { taken, expected, isStrict: ordering === 'strict' });
 }

@@ -16,6 +16,7 @@ import type { RunnableScorer } from '../evals/scorer.ts';
 import { checkOptions } from '../shared/options.ts';
 import {
   listIgnored,
+  listStepFaults,
   warnIgnored,
   readExpectation,
   readTrajectory,
@@ -24,6 +25,7 @@ import {
 } from '../shared/trajectory-run.ts';
 import { DEFAULT_WEIGHTS, TRAJECTORY_OPTIONS } from './definitions.ts';
 import { formatCount } from '../../domain/plural.ts';
+import type { Verdict } from '../../domain/score.ts';
 
 /** Relative weights of the dimensions; they are spread over the dimensions that are present. */
 export interface TrajectoryWeights {
@@ -189,6 +191,9 @@ export function createTrajectoryScorerCode(
     labels: [{ label: 'astray', below: 0.5 }, { label: 'on track' }],
     version: '1',
     options: { defaults: options.defaults, weights },
+    details: ({ run, results }) => ({
+      verdicts: listFaults(run as StepsRunInput, results as TrajectoryScorerResults),
+    }),
   })
     .preprocess(({ run }): TrajectoryScorerResults['preprocessStepResult'] => {
       const config = { ...options.defaults, ...readExpectation(ID, run) };
@@ -202,6 +207,22 @@ export function createTrajectoryScorerCode(
     .generateReason(({ results, score }) =>
       trajectoryReason(roundToTwoDecimals(score), results.preprocessStepResult),
     );
+}
+
+/** Lists the faults of the steps of the run itself, and its forbidden steps. */
+function listFaults(run: StepsRunInput, { preprocessStepResult }: TrajectoryScorerResults): Verdict[] {
+  const { accuracy, blacklist, config } = preprocessStepResult;
+  const forbidden = blacklist?.violatedTools ?? [];
+  return [
+    ...(accuracy === undefined
+      ? []
+      : listStepFaults(accuracy, {
+          taken: readTrajectory(run).steps.map(({ name }) => name),
+          expected: (config.steps ?? []).map(({ name }) => name),
+          isStrict: config.ordering === 'strict',
+        })),
+    ...forbidden.map((statement) => ({ statement, verdict: 'unneeded' })),
+  ];
 }
 
 /** Describes the findings, one line for each evaluated dimension. */

@@ -2,6 +2,7 @@ import { comparedFields, type TrajectoryComparison } from './trajectories.ts';
 import { FORMER_OPTIONS } from './options.ts';
 import { isObject } from '../../domain/unknown-values.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
+import type { Verdict } from '../../domain/score.ts';
 import type { AgentOutput } from '../../domain/trace/messages.ts';
 import {
   extractTrajectory,
@@ -103,4 +104,28 @@ export function explainSteps(comparison: TrajectoryComparison): string {
     nameAfter('not expected', extraSteps) +
     nameAfter('out of order', outOfOrderSteps)
   );
+}
+
+/**
+ * Lists the faults of steps as verdicts. A step that was taken as often as it is expected, but is missing, had other arguments. Steps that
+ * are not expected are faults only where the order is strict.
+ */
+export function listStepFaults(
+  { missingSteps, extraSteps, outOfOrderSteps }: TrajectoryComparison,
+  {
+    taken,
+    expected,
+    isStrict,
+  }: { readonly taken: readonly string[]; readonly expected: readonly string[]; readonly isStrict: boolean },
+): Verdict[] {
+  const count = (names: readonly string[], name: string) => names.filter((each) => each === name).length;
+  const verdictOf = (name: string) =>
+    count(taken, name) >= count(expected, name) ? 'wrong arguments' : 'missing';
+  return [
+    ...missingSteps
+      .filter((name) => !outOfOrderSteps.includes(name))
+      .map((statement) => ({ statement, verdict: verdictOf(statement) })),
+    ...(isStrict ? extraSteps : []).map((statement) => ({ statement, verdict: 'unneeded' })),
+    ...outOfOrderSteps.map((statement) => ({ statement, verdict: 'out of order' })),
+  ];
 }

@@ -1,12 +1,19 @@
 import { readErrorMessage, AppError } from '../../domain/errors.ts';
-import { computeIssueId, type Failure, type FoundFailure, signFailure } from '../../domain/failure.ts';
+import {
+  computeIssueId,
+  type Failure,
+  type Feedback,
+  type FoundFailure,
+  signFailure,
+} from '../../domain/failure.ts';
 import { sha256Hex } from '../../domain/identity.ts';
 import type { Score } from '../../domain/score.ts';
 import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { Scoring } from '../scoring.ts';
 import { listTargets, type ScoringTarget } from '../select/targets.ts';
-import type { Selection, TraceTask } from '../trace-task.ts';
+import { isTraceData, type Selection, type TraceTask } from '../trace-task.ts';
+import { listFeedback } from '../../domain/trace/feedback.ts';
 import type { Unscored } from './decision-rows.ts';
 import { parseTime } from './score-rows.ts';
 
@@ -30,8 +37,10 @@ export async function recordFailures(
     return;
   }
   try {
-    const rows = listTargets(reading, 'trace').flatMap((target) =>
-      buildFailures(context, task, target, pass),
+    const targets = listTargets(reading, 'trace');
+    const disliked = findFeedback(task, targets);
+    const rows = targets.flatMap((target) =>
+      buildFailures(context, task, { target, feedback: disliked.get(target.targetId) ?? [] }, pass),
     );
     const gone = await findGone(context, task, { rows, pass });
     if (rows.length + gone.length > 0) {
@@ -50,10 +59,24 @@ export async function recordFailures(
   }
 }
 
+/** Target with the feedback on it. */
+interface FoundOn {
+  readonly target: ScoringTarget;
+  readonly feedback: readonly Feedback[];
+}
+
+/** Finds the feedback of users by target: that of the run whose span has it, else the first one. */
+function findFeedback({ read }: TraceTask, targets: readonly ScoringTarget[]): Map<string, Feedback[]> {
+  const found = isTraceData(read) ? listFeedback(read) : [];
+  const targetOf = ({ spanId }: Feedback) =>
+    targets.find(({ run }) => run.target.spanId === spanId) ?? targets[0];
+  return Map.groupBy(found, (each) => targetOf(each)?.targetId ?? '');
+}
+
 function buildFailures(
   { findFailures }: Scoring,
   task: TraceTask,
-  { run, targetId }: ScoringTarget,
+  { target: { run, targetId }, feedback }: FoundOn,
   { scores, tombstones }: PassScores,
 ): Failure[] {
   const selection = findSelection(task);
@@ -67,7 +90,7 @@ function buildFailures(
   const { tenant, traceId } = task.key;
   const startedAt = parseTime(run.startedAt, task.clock.nowMs());
   const agent = run.agent || run.service || '';
-  return findFailures(run, judged).map((found) => {
+  return findFailures(run, { judged, feedback }).map((found) => {
     const issueId = computeIssueId(tenant, agent, signFailure(found));
     return {
       ...found,

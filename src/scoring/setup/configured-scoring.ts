@@ -8,6 +8,7 @@ import { createReplyCache } from '../../judge/judge-scope.ts';
 import {
   createScoring,
   type CatchUpTerms,
+  type FindFailures,
   type TraceReader,
   type Scoring,
   type ScoringStores,
@@ -23,6 +24,7 @@ import type { Log } from '../../telemetry/log.ts';
 import { NO_METRICS, type MetricWriter, type Reading } from '../../telemetry/metrics.ts';
 import { NOTHING_PURGED } from '../../store/contracts/purge.ts';
 import { JOINER } from './read-traces.ts';
+import { findScorerEntry, listConfiguredScorers } from './scorer-names.ts';
 import { createJudgeSlots } from '../live/queue.ts';
 import type { ScoringLoopStatus } from '../live/scoring-loop.ts';
 import type { ScorerKit } from './scorer-kit.ts';
@@ -125,6 +127,23 @@ function computeReachMs({ scoring, store }: Config): number {
   return Math.min(days * DAY_MS, durationMs(store.retention.spans));
 }
 
+/** Beginnings of the names of prebuilt scorers of tool calls and of steps. */
+const TOOL_SCORERS = /^(?:tool-call-accuracy|trajectory)/;
+
+/** Creates the search for failures of a configuration; one that finds none when issues are off. */
+function createFailureFinder(config: Config): FindFailures {
+  if (!config.issues.enabled) {
+    return () => [];
+  }
+  const terms = new Map(
+    [...listConfiguredScorers(config)].map((name) => {
+      const { entry, prebuilt } = findScorerEntry(name, config);
+      return [name, { bar: entry?.failBelow, isOfTools: TOOL_SCORERS.test(prebuilt?.name ?? '') }] as const;
+    }),
+  );
+  return (run, said) => findFailures(run, said, terms);
+}
+
 /** Creates scoring for a configuration: the same for `serve`, a command and a backfill. */
 export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring {
   const { config, stores, purged } = deps;
@@ -133,7 +152,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
     {
       stores: shareLookups(stores),
       readTrace: deps.readTrace,
-      findFailures,
+      findFailures: createFailureFinder(config),
       joiner: JOINER,
       log: deps.log,
       metrics: deps.metrics ?? NO_METRICS,
@@ -199,6 +218,7 @@ export function reviseScoring(
       ? {}
       : { stores: shareLookups(stores), joining: { joiner: JOINER, cache: new PieceCache() } }),
     judgeScope: { judges: kit.judges, cache: keepsReplies ? scoring.judgeScope.cache : cache },
+    findFailures: createFailureFinder(config),
     redaction,
     prices: judges.prices,
     facets,

@@ -54,3 +54,26 @@ export interface RunCount {
   readonly bucket: number;
   readonly runs: number;
 }
+
+/** Failing runs with an issue that began in one hour, by version of their agent. */
+export interface FailingHour {
+  readonly tenant: string;
+  readonly issueId: string;
+  readonly version: string;
+  /** Start of the hour, Unix milliseconds. */
+  readonly hourMs: number;
+  readonly weights: readonly number[];
+  /** Runs of each weight. */
+  readonly counts: readonly number[];
+}
+
+/** Runs of an agent that began in one hour, by version. */
+export interface RunHour {
+  readonly tenant: string;
+  readonly agent: string;
+  readonly version: string;
+  readonly hourMs: number;
+  readonly runs: number;
+  /** Start of the first of them. */
+  readonly firstMs: number;
+}

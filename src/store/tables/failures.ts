@@ -1,9 +1,11 @@
-import type { Failure, FailureSubject, IssueRow } from '../../domain/failure.ts';
+import type { Failure, FailureSubject, IssueEvent, IssueRow } from '../../domain/failure.ts';
 import {
+  type FailingHour,
   type IssueCount,
   type IssueQuery,
   POINTS,
   type RunCount,
+  type RunHour,
   type Signature,
 } from '../contracts/issues.ts';
 import type { TraceKey } from '../contracts/stores.ts';
@@ -23,6 +25,10 @@ export function createFailureStore(database: Database) {
     counts: readCounts,
     runs: countRuns,
     examples: readExamples,
+    failingHours: readFailingHours,
+    runHours: readRunHours,
+    firstChanged: readFirstChanged,
+    decide: writeDecision,
   });
 }
 
@@ -78,6 +84,9 @@ function readIssues(database: Database, tenant: string | undefined): Promise<Iss
   );
 }
 
+/** Name of the agent of a run, else its service. */
+const RUN_AGENT = "if(Agent = '', ServiceName, Agent)";
+
 /** Version of the agent, else of its service. */
 const VERSION = "if(AgentVersion = '', ServiceVersion, AgentVersion)";
 
@@ -104,14 +113,19 @@ function conditions(query: IssueQuery, time: string) {
   };
 }
 
+function failureConditions(query: IssueQuery) {
+  const { sql, params } = conditions(query, 'TraceTimestamp');
+  const more = `${query.agent === undefined ? '' : 'AND Agent = {agent:String}'}
+    ${query.issueId === undefined ? '' : 'AND IssueId = {issueId:String}'}`;
+  return { sql: `${sql} ${more}`, params };
+}
+
 /** Most users and sessions that are told apart. */
 const MAX_IDS = 10_000;
 
 /** Counts the runs with each issue: a run with several failures of one issue counts once. */
 function readCounts(database: Database, query: IssueQuery): Promise<IssueCount[]> {
-  const { sql, params } = conditions(query, 'TraceTimestamp');
-  const more = `${query.agent === undefined ? '' : 'AND Agent = {agent:String}'}
-    ${query.issueId === undefined ? '' : 'AND IssueId = {issueId:String}'}`;
+  const { sql, params } = failureConditions(query);
   return database.rows<IssueCount>(
     `SELECT toString(Tenant) AS tenant, IssueId AS issueId, version, bucket, toFloat64(count()) AS runs, sum(w) AS weight,
        sum(w * (w - 1)) AS excess, groupUniqArrayIf(${MAX_IDS})(user, user != '') AS users,
@@ -120,7 +134,7 @@ function readCounts(database: Database, query: IssueQuery): Promise<IssueCount[]
      FROM (
        SELECT Tenant, IssueId, TraceId, TargetId, any(${VERSION}) AS version, any(${BUCKET('TraceTimestamp')}) AS bucket,
          max(Weight) AS w, any(UserId) AS user, any(SessionId) AS session, any(toUnixTimestamp64Milli(TraceTimestamp)) AS at
-       FROM failures FINAL WHERE ${sql} ${more} GROUP BY Tenant, IssueId, TraceId, TargetId)
+       FROM failures FINAL WHERE ${sql} GROUP BY Tenant, IssueId, TraceId, TargetId)
      GROUP BY Tenant, IssueId, version, bucket`,
     params,
   );
@@ -129,12 +143,11 @@ function readCounts(database: Database, query: IssueQuery): Promise<IssueCount[]
 /** Counts all runs of the agents in a range, also those that the sample left out. */
 function countRuns(database: Database, query: IssueQuery): Promise<RunCount[]> {
   const { sql, params } = conditions(query, 'StartedAt');
-  const agent = "if(Agent = '', ServiceName, Agent)";
   return database.rows<RunCount>(
-    `SELECT toString(Tenant) AS tenant, toString(${agent}) AS agent, toString(${VERSION}) AS version,
+    `SELECT toString(Tenant) AS tenant, toString(${RUN_AGENT}) AS agent, toString(${VERSION}) AS version,
        ${BUCKET('StartedAt')} AS bucket, toFloat64(count()) AS runs
      FROM runs FINAL
-     WHERE Target = 'trace' AND ${sql} ${query.agent === undefined ? '' : `AND ${agent} = {agent:String}`}
+     WHERE Target = 'trace' AND ${sql} ${query.agent === undefined ? '' : `AND ${RUN_AGENT} = {agent:String}`}
      GROUP BY tenant, agent, version, bucket`,
     params,
   );
@@ -148,5 +161,73 @@ function readExamples(database: Database, query: IssueQuery, limit: number): Pro
     `FROM failures FINAL WHERE ${sql} AND IssueId = {issueId:String}
      ORDER BY TraceTimestamp DESC, TraceId LIMIT 1 BY TraceId LIMIT {limit:UInt32}`,
     { ...params, limit },
+  );
+}
+
+/** Start of the hour of a time, Unix milliseconds. */
+const HOUR = (time: string) => `toFloat64(toUnixTimestamp(toStartOfHour(${time}))) * 1000`;
+
+/** Reads the failing runs by issue, version and hour of their start. */
+function readFailingHours(database: Database, query: IssueQuery): Promise<FailingHour[]> {
+  const { sql, params } = failureConditions(query);
+  return database.rows<FailingHour>(
+    `SELECT toString(Tenant) AS tenant, IssueId AS issueId, version, hourMs, sumMap([w], [toFloat64(1)]) AS found,
+       found.1 AS weights, found.2 AS counts
+     FROM (
+       SELECT Tenant, IssueId, TraceId, TargetId, toString(any(${VERSION})) AS version, any(${HOUR('TraceTimestamp')}) AS hourMs,
+         max(Weight) AS w
+       FROM failures FINAL WHERE ${sql} GROUP BY Tenant, IssueId, TraceId, TargetId)
+     GROUP BY Tenant, IssueId, version, hourMs ORDER BY hourMs`,
+    params,
+  );
+}
+
+/** Reads the number of runs by agent, version and hour of their start. */
+function readRunHours(database: Database, query: IssueQuery): Promise<RunHour[]> {
+  const { sql, params } = conditions(query, 'StartedAt');
+  return database.rows<RunHour>(
+    `SELECT toString(Tenant) AS tenant, toString(${RUN_AGENT}) AS agent, toString(${VERSION}) AS version,
+       ${HOUR('StartedAt')} AS hourMs, toFloat64(count()) AS runs, toFloat64(toUnixTimestamp64Milli(min(StartedAt))) AS firstMs
+     FROM runs FINAL
+     WHERE Target = 'trace' AND ${sql} ${query.agent === undefined ? '' : `AND ${RUN_AGENT} = {agent:String}`}
+     GROUP BY tenant, agent, version, hourMs ORDER BY hourMs`,
+    params,
+  );
+}
+
+/** Reads the start of the earliest run that was written since a time, itself or a failure of it; null without one. */
+async function readFirstChanged(database: Database, writtenSinceMs: number): Promise<number | null> {
+  const since = 'WrittenAt >= fromUnixTimestamp64Milli({since:Int64})';
+  const [row] = await database.rows<{ readonly changed: string; readonly firstMs: number }>(
+    `SELECT count() AS changed, toFloat64(toUnixTimestamp64Milli(min(at))) AS firstMs FROM (
+       SELECT StartedAt AS at FROM runs WHERE Target = 'trace' AND ${since}
+       UNION ALL SELECT TraceTimestamp AS at FROM failures WHERE ${since})`,
+    { since: Math.trunc(writtenSinceMs) },
+  );
+  return row === undefined || Number(row.changed) === 0 ? null : row.firstMs;
+}
+
+/** Writes the state of an issue, unless a person or another process has changed it since it was read. */
+function writeDecision(
+  database: Database,
+  issue: IssueRow,
+  { state, history, verification }: Pick<IssueRow, 'state' | 'history' | 'verification'>,
+): Promise<void> {
+  const toText = (events: readonly IssueEvent[]) => (events.length === 0 ? '' : JSON.stringify(events));
+  return database.insertSelected(
+    `INSERT INTO issues SELECT * REPLACE ({state:String} AS State, {history:String} AS History,
+       {verification:String} AS Verification, now64(3) AS WrittenAt, toUInt64(toUnixTimestamp64Micro(now64(6))) AS Version)
+     FROM (
+       SELECT * FROM issues FINAL WHERE Tenant = {tenant:String} AND IssueId = {issueId:String}
+         AND State = {former:String} AND History = {formerHistory:String})`,
+    {
+      tenant: issue.tenant,
+      issueId: issue.issueId,
+      state,
+      history: toText(history),
+      verification: verification === null ? '' : JSON.stringify(verification),
+      former: issue.state,
+      formerHistory: toText(issue.history),
+    },
   );
 }

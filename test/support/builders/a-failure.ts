@@ -52,6 +52,7 @@ export function buildIssueRow(
     firstSeen: traceTimestamp,
     aliases: [],
     history: [],
+    verification: null,
     isDeleted: false,
     ...fields,
   };

@@ -91,7 +91,7 @@ export async function buildPlanted(spans: Spans, redaction: CaseTerms['redaction
   const scores: Score[] = isClaim
     ? [aScore({ scorer, score: 0, higherIsBetter: true, scoreMin: 0, scoreMax: 1 })]
     : [];
-  const [found] = findFailures(agentRun!, isClaim ? [{ scorer, verdicts }] : []);
+  const [found] = findFailures(agentRun!, { judged: isClaim ? [{ scorer, verdicts }] : [] });
   const issueId = computeIssueId('', 'weather-agent', signFailure(found!));
   const failure = buildFailure({ ...found, issueId, traceId: data.traceId });
   return buildCase(

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { readTraces } from '../../../src/conventions/index.ts';
 import { signFailure } from '../../../src/domain/failure.ts';
+import { listFeedback } from '../../../src/domain/trace/feedback.ts';
+import type { LogRecord, Span } from '../../../src/domain/trace/span.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { MessagePart, ToolInvocation } from '../../../src/domain/trace/messages.ts';
-import { findFailures } from '../../../src/issues/find-failures.ts';
+import { type FailureTerms, findFailures, type SaidOfRun } from '../../../src/issues/find-failures.ts';
 import { maskText } from '../../../src/issues/mask-text.ts';
 import { recordedSpans } from '../../support/recordings/recorded-spans.ts';
 
@@ -52,12 +54,12 @@ function judge(verdict: string, statement: string, quote?: string) {
   ];
 }
 
-function sign(run: AgentRun, judged: Parameters<typeof findFailures>[1] = []): string[] {
-  return findFailures(run, judged).map(signFailure);
+function sign(run: AgentRun, judged: SaidOfRun['judged'] = []): string[] {
+  return findFailures(run, { judged }).map(signFailure);
 }
 
 describe('the failures of a run', () => {
-  it.each<[string, string[], AgentRun, Parameters<typeof findFailures>[1]?]>([
+  it.each<[string, string[], AgentRun, SaidOfRun['judged']?]>([
     ['none', [], runOf([ORDER, ANSWER])],
     ['a refusal', ['answer|||||refusal|'], runOf([{ type: 'text', text: "I can't help with that." }])],
     ['an empty answer', ['answer|||||empty|'], runOf([{ type: 'text', text: ' ' }])],
@@ -142,7 +144,7 @@ describe('the failures of a run', () => {
     ['slow down (429)', 'HTTP 429'],
     ['HTTP/1.1 502: bad gateway', 'HTTP 502'],
   ])('of a tool have a status code where one is meant: %s', (text, errorType) => {
-    expect(findFailures(runOf([failing(text), ANSWER]), [])[0]?.subject.errorType).toBe(errorType);
+    expect(findFailures(runOf([failing(text), ANSWER]), {})[0]?.subject.errorType).toBe(errorType);
   });
 
   it.each([
@@ -151,13 +153,115 @@ describe('the failures of a run', () => {
     ['_OTHER', ''],
   ])('of a tool have the type that its span names, when it says something: %s', (type, errorType) => {
     const part = { ...failing('it broke'), errorType: type } as MessagePart;
-    expect(findFailures(runOf([part, ANSWER]), [])[0]?.subject.errorType).toBe(errorType);
+    expect(findFailures(runOf([part, ANSWER]), {})[0]?.subject.errorType).toBe(errorType);
   });
 
   it('of a tool are two with other status codes or classes', () => {
     expect(
       sign(runOf([failing('HTTP 504: down'), failing('HTTP 503: down'), failing('TypeError: down'), ANSWER])),
     ).toHaveLength(3);
+  });
+});
+
+describe('what scorers and users say of a run', () => {
+  const TERMS: FailureTerms = new Map([
+    ['tone', { bar: 0.5, isOfTools: false }],
+    ['tone-of-voice', { isOfTools: false }],
+    ['tool-call-accuracy-llm', { isOfTools: true }],
+  ]);
+  const findings = (scorer: string, verdicts: readonly [statement: string, verdict: string][]) => ({
+    scorer,
+    verdicts: verdicts.map(([statement, verdict]) => ({ statement, verdict })),
+  });
+  const row = (scorer: string, score: number, rest: object = {}) => ({
+    scorer,
+    verdicts: [],
+    score,
+    scoreMin: 0,
+    scoreMax: 10,
+    higherIsBetter: true,
+    ...rest,
+  });
+  const RUN = runOf([call('get_order'), call('refund'), ANSWER]);
+
+  it.each<[string, string[], SaidOfRun]>([
+    [
+      'a score below the bar',
+      ['rule||||||order <number> is rude|tone'],
+      { judged: [row('tone', 4, { reason: 'Order 41 is rude' })] },
+    ],
+    ['none at the bar', [], { judged: [row('tone', 5)] }],
+    ['none of a scorer with a similar name', [], { judged: [row('tone-of-voice', 0)] }],
+    ['a low error rate is good', [], { judged: [row('tone', 0, { higherIsBetter: false })] }],
+    [
+      'a wrong choice of tools',
+      ['tool-choice|get_order|||unneeded||', 'tool-choice|cancel|||missing||'],
+      {
+        judged: [
+          findings('tool-call-accuracy-llm', [
+            ['get_order {"id":1}', 'inappropriate'],
+            ['refund {"id":1}', 'appropriate'],
+            ['cancel', 'missing'],
+          ]),
+        ],
+      },
+    ],
+    [
+      'wrong arguments',
+      ['tool-choice|refund|||wrong arguments||'],
+      {
+        judged: [
+          findings('tool-call-accuracy-llm', [
+            ['refund {"id":1}', 'inappropriate'],
+            ['refund', 'missing'],
+          ]),
+        ],
+      },
+    ],
+    ['missing facts are no tools', [], { judged: [findings('tone', [['the price', 'missing']])] }],
+    [
+      'a comment of a user',
+      ['feedback||||||my order <number> never came'],
+      { feedback: [{ text: 'My order 41 never came!', spanId: '' }] },
+    ],
+    [
+      'a posted score below zero',
+      ['feedback||||||thumbs'],
+      { judged: [row('thumbs', -1, { source: 'human' })] },
+    ],
+  ])('makes failures: %s', (_, signatures, said) => {
+    expect(findFailures(RUN, said, TERMS).map(signFailure)).toEqual(signatures);
+  });
+});
+
+describe('feedback on a trace', () => {
+  const at = (attributes: Record<string, string>, name = 'user.feedback') => ({
+    timeUnixNano: 0n,
+    name,
+    attributes: new Map(Object.entries(attributes)),
+  });
+
+  it.each<[string, string[], ReturnType<typeof at>]>([
+    ['its comment', ['it was late'], at({ score: '-1', comment: 'it was late' })],
+    ['the name of the event without a comment', ['user.feedback'], at({ score: '-1' })],
+    [
+      'the explanation of an evaluation',
+      ['rude'],
+      at(
+        {
+          'gen_ai.evaluation.name': 'user_feedback',
+          'gen_ai.evaluation.score.value': '-1',
+          'gen_ai.evaluation.explanation': 'rude',
+        },
+        'gen_ai.evaluation.result',
+      ),
+    ],
+    ['nothing when it is good', [], at({ score: '1', comment: 'thanks' })],
+    ['nothing of another event', [], at({ score: '-1' }, 'exception')],
+  ])('is read: %s', (_, texts, event) => {
+    const span = { spanId: 'a', scopeName: '', attributes: new Map(), events: [event] } as unknown as Span;
+    const logs = [{ ...event, eventName: event.name, spanId: 'b', scopeName: '' } as unknown as LogRecord];
+    expect(listFeedback({ spans: [span], logs }).map(({ text }) => text)).toEqual([...texts, ...texts]);
   });
 });
 
