@@ -6,22 +6,23 @@ import { isDeepStrictEqual } from 'node:util';
 import { startAggregates } from './aggregates/refresh-aggregates.ts';
 import type { ScorerParts, ServeApi } from './api/serve-api.ts';
 import type { ScorerStatus } from './api/serve-status.ts';
-import { startPostedJoins } from './api/writes/posted-scores.ts';
+import { createPostDeps, postScores, startPostedJoins } from './api/writes/posted-scores.ts';
 import { CHANNELS, EXPORTERS, PREBUILT_SCORERS } from './components.ts';
 import type { PreparedRevision } from './config/config-control.ts';
 import type { LoadedParts } from './config/revision.ts';
-import { configErrorOf, readConfiguredMonitors, type Config } from './configuration.ts';
+import { configErrorOf, durationMs, readConfiguredMonitors, type Config } from './configuration.ts';
 import { createChannels, createExporters, startAlerts, startExports } from './delivery/start.ts';
 import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import type { JobKind } from './jobs/job-kind.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { rescoreKind } from './jobs/rescore.ts';
 import { startIssues } from './issues/update-issues.ts';
+import { type GivenLabel, startLabelImport } from './labels/import-labels.ts';
 import { startLabelAgreement } from './labels/start-label-agreement.ts';
 import { buildMonitorGroups } from './monitors/live/configured-monitors.ts';
 import { loggedAlerts, startMonitors } from './monitors/live/start-monitors.ts';
 import { startDuties } from './ownership/duties.ts';
-import type { StartedPart } from './process/parts.ts';
+import type { DutyDeps, StartedPart } from './process/parts.ts';
 import { configurePurgeKind, loadPurgeKey, type PurgeAwareStore } from './purge/configured-purge.ts';
 import { startBudgetAlerts } from './scoring/budget/budget-alerts.ts';
 import { createBudgetWatch, budgetReadings } from './scoring/budget/budget-watch.ts';
@@ -39,6 +40,7 @@ import {
 import { createTurnReader } from './scoring/setup/read-traces.ts';
 import { loadScorerKit, type ScorerKit } from './scoring/setup/scorer-kit.ts';
 import { createPassLineFinder } from './scoring/setup/scorer-names.ts';
+import { createLabelReaders } from './sources/label-readers.ts';
 import type { Store } from './store/store.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
@@ -123,6 +125,7 @@ export async function startScorer(
   });
   let current: ScorerRevision = { parts, kit, scoring, store };
   const work = await startWork(() => current, deps);
+  started.push(...startConfiguredLabels(config, { store, purged }, { duties: work.duties, log }));
 
   async function prepare(next: ServeParts, reading?: Store) {
     const former = current;
@@ -152,6 +155,23 @@ export async function startScorer(
     exporters: work.readExports(),
   });
   return { forApi: createForApi(current), status, prepare };
+}
+
+/** Starts to read labels of other tools, where the configuration names some. */
+function startConfiguredLabels(
+  config: Config,
+  { store, purged }: Pick<PurgeAwareStore, 'store' | 'purged'>,
+  deps: DutyDeps,
+): StartedPart[] {
+  const readers = createLabelReaders(config);
+  if (readers.length === 0) {
+    return [];
+  }
+  const posts = createPostDeps(config, { store, purged });
+  const post = (tenant: string, labels: readonly GivenLabel[]) =>
+    postScores(posts, { tenant, name: '' }, labels);
+  const everyMs = durationMs(config.labels.every);
+  return [startLabelImport(readers, store, { ...deps, everyMs, post })];
 }
 
 /** Makes the parts of another revision. Throws a `ConfigError` for parts that cannot be used. */
@@ -241,7 +261,7 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
     ]);
   }
 
-  return { loop, sessions, jobs, replace, readExports: () => readExports() };
+  return { loop, sessions, jobs, duties, replace, readExports: () => readExports() };
 }
 
 /** Time between tries to start a part again while the store is away, milliseconds. */
