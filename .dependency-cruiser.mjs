@@ -137,8 +137,8 @@ const ROOMS = {
     'collector',
     'src/domain',
     'src/wire',
-    'src/config/schema',
-    'src/config/units.ts',
+    'src/config',
+    'src/labels',
     'src/delivery/http',
     'src/ownership',
     'src/process',
@@ -190,6 +190,7 @@ const ROOMS = {
     'src/store/store.ts',
   ],
   'src/serve-scorer.ts': [
+    'src/sources',
     'src/domain',
     'src/telemetry',
     'src/config',

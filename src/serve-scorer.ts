@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { startAggregates } from './aggregates/refresh-aggregates.ts';
 import type { ScorerParts, ServeApi } from './api/serve-api.ts';
 import type { ScorerStatus } from './api/serve-status.ts';
-import { startPostedJoins } from './api/writes/posted-scores.ts';
+import { createPostDeps, postScores, startPostedJoins } from './api/writes/posted-scores.ts';
 import { CHANNELS, EXPORTERS, PREBUILT_SCORERS } from './components.ts';
 import type { PreparedRevision } from './config/config-control.ts';
 import type { LoadedParts } from './config/revision.ts';
@@ -18,13 +18,14 @@ import { startJobRunner } from './jobs/job-runner.ts';
 import { rescoreKind } from './jobs/rescore.ts';
 import { type IssueSettings, startIssues } from './issues/update-issues.ts';
 import { isCertified } from './labels/read-agreement.ts';
+import { type GivenLabel, startLabelImport } from './labels/import-labels.ts';
 import { startLabelAgreement } from './labels/start-label-agreement.ts';
 import type { AlertJudges } from './monitors/build-alert-event.ts';
 import { buildMonitorGroups, listFacets } from './monitors/live/configured-monitors.ts';
 import { loggedAlerts, startMonitors } from './monitors/live/start-monitors.ts';
 import { startJudgeWatch } from './monitors/live/watch-judges.ts';
 import { startDuties } from './ownership/duties.ts';
-import type { StartedPart } from './process/parts.ts';
+import type { DutyDeps, StartedPart } from './process/parts.ts';
 import { configurePurgeKind, loadPurgeKey, type PurgeAwareStore } from './purge/configured-purge.ts';
 import { listJudgedScorers, startAnchors } from './scoring/anchors/keep-anchors.ts';
 import { startBudgetAlerts } from './scoring/budget/budget-alerts.ts';
@@ -43,6 +44,7 @@ import {
 import { createTurnReader } from './scoring/setup/read-traces.ts';
 import { loadScorerKit, type ScorerKit } from './scoring/setup/scorer-kit.ts';
 import { createPassLineFinder } from './scoring/setup/scorer-names.ts';
+import { createLabelReaders } from './sources/label-readers.ts';
 import type { Store } from './store/store.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';
@@ -128,6 +130,7 @@ export async function startScorer(
   });
   let current: ScorerRevision = { parts, kit, scoring, store };
   const work = await startWork(() => current, deps);
+  started.push(...startConfiguredLabels(config, { store, purged }, { duties: work.duties, log }));
 
   async function prepare(next: ServeParts, reading?: Store) {
     const former = current;
@@ -157,6 +160,23 @@ export async function startScorer(
     exporters: work.readExports(),
   });
   return { forApi: createForApi(current), status, prepare };
+}
+
+/** Starts to read labels of other tools, where the configuration names some. */
+function startConfiguredLabels(
+  config: Config,
+  { store, purged }: Pick<PurgeAwareStore, 'store' | 'purged'>,
+  deps: DutyDeps,
+): StartedPart[] {
+  const readers = createLabelReaders(config);
+  if (readers.length === 0) {
+    return [];
+  }
+  const posts = createPostDeps(config, { store, purged });
+  const post = (tenant: string, labels: readonly GivenLabel[]) =>
+    postScores(posts, { tenant, name: '' }, labels);
+  const everyMs = durationMs(config.labels.every);
+  return [startLabelImport(readers, store, { ...deps, everyMs, post })];
 }
 
 /** Makes the parts of another revision. Throws a `ConfigError` for parts that cannot be used. */
@@ -250,7 +270,7 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
     ]);
   }
 
-  return { loop, sessions, jobs, replace, readExports: () => readExports() };
+  return { loop, sessions, jobs, duties, replace, readExports: () => readExports() };
 }
 
 /** Starts monitors, questions to judges about their anchors, and the watch that tells by the answers who changed. */

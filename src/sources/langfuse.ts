@@ -1,8 +1,16 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { KindOptions } from '../config/schema/sources.ts';
-import { HOUR_MS } from '../domain/durations.ts';
-import { type AskJson, type Batch, buildRequest, createAskJson, type SourceReader } from './source.ts';
+import { DAY_MS, HOUR_MS } from '../domain/durations.ts';
+import { type ForeignLabel, type LabelReader, readLabelScore } from '../labels/import-labels.ts';
+import {
+  type AskJson,
+  type Batch,
+  buildRequest,
+  createAskJson,
+  OWN_ID,
+  type SourceReader,
+} from './source.ts';
 
 /** Observations of a page. */
 const PAGE = 200;
@@ -172,4 +180,94 @@ export function toHex(id: string, digits: number): string {
 
 function toNano(iso: string): string {
   return `${Date.parse(iso)}000000`;
+}
+
+const Scores = z.object({
+  data: z.array(
+    z.looseObject({
+      name: z.string(),
+      source: z.string(),
+      value: z.unknown().optional(),
+      stringValue: text,
+      comment: text,
+      authorUserId: text,
+      traceId: text,
+      observationId: text,
+      subject: z.looseObject({ kind: z.string(), id: z.string(), traceId: text }).optional(),
+      metadata: z.record(z.string(), z.unknown()).optional(),
+    }),
+  ),
+  meta: z.looseObject({ cursor: text, totalPages: z.number().optional() }).optional(),
+});
+const MayBeScores = Scores.partial();
+type ScoreOfLangfuse = z.infer<typeof Scores>['data'][number];
+
+/** Age of the oldest annotations that are read, milliseconds. */
+const LABELS_MS = 30 * DAY_MS;
+
+/** Creates the reader of the annotations of people in a project. Langfuse before version 4 has them under another path, in pages. */
+export function createLangfuseLabels(options: KindOptions<'langfuse'>): LabelReader {
+  const ask = createLangfuseAsk(options);
+  let version: 'v3' | 'v2' = 'v3';
+
+  async function readPage(place: Record<string, string>, signal: AbortSignal) {
+    const query = new URLSearchParams({
+      source: 'ANNOTATION',
+      limit: '100',
+      fromTimestamp: new Date(Date.now() - LABELS_MS).toISOString(),
+      ...(version === 'v3' ? { fields: 'details,subject,annotation' } : {}),
+      ...place,
+    });
+    return ask(MayBeScores, 'GET', `/api/public/${version}/scores?${query.toString()}`, {
+      signal,
+      mayMiss: () => version === 'v3',
+    });
+  }
+
+  async function readAll(signal: AbortSignal): Promise<ScoreOfLangfuse[]> {
+    const found: ScoreOfLangfuse[] = [];
+    let place: Record<string, string> | undefined = {};
+    for (let page = 1; place !== undefined; page += 1) {
+      let read: z.infer<typeof MayBeScores> = await readPage(place, signal);
+      if (read.data === undefined && page === 1 && version === 'v3') {
+        version = 'v2';
+        read = await readPage(place, signal);
+      }
+      found.push(...(read.data ?? []));
+      const { cursor, totalPages = 0 } = read.meta ?? {};
+      place =
+        cursor === undefined ? (page < totalPages ? { page: String(page + 1) } : undefined) : { cursor };
+    }
+    return found;
+  }
+
+  return {
+    kind: 'langfuse',
+    async read(traces, signal) {
+      const ids = new Set(traces.map(({ traceId }) => traceId));
+      return (await readAll(signal))
+        .flatMap((each) => toLabel(each))
+        .filter(({ traceId }) => ids.has(traceId));
+    },
+  };
+}
+
+function toLabel(each: ScoreOfLangfuse): ForeignLabel[] {
+  const { subject, metadata = {}, value, stringValue } = each;
+  const spanId = each.observationId ?? (subject?.kind === 'observation' ? subject.id : undefined);
+  const traceId = each.traceId ?? subject?.traceId ?? (subject?.kind === 'trace' ? subject.id : undefined);
+  const score = readLabelScore(value ?? stringValue);
+  return each.source !== 'ANNOTATION' || OWN_ID in metadata || score === undefined || traceId === undefined
+    ? []
+    : [
+        {
+          traceId: toHex(traceId, 32),
+          spanId: toHex(spanId ?? '', 16),
+          scorer: each.name,
+          score,
+          label: stringValue ?? (typeof value === 'string' ? value : ''),
+          reason: each.comment ?? '',
+          author: each.authorUserId ?? '',
+        },
+      ];
 }

@@ -1,6 +1,14 @@
 import { z } from 'zod';
 import type { KindOptions } from '../config/schema/sources.ts';
-import { type Batch, buildRequest, createAskJson, type SourceReader } from './source.ts';
+import { type ForeignLabel, type LabelReader, readLabelScore } from '../labels/import-labels.ts';
+import {
+  type AskJson,
+  type Batch,
+  buildRequest,
+  createAskJson,
+  OWN_ID,
+  type SourceReader,
+} from './source.ts';
 
 /** Traces of a page. */
 const PAGE = 50;
@@ -39,8 +47,7 @@ export function createMlflowReader(
   { endpoint, token, experimentIds }: KindOptions<'mlflow'>,
   sinceMs: number,
 ): SourceReader {
-  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  const ask = createAskJson('mlflow', endpoint, headers);
+  const ask = createMlflowAsk({ endpoint, token });
   const read = new Map<string, string>();
   const locations = experimentIds.map((id) => ({
     type: 'MLFLOW_EXPERIMENT',
@@ -88,6 +95,11 @@ export function createMlflowReader(
   };
 }
 
+function createMlflowAsk({ endpoint, token }: Pick<KindOptions<'mlflow'>, 'endpoint' | 'token'>): AskJson {
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  return createAskJson('mlflow', endpoint, headers);
+}
+
 /** Attributes of the conventions from which MLflow derives its own. */
 const ORIGINAL = /^(openinference|gen_ai|traceloop|langfuse|logfire|ai|genkit|lk)\./u;
 
@@ -114,4 +126,72 @@ function forgetOldest(read: Map<string, string>): void {
 /** Labels and scores of a trace are no change of its spans. */
 function describeState({ state, execution_duration: duration, trace_metadata: metadata }: Info): string {
   return JSON.stringify([state, duration, metadata]);
+}
+
+const Assessed = z.object({
+  trace: z
+    .object({
+      trace_info: z.looseObject({
+        assessments: z
+          .array(
+            z.looseObject({
+              assessment_name: z.string(),
+              span_id: z.string().optional(),
+              source: z.looseObject({ source_type: z.string(), source_id: z.string().default('') }),
+              feedback: z.looseObject({ value: z.unknown().optional() }).optional(),
+              rationale: z.string().default(''),
+              metadata: z.record(z.string(), z.unknown()).default({}),
+              valid: z.boolean().default(true),
+            }),
+          )
+          .default([]),
+      }),
+    })
+    .optional(),
+});
+
+/** Requests for assessments at a time. */
+const AT_A_TIME = 8;
+
+/** Creates the reader of the feedback of people on traces. */
+export function createMlflowLabels(options: Pick<KindOptions<'mlflow'>, 'endpoint' | 'token'>): LabelReader {
+  const ask = createMlflowAsk(options);
+
+  async function readOne(traceId: string, signal: AbortSignal): Promise<ForeignLabel[]> {
+    const path = `/api/3.0/mlflow/traces/tr-${traceId}`;
+    const { trace } = await ask(Assessed, 'GET', path, {
+      signal,
+      mayMiss: (reply) => reply.includes(traceId),
+    });
+    return (trace?.trace_info.assessments ?? []).flatMap((each) => {
+      const value = each.feedback?.value;
+      const score = readLabelScore(value);
+      const isHuman = each.source.source_type === 'HUMAN' && each.valid;
+      return !isHuman || OWN_ID in each.metadata || score === undefined
+        ? []
+        : [
+            {
+              traceId,
+              spanId: each.span_id ?? '',
+              scorer: each.assessment_name,
+              score,
+              label: typeof value === 'string' ? value : '',
+              reason: each.rationale,
+              author: each.source.source_id,
+            },
+          ];
+    });
+  }
+
+  return {
+    kind: 'mlflow',
+    async read(traces, signal) {
+      const found: ForeignLabel[] = [];
+      for (let at = 0; at < traces.length; at += AT_A_TIME) {
+        const some = traces.slice(at, at + AT_A_TIME);
+        found.push(...(await Promise.all(some.map(({ traceId }) => readOne(traceId, signal)))).flat());
+      }
+      return found;
+    },
+  };
 }

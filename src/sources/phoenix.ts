@@ -1,7 +1,15 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { KindOptions } from '../config/schema/sources.ts';
-import { type Batch, buildRequest, createAskJson, type SourceReader } from './source.ts';
+import { type ForeignLabel, type LabelReader, readLabelScore } from '../labels/import-labels.ts';
+import {
+  type AskJson,
+  type Batch,
+  buildRequest,
+  createAskJson,
+  OWN_ID,
+  type SourceReader,
+} from './source.ts';
 
 /** Spans of a page. */
 const PAGE = 100;
@@ -33,8 +41,7 @@ export function createPhoenixReader(
   { endpoint, apiKey, project }: KindOptions<'phoenix'>,
   sinceMs: number,
 ): SourceReader {
-  const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-  const ask = createAskJson('phoenix', endpoint, headers);
+  const ask = createPhoenixAsk({ endpoint, apiKey });
   const path = `/v1/projects/${encodeURIComponent(project)}/spans/otlpv1?limit=${PAGE}`;
   return {
     async *pull(cursors, signal): AsyncGenerator<Batch> {
@@ -58,6 +65,14 @@ export function createPhoenixReader(
       }
     },
   };
+}
+
+function createPhoenixAsk({
+  endpoint,
+  apiKey,
+}: Pick<KindOptions<'phoenix'>, 'endpoint' | 'apiKey'>): AskJson {
+  const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+  return createAskJson('phoenix', endpoint, headers);
 }
 
 /** The store keeps no id of a trace in a cursor, which erasure would not find. */
@@ -112,4 +127,106 @@ function joinLists(attributes: Span['attributes']): object[] {
     list.push(value);
   }
   return joined;
+}
+
+/** Most ids of a request for annotations. */
+const IDS = 50;
+
+const Annotations = z.object({
+  data: z
+    .array(
+      z.looseObject({
+        name: z.string(),
+        annotator_kind: z.string(),
+        user_id: z.string().optional(),
+        identifier: z.string().optional(),
+        result: z
+          .looseObject({
+            score: z.number().optional(),
+            label: z.string().optional(),
+            explanation: z.string().optional(),
+          })
+          .optional(),
+        metadata: z.record(z.string(), z.unknown()).optional(),
+        trace_id: z.string().optional(),
+        span_id: z.string().optional(),
+      }),
+    )
+    .default([]),
+  next_cursor: z.string().optional(),
+});
+type Annotation = z.infer<typeof Annotations>['data'][number];
+
+/** Creates the reader of the annotations of people in a project. */
+export function createPhoenixLabels({ endpoint, apiKey, project }: KindOptions<'phoenix'>): LabelReader {
+  const ask = createPhoenixAsk({ endpoint, apiKey });
+  const path = `/v1/projects/${encodeURIComponent(project)}`;
+
+  async function read(kind: 'trace' | 'span', ids: readonly string[], signal: AbortSignal) {
+    const found: Annotation[] = [];
+    for (let at = 0; at < ids.length; at += IDS) {
+      let next: string | undefined = '';
+      while (next !== undefined) {
+        const query = new URLSearchParams(
+          ids.slice(at, at + IDS).map((id): [string, string] => [`${kind}_ids`, id]),
+        );
+        query.set('limit', '1000');
+        if (next !== '') {
+          query.set('cursor', next);
+        }
+        const page: z.infer<typeof Annotations> = await ask(
+          Annotations,
+          'GET',
+          `${path}/${kind}_annotations?${query.toString()}`,
+          { signal, mayMiss: isOfIds },
+        );
+        found.push(...page.data);
+        next = page.next_cursor;
+      }
+    }
+    return found;
+  }
+
+  return {
+    kind: 'phoenix',
+    async read(traces, signal) {
+      const spans = new Map(
+        traces.flatMap(({ traceId, spanIds }) => spanIds.map((id) => [id, traceId] as const)),
+      );
+      const found = [
+        ...(await read(
+          'trace',
+          traces.map(({ traceId }) => traceId),
+          signal,
+        )),
+        ...(await read('span', [...spans.keys()], signal)),
+      ];
+      return found.flatMap((each) => toLabel(each, spans.get(each.span_id ?? '')));
+    },
+  };
+}
+
+/** Returns true for a reply that says that none of the ids is known, and false for an unknown project. */
+function isOfIds(reply: string): boolean {
+  return !/^\W*project/iu.test(reply);
+}
+
+function toLabel(annotation: Annotation, traceOfSpan: string | undefined): ForeignLabel[] {
+  const { name, annotator_kind: kind, result = {}, metadata = {}, ...from } = annotation;
+  const score = readLabelScore(result.score ?? result.label);
+  const traceId = from.trace_id ?? traceOfSpan;
+  const isOurs = OWN_ID in metadata;
+  return kind !== 'HUMAN' || isOurs || score === undefined || traceId === undefined
+    ? []
+    : [
+        {
+          traceId,
+          spanId: from.span_id ?? '',
+          scorer: name,
+          score,
+          label: result.label ?? '',
+          reason: result.explanation ?? '',
+          author: from.user_id ?? from.identifier ?? '',
+        },
+      ];
 }

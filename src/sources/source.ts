@@ -19,6 +19,9 @@ export interface SourceReader {
   pull(cursors: ReadonlyMap<string, unknown>, signal: AbortSignal): AsyncIterable<Batch>;
 }
 
+/** Fact in the metadata of each score that we write to a tool: such a score never comes back as a label. */
+export const OWN_ID = 'spanscore.score_id';
+
 /** Longest time of a request, milliseconds. */
 const TIMEOUT_MS = 30_000;
 
@@ -30,7 +33,12 @@ export type AskJson = <T>(
   form: z.ZodType<T>,
   method: 'GET' | 'POST',
   path: string,
-  options?: { readonly body?: object; readonly signal?: AbortSignal },
+  options?: {
+    readonly body?: object;
+    readonly signal?: AbortSignal;
+    /** Returns true for a 404 of what may be missing: it reads as an empty reply. */
+    readonly mayMiss?: (text: string) => boolean;
+  },
 ) => Promise<T>;
 
 /** Creates the requests to a tool. They throw an `AppError` that names the tool, for every reply but 2xx with JSON of the form. */
@@ -40,7 +48,7 @@ export function createAskJson(
   headers: Readonly<Record<string, string>>,
 ): AskJson {
   const base = endpoint.replace(/\/+$/u, '');
-  return async (form, method, path, { body, signal } = {}) => {
+  return async (form, method, path, { body, signal, mayMiss } = {}) => {
     const limit = AbortSignal.timeout(TIMEOUT_MS);
     try {
       const response = await outboundFetch(`${base}${path}`, {
@@ -55,14 +63,15 @@ export function createAskJson(
         signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
       });
       const text = await response.text();
-      if (!response.ok) {
+      const isThere = response.status !== 404 || mayMiss?.(text) !== true;
+      if (isThere && !response.ok) {
         const after = { 'retry-after': response.headers.get('retry-after') ?? undefined };
         const shown = text.replaceAll(/\s+/gu, ' ').slice(0, SHOWN_CHARS).toWellFormed();
         throw unread(`${name} answered HTTP ${response.status}: ${shown}`, {
           retryAfterMs: retryAfterMs(after, Date.now()),
         });
       }
-      const read = form.safeParse(parseExact(text));
+      const read = form.safeParse(isThere ? parseExact(text) : {});
       if (!read.success) {
         throw unread(`${name} gave a reply of an unknown form: ${z.prettifyError(read.error)}`);
       }

@@ -16,6 +16,7 @@ import {
 } from '../schema/components.ts';
 import { REDACTION_PATTERNS } from '../schema/judges.ts';
 import { DEFAULT_CATCH_UP } from '../schema/scoring.ts';
+import { LABEL_KINDS } from '../schema/sources.ts';
 import { durationMs } from '../units.ts';
 import { budgetIssues, judgeIssues } from './judge-checks.ts';
 import { entryIssues, type Known, ruleIssues } from './scorer-checks.ts';
@@ -37,6 +38,7 @@ export function crossIssues(
     ...sharedPortIssues(config, receivers),
     ...receiverIssues(config, receivers),
     ...alertIssues(config, channels),
+    ...labelIssues(config),
   ];
 }
 
@@ -184,6 +186,26 @@ function receiverIssues(config: Config, receivers: readonly ReceiverSection[]): 
   );
 }
 
+/** Reports names of `labels.from` that have no connection, or one without annotations of people. */
+function labelIssues({ labels, sources, exporters }: Config): ConfigIssue[] {
+  const isKnown = (name: string) =>
+    LABEL_KINDS.some(
+      (kind) =>
+        sources[name]?.[kind] !== undefined ||
+        (sources[name] === undefined && name === kind && readOptions(exporters, kind) !== undefined),
+    );
+  return labels.from.flatMap((name, index) =>
+    isKnown(name)
+      ? []
+      : [
+          {
+            path: ['labels', 'from', index],
+            message: `is neither a source nor an exporter of ${LABEL_KINDS.join(', ')}: add one with this name`,
+          },
+        ],
+  );
+}
+
 /** Longest look-back. Arrivals are kept for three days, and a span must be known for its whole look-back. */
 const LONGEST_LOOKBACK_MS = DAY_MS;
 
@@ -219,6 +241,10 @@ function foreignSpansIssues(
     ...listConfiguredOnly(config, receivers).map(({ path }) => ({
       path,
       message: 'receivers do not run when store.spans names a table to read; remove one of the two',
+    })),
+    ...Object.keys(config.sources).map((name) => ({
+      path: ['sources', name],
+      message: 'sources are not read when store.spans names a table to read; remove one of the two',
     })),
   ];
 }

@@ -38,8 +38,10 @@ const kinds = {
   ),
 };
 
-/** Kinds of sources. */
-export const SOURCE_KINDS = Object.keys(kinds) as (keyof typeof kinds)[];
+const KINDS = Object.keys(kinds) as (keyof typeof kinds)[];
+
+/** Kinds of sources that have annotations of people. */
+export const LABEL_KINDS = ['phoenix', 'langfuse', 'mlflow'] as const satisfies (keyof typeof kinds)[];
 
 const source = z
   .strictObject({
@@ -55,8 +57,8 @@ const source = z
       .describe("Tenant of the spans. '': the tenant without a name.")
       .meta({ examples: ['a'] }),
   })
-  .refine((each) => SOURCE_KINDS.filter((kind) => each[kind] !== undefined).length === 1, {
-    error: `needs exactly one of ${SOURCE_KINDS.join(', ')}`,
+  .refine((each) => KINDS.filter((kind) => each[kind] !== undefined).length === 1, {
+    error: `needs exactly one of ${KINDS.join(', ')}`,
   });
 
 /** Schema of the sources of spans, by their names. */

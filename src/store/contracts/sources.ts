@@ -6,6 +6,13 @@ export interface CursorStore {
   write(source: string, key: string, cursor: unknown): Promise<void>;
 }
 
+/** Trace that may have labels in another tool, with the spans of its runs. */
+export interface LabelledTrace {
+  readonly tenant: string;
+  readonly traceId: string;
+  readonly spanIds: readonly string[];
+}
+
 /** State of a source of spans since its start in this process. */
 export interface SourceState {
   readonly name: string;

@@ -15,8 +15,9 @@ import type {
   LabelTarget,
   Reviewer,
 } from '../contracts/sums.ts';
+import type { LabelledTrace } from '../contracts/sources.ts';
 import { bind, type Database } from '../database.ts';
-import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
+import { IN_KEYS, splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { scoreRows } from '../table-rows.ts';
 import type { QueryParams } from '../values.ts';
 
@@ -50,6 +51,26 @@ export function createLabelStore(database: Database) {
         await database.insertRows('pass_lines', [{ Scorer: scorer, Line: line }]);
         passLines.set(scorer, line);
       }
+    },
+    /** Lists traces with runs since a time, Unix milliseconds, the newest first. */
+    recentTraces: ({
+      sinceMs,
+      ...page
+    }: {
+      readonly sinceMs: number;
+      readonly offset: number;
+      readonly limit: number;
+    }): Promise<LabelledTrace[]> =>
+      database.rows(
+        `SELECT Tenant AS tenant, TraceId AS traceId, groupUniqArray(SpanId) AS spanIds FROM runs FINAL
+         WHERE StartedAt >= fromUnixTimestamp64Milli({since:Int64}) AND TraceId != '' GROUP BY Tenant, TraceId
+         ORDER BY max(StartedAt) DESC, TraceId LIMIT {limit:UInt32} OFFSET {offset:UInt32}`,
+        { ...sinceParams(sinceMs), ...page },
+      ),
+    /** Reads the labels of traces whose authors begin with a text. */
+    byAuthors: async (prefix: string, traces: readonly LabelledTrace[]): Promise<Score[]> => {
+      const from = `FROM scores FINAL PREWHERE ${IN_KEYS} WHERE Source = 'human' AND ScoredBy LIKE '${prefix}%'`;
+      return [...(await scoreRows.readByTrace(database, from, traces)).values()].flat();
     },
     /** Counts the targets that have a score of the reviewer. */
     countLabelled: async (query: LabelQuery) => {
