@@ -554,6 +554,8 @@ CREATE TABLE IF NOT EXISTS issues
     `ResolvedVersion` String,
     `FirstSeen` DateTime64(3, 'UTC'),
     `Aliases` Array(String),
+    `Split` Array(String),
+    `Apart` Array(String),
     `History` String,
     `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
     `Version` UInt64 DEFAULT toUInt64(toUnixTimestamp64Micro(now64(6))),

@@ -28,7 +28,8 @@ export function startIssues(store: Pick<Store, 'failures'>, deps: DutyDeps): Sta
  * would have is an alias. An issue without failures is deleted.
  */
 export async function updateIssues({ failures }: Pick<Store, 'failures'>): Promise<void> {
-  const [signatures, stored] = await Promise.all([failures.signatures(), failures.issues(undefined)]);
+  const stored = await failures.issues(undefined);
+  const signatures = await failures.signatures(stored);
   const changed: IssueRow[] = [];
   const kept = new Set<IssueRow>();
   const ownersOf = new Map(
@@ -55,6 +56,7 @@ export async function updateIssues({ failures }: Pick<Store, 'failures'>): Promi
       await failures.relink(
         issue,
         strays.map(({ signatureId }) => signatureId),
+        stored,
       );
     }
   }
@@ -84,6 +86,8 @@ function buildIssue([first, ...others]: SignatureSet, before: readonly IssueRow[
     resolvedVersion: former?.resolvedVersion ?? '',
     firstSeen,
     aliases: [...new Set(ids)].filter((id) => id !== issueId).toSorted(),
+    split: [...new Set(before.flatMap((each) => each.split))].toSorted(),
+    apart: [...new Set(before.flatMap((each) => each.apart))].filter((id) => !ids.includes(id)).toSorted(),
     history: former?.history ?? [],
     isDeleted: false,
   };

@@ -143,6 +143,7 @@ const OF_ROUTES: readonly string[] = [
   'issues reopen',
   'issues ignore',
   'issues merge',
+  'issues split',
   'labels agreement',
   'labels estimate',
   'preview',
