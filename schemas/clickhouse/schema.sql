@@ -590,6 +590,8 @@ CREATE TABLE IF NOT EXISTS issues
     `ResolvedVersion` String,
     `FirstSeen` DateTime64(3, 'UTC'),
     `Aliases` Array(String),
+    `Split` Array(String),
+    `Apart` Array(String),
     `History` String,
     -- Test of a resolved version as JSON; '' without one.
     `Verification` String,

@@ -13,6 +13,7 @@ import { createErrorHandler, limitBody, answerUnchanged } from './middleware.ts'
 import {
   type ApiEnv,
   answerProblem,
+  type ApiRouter,
   createRouter,
   listFilters as listRouteFilters,
   requireScope,
@@ -76,35 +77,43 @@ export interface ApiOptions
   readonly findStore: (caller: Caller) => TenantStore | 'starting' | 'none';
 }
 
-/** Creates the routes of the resources: the one list of them. */
-export function createApiRoutes() {
-  return createRouter()
-    .route('/', createScoreRoutes())
-    .route('/', createTraceRoutes())
-    .route('/', createSessionRoutes())
-    .route('/', createConfiguredRoutes())
-    .route('/', createConfigRoutes())
-    .route('/', createPreviewRoutes())
-    .route('/', createMonitorRoutes())
-    .route('/', createAlertRoutes())
-    .route('/', createMuteRoutes())
-    .route('/', createIssueRoutes())
-    .route('/', createMarkerRoutes())
-    .route('/', createLabelRoutes())
-    .route('/', createAnchorRoutes())
-    .route('/', createSignInRoutes())
-    .route('/', createScoreWriteRoutes())
-    .route('/', createPurgeRoutes())
-    .route('/', createJobRoutes())
-    .route('/', createBackfillRoutes())
-    .route('/', createStatusRoutes())
-    .route('/', createAgentRoutes())
-    .route('/', createCoverageRoutes())
-    .route('/', createSeriesRoutes())
-    .route('/', createDistributionRoutes())
-    .route('/', createOverviewRoutes())
-    .route('/', createCompareRoutes())
-    .route('/', createSqlRoutes());
+/** Routes of the resources: the one list of them. */
+const RESOURCES: readonly (() => Hono<ApiEnv>)[] = [
+  createScoreRoutes,
+  createTraceRoutes,
+  createSessionRoutes,
+  createConfiguredRoutes,
+  createConfigRoutes,
+  createPreviewRoutes,
+  createMonitorRoutes,
+  createAlertRoutes,
+  createMuteRoutes,
+  createIssueRoutes,
+  createMarkerRoutes,
+  createLabelRoutes,
+  createAnchorRoutes,
+  createSignInRoutes,
+  createScoreWriteRoutes,
+  createPurgeRoutes,
+  createJobRoutes,
+  createBackfillRoutes,
+  createStatusRoutes,
+  createAgentRoutes,
+  createCoverageRoutes,
+  createSeriesRoutes,
+  createDistributionRoutes,
+  createOverviewRoutes,
+  createCompareRoutes,
+  createSqlRoutes,
+];
+
+/** Creates the routes of the resources. The type of the whole leaves each route out: together they are more than the compiler takes. */
+export function createApiRoutes(): ApiRouter {
+  const routes = createRouter();
+  for (const create of RESOURCES) {
+    routes.route('/', create());
+  }
+  return routes;
 }
 
 /** Creates the whole HTTP API. */

@@ -167,6 +167,10 @@ export const ISSUES = {
     firstSeen: column("DateTime64(3, 'UTC')", 'Start of the first run with it.'),
     /** Ids of the other signatures of the issue, and of issues that were merged into it. */
     aliases: column('Array(String)'),
+    /** Failures that people took out of another issue, each as trace id, signature id and the id of the issue that has it. */
+    split: column('Array(String)'),
+    /** Issues that it is never joined with: people split them. */
+    apart: column('Array(String)'),
     history: listOf<IssueEvent>(),
     verification: jsonOf<Verification | null>(null),
     isDeleted: column('UInt8'),

@@ -21,18 +21,19 @@ export type SignatureSet = readonly [Signature, ...Signature[]];
  */
 export function groupSignatures(
   signatures: readonly Signature[],
-  stored: readonly Pick<IssueRow, 'tenant' | 'issueId' | 'aliases'>[],
+  stored: readonly Pick<IssueRow, 'tenant' | 'issueId' | 'aliases' | 'apart'>[],
 ): SignatureSet[] {
-  const sets = createSets(signatures.map(joinKey));
-  for (const similar of Map.groupBy(signatures, joinComparedKey).values()) {
-    connectSimilar(similar.toSorted(compareFirst).slice(0, MAX_COMPARED), sets);
-  }
+  const sets = createSets(signatures.map(joinKey), listApart(stored));
   const known = new Set(signatures.map(joinKey));
   for (const { tenant, issueId, aliases } of stored) {
     const [first, ...others] = [issueId, ...aliases]
       .map((id) => `${tenant} ${id}`)
       .filter((key) => known.has(key));
     others.forEach((other) => sets.join(first ?? other, other));
+  }
+  // What people split comes first: a similar failure joins one side.
+  for (const similar of Map.groupBy(signatures, joinComparedKey).values()) {
+    connectSimilar(similar.toSorted(compareFirst).slice(0, MAX_COMPARED), sets);
   }
   return [...Map.groupBy(signatures, (signature) => sets.find(joinKey(signature))).values()].map(
     (members) => members.toSorted(compareFirst) as unknown as SignatureSet,
@@ -127,8 +128,29 @@ function connectSimilarWords(
   }
 }
 
-/** Creates disjoint sets of keys (union and find). */
-function createSets(keys: readonly string[]) {
+/** Lists the pairs of signatures that are in issues which people split: of each issue, one stands for all. */
+function listApart(
+  stored: readonly Pick<IssueRow, 'tenant' | 'issueId' | 'aliases' | 'apart'>[],
+): readonly (readonly [string[], string[]])[] {
+  const idsOf = new Map(
+    stored.flatMap(({ tenant, issueId, aliases }) => {
+      const ids = [issueId, ...aliases].map((id) => `${tenant} ${id}`);
+      return ids.map((id) => [id, ids] as const);
+    }),
+  );
+  return stored.flatMap(({ tenant, issueId, apart }) =>
+    apart.flatMap((id) => {
+      const others = idsOf.get(`${tenant} ${id}`);
+      return others === undefined ? [] : [[idsOf.get(`${tenant} ${issueId}`) ?? [], others] as const];
+    }),
+  );
+}
+
+/**
+ * Creates disjoint sets of keys (union and find).
+ * @param apart lists of keys that a join never brings together
+ */
+function createSets(keys: readonly string[], apart: readonly (readonly [string[], string[]])[]) {
   const parents = new Map(keys.map((key) => [key, key]));
   const find = (key: string): string => {
     let root = key;
@@ -138,7 +160,19 @@ function createSets(keys: readonly string[]) {
     parents.set(key, root);
     return root;
   };
-  return { find, join: (a: string, b: string) => void parents.set(find(b), find(a)) };
+  const has = (side: readonly string[], root: string) =>
+    side.some((key) => parents.has(key) && find(key) === root);
+  const isApart = (a: string, b: string) =>
+    apart.some(([left, right]) => (has(left, a) && has(right, b)) || (has(left, b) && has(right, a)));
+  return {
+    find,
+    join: (a: string, b: string) => {
+      const [left, right] = [find(a), find(b)];
+      if (left !== right && !isApart(left, right)) {
+        parents.set(right, left);
+      }
+    },
+  };
 }
 
 /** Words of the faults of an answer. */

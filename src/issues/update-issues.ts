@@ -61,7 +61,8 @@ function createPacedWork(work: () => Promise<void>) {
  * would have is an alias. An issue without failures is deleted.
  */
 export async function updateIssues({ failures }: Pick<Store, 'failures'>): Promise<void> {
-  const [signatures, stored] = await Promise.all([failures.signatures(), failures.issues(undefined)]);
+  const stored = await failures.issues(undefined);
+  const signatures = await failures.signatures(stored);
   const changed: IssueRow[] = [];
   const kept = new Set<IssueRow>();
   const ownersOf = new Map(
@@ -88,6 +89,7 @@ export async function updateIssues({ failures }: Pick<Store, 'failures'>): Promi
       await failures.relink(
         issue,
         strays.map(({ signatureId }) => signatureId),
+        stored,
       );
     }
   }
@@ -117,6 +119,8 @@ function buildIssue([first, ...others]: SignatureSet, before: readonly IssueRow[
     resolvedVersion: former?.resolvedVersion ?? '',
     firstSeen,
     aliases: [...new Set(ids)].filter((id) => id !== issueId).toSorted(),
+    split: [...new Set(before.flatMap((each) => each.split))].toSorted(),
+    apart: [...new Set(before.flatMap((each) => each.apart))].filter((id) => !ids.includes(id)).toSorted(),
     history: former?.history ?? [],
     verification: former?.verification ?? null,
     isDeleted: false,

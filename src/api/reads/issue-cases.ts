@@ -14,7 +14,7 @@ const FAILURES_PER_CASE = 5;
 
 export interface CaseStores {
   readonly config: Config;
-  readonly store: Pick<Store, 'failures' | 'scores' | 'spans'>;
+  readonly store: Pick<Store, 'failures' | 'runs' | 'scores' | 'spans'>;
 }
 
 /** Time after all runs, Unix milliseconds. */

@@ -1,9 +1,10 @@
 import { NotFoundError, RequestError } from '../../domain/errors.ts';
-import type { IssueRow } from '../../domain/failure.ts';
-import { buildReadings, type IssueReading, readState } from '../../issues/read-issues.ts';
+import { computeIssueId, type IssueEvent, type IssueRow } from '../../domain/failure.ts';
+import { buildReadings, estimateShare, type IssueReading, readState } from '../../issues/read-issues.ts';
 import { verifyIssue } from '../../issues/verify-issue.ts';
 import { WATCHED_MS } from '../../issues/watch-share.ts';
 import { DAY_MS } from '../../domain/durations.ts';
+import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { Store } from '../../store/store.ts';
 import type { IssueQuery } from '../../store/contracts/issues.ts';
 import type { Caller } from '../access/request-access.ts';
@@ -17,6 +18,11 @@ export type IssueFilter = Omit<IssueQuery, 'tenant' | 'issueId'>;
 /** Most examples of an issue, and most of its traces. */
 const MAX_EXAMPLES = 5;
 const MAX_TRACES = 500;
+
+/** Example of an issue with its run; undefined when the run is not known. */
+export type IssueExample = Awaited<
+  ReturnType<ReturnType<typeof createIssueReads>['read']>
+>['examples'][number];
 
 /** Creates the reads of issues for one tenant, or for all. */
 export function createIssueReads({ config, store }: CaseStores, tenant: string | undefined) {
@@ -32,11 +38,25 @@ export function createIssueReads({ config, store }: CaseStores, tenant: string |
     read: async (id: string, filter: IssueFilter) => {
       const issue = findIssue(await failures.issues(tenant), id);
       const query = { ...filter, tenant: issue.tenant, agent: issue.agent, issueId: issue.issueId };
-      const [[found], examples] = await Promise.all([
+      const [[found], examples, segments] = await Promise.all([
         read([issue], query),
         failures.examples(query, MAX_EXAMPLES),
+        failures.segments(query),
       ]);
-      return { issue: found ?? buildQuiet(issue, await spans.nowMs()), examples };
+      const runs = await store.runs.ofTraces(examples);
+      return {
+        issue: found ?? buildQuiet(issue, await spans.nowMs()),
+        examples: examples.map((failure) => ({
+          failure,
+          run: runs.get(joinTraceKey(failure))?.find(({ targetId }) => targetId === failure.targetId),
+        })),
+        segments: segments.map(({ dimension, value, all, ...count }) => ({
+          dimension,
+          value,
+          runs: count.runs,
+          share: estimateShare([count], [{ runs: all }]),
+        })),
+      };
     },
     /** Reads the newest runs with an issue. Throws a `NotFoundError`. */
     traces: async (id: string, filter: IssueFilter) => {
@@ -73,20 +93,27 @@ export type IssueChange = { readonly id: string } & (
   | { readonly what: 'resolve'; readonly version?: string | undefined }
   | { readonly what: 'reopen' | 'ignore' }
   | { readonly what: 'merge'; readonly into: string }
+  | { readonly what: 'split'; readonly traceIds: readonly string[] }
 );
 
 const STATES = { resolve: 'resolved', reopen: 'open', ignore: 'ignored' } as const;
 
-/** Changes an issue. Throws a `NotFoundError` for an unknown one, and a `RequestError` for a merge into itself or into another agent's. */
+/**
+ * Changes an issue. Returns the id of the issue that the change is about: of a split, the new one. Throws a `NotFoundError` for an unknown
+ * issue or trace, and a `RequestError` for a merge into itself or into another agent's, and for a split that leaves nothing.
+ */
 export async function changeIssue(
   { failures, spans }: IssueStores,
   change: IssueChange,
   { tenant, name }: Caller,
-): Promise<void> {
+): Promise<string> {
   const issues = await failures.issues(tenant);
   const issue = findIssue(issues, change.id);
   const nowMs = await spans.nowMs();
   const event = { at: new Date(nowMs).toISOString(), by: name };
+  if (change.what === 'split') {
+    return splitIssue(failures, { issues, issue, traceIds: change.traceIds, event });
+  }
   if (change.what !== 'merge') {
     const version = change.what === 'resolve' ? (change.version ?? '') : '';
     const what = version === '' ? change.what : `${change.what} in ${version}`;
@@ -94,7 +121,7 @@ export async function changeIssue(
     const changed = { ...issue, state: STATES[change.what], resolvedVersion: version, history };
     const verification = version === '' ? null : await beginVerification(failures, changed, nowMs);
     await failures.writeIssues([{ ...changed, verification }]);
-    return;
+    return issue.issueId;
   }
   const into = findIssue(issues, change.into);
   if (into.issueId === issue.issueId || into.agent !== issue.agent || into.tenant !== issue.tenant) {
@@ -103,11 +130,91 @@ export async function changeIssue(
   const ids = [issue.issueId, ...issue.aliases];
   const history = [...into.history, { ...event, what: `merge of ${issue.issueId}` }];
   const aliases = [...new Set([...into.aliases, ...ids])].toSorted();
+  const split = [...into.split, ...issue.split];
+  const apart = [...new Set([...into.apart, ...issue.apart])].filter(
+    (id) => ![into.issueId, ...aliases].includes(id),
+  );
+  const rows = issues.map((each) =>
+    // A merge ends an earlier split of the two.
+    each.issueId === into.issueId ? { ...into, split, apart } : each,
+  );
   await failures.writeIssues([
-    { ...into, aliases, history, firstSeen: Math.min(into.firstSeen, issue.firstSeen) },
+    { ...into, aliases, split, apart, history, firstSeen: Math.min(into.firstSeen, issue.firstSeen) },
     { ...issue, title: '', subject: null, isDeleted: true },
   ]);
-  await failures.relink(into, ids);
+  await failures.relink(into, ids, rows);
+  return into.issueId;
+}
+
+/** Lists an issue with the issues that it was split from or into: what is taken out of it now is apart from them, too. */
+function listApart(issues: readonly IssueRow[], issue: IssueRow): string[] {
+  const others = issues.filter(
+    ({ tenant, apart }) => tenant === issue.tenant && apart.includes(issue.issueId),
+  );
+  return [...new Set([issue.issueId, ...issue.apart, ...others.map(({ issueId }) => issueId)])].toSorted();
+}
+
+interface Split {
+  /** All issues of the caller. */
+  readonly issues: readonly IssueRow[];
+  readonly issue: IssueRow;
+  readonly traceIds: readonly string[];
+  readonly event: Omit<IssueEvent, 'what'>;
+}
+
+/**
+ * Takes the failures of some traces out of an issue, as an issue of their own. A signature that is in these traces alone goes with them, so
+ * that later runs with it follow; else the traces are noted.
+ */
+async function splitIssue(
+  failures: Store['failures'],
+  { issues, issue, traceIds, event }: Split,
+): Promise<string> {
+  const signatures = await failures.tracesOf(issue, traceIds);
+  const found = signatures.filter(({ named }) => named.length > 0);
+  const [first] = found;
+  const known = new Set(found.flatMap(({ named }) => named));
+  const unknown = traceIds.find((id) => !known.has(id));
+  if (first === undefined || unknown !== undefined) {
+    throw new NotFoundError(
+      `trace ${unknown ?? ''} has no failure of the issue ${issue.issueId}; to list its traces: GET /api/v1/issues/${issue.issueId}/traces`,
+    );
+  }
+  if (signatures.every(({ others }) => others === 0)) {
+    throw new RequestError(`the traces are all that the issue ${issue.issueId} has: leave some of them out`);
+  }
+  const moved = found
+    .filter(({ signatureId, others }) => others === 0 && issue.aliases.includes(signatureId))
+    .map(({ signatureId }) => signatureId);
+  const { tenant, agent } = issue;
+  const issueId =
+    moved[0] ??
+    computeIssueId(tenant, agent, `split ${issue.issueId} ${first.signatureId} ${first.firstTrace}`);
+  const taken = found
+    .filter(({ signatureId }) => !moved.includes(signatureId))
+    .flatMap(({ signatureId, named }) => named.map((traceId) => `${traceId} ${signatureId}`));
+  const left = issue.split.filter((entry) => !taken.includes(entry.slice(0, entry.lastIndexOf(' '))));
+  const made: IssueRow = {
+    ...issue,
+    issueId,
+    state: 'open',
+    resolvedVersion: '',
+    firstSeen: first.firstSeen,
+    aliases: moved.filter((id) => id !== issueId),
+    split: taken.map((entry) => `${entry} ${issueId}`),
+    apart: listApart(issues, issue),
+    history: [{ ...event, what: `split from ${issue.issueId}` }],
+  };
+  const rest: IssueRow = {
+    ...issue,
+    aliases: issue.aliases.filter((id) => !moved.includes(id)),
+    split: left,
+    history: [...issue.history, { ...event, what: `split of ${issueId}` }],
+  };
+  await failures.writeIssues([rest, made]);
+  const others = issues.filter((each) => each.issueId !== issue.issueId);
+  await failures.relink(made, [issueId, ...moved], [...others, rest, made]);
+  return issueId;
 }
 
 /** Begins the test of the version that an issue is resolved in, with the runs that there are. */

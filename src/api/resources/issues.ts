@@ -1,8 +1,8 @@
 import { z } from '@hono/zod-openapi';
 import { DAY_MS } from '../../domain/durations.ts';
-import type { Failure } from '../../domain/failure.ts';
+import type { IssueExample } from '../reads/issues.ts';
 import { ISSUE_STATES, type IssueReading } from '../../issues/read-issues.ts';
-import { FILTER_FIELDS, NoQuery, readMoment } from '../lists/fields.ts';
+import { FILTER_FIELDS, hexId, NoQuery, readMoment } from '../lists/fields.ts';
 import { describePage } from '../lists/cursors.ts';
 import { isoTime, orNull, Time } from '../json/rows.ts';
 import { describeBody, describeJson, describeRoute, createRouter, tenantStore } from '../router.ts';
@@ -57,14 +57,22 @@ export const IssueDetail = Issue.extend({
       z.object({
         traceId: z.string(),
         at: Time.nullable(),
-        claim: z.string().nullable(),
-        error: z.string().nullable(),
+        question: z.string().nullable().describe('Null once the spans have expired, as the other texts.'),
         answer: z.string().nullable(),
+        claim: z.string().nullable(),
         evidence: orNull(z.object({ source: z.string(), quote: z.string(), spanId: z.string() })),
+        error: z.string().nullable(),
+        comment: z.string().nullable(),
       }),
     )
     .readonly()
     .describe('The newest runs with it.'),
+  segments: z
+    .array(z.object({ dimension: z.string(), value: z.string(), runs: z.number(), share: orNull(Rate) }))
+    .readonly()
+    .describe(
+      'Versions, models, environments, services and tools of the runs: `share` is of the runs of the segment.',
+    ),
   history: z.array(z.object({ at: z.string(), by: z.string().nullable(), what: z.string() })).readonly(),
 }).openapi('IssueDetail');
 
@@ -173,6 +181,12 @@ const mergeIssue = describeChange(
   z.strictObject({ into: z.string().min(1).max(100) }).openapi('MergeIssue'),
 );
 
+const splitIssue = describeChange(
+  'split',
+  'Takes the failures of some traces out of an issue, as an issue of their own, which is the reply.',
+  z.strictObject({ traceIds: z.array(hexId(32)).min(1).max(1_000) }).openapi('SplitIssue'),
+);
+
 /** Creates the routes of issues. */
 export function createIssueRoutes() {
   return createRouter()
@@ -191,9 +205,13 @@ export function createIssueRoutes() {
     .openapi(readIssue, async (c) => {
       const store = tenantStore(c.var);
       const range = await readRange(store, c.req.valid('query'));
-      const { issue, examples } = await store.issues.read(c.req.valid('param').id, range);
+      const { issue, examples, segments } = await store.issues.read(c.req.valid('param').id, range);
       const { history } = issue;
-      return c.json({ ...issueJson(issue), examples: examples.map(exampleJson), history }, 200);
+      const shown = segments.map((segment) => ({ ...segment, share: rateJson(segment.share) }));
+      return c.json(
+        { ...issueJson(issue), examples: examples.map(exampleJson), segments: shown, history },
+        200,
+      );
     })
     .openapi(listTraces, async (c) => {
       const store = tenantStore(c.var);
@@ -231,19 +249,25 @@ export function createIssueRoutes() {
     .openapi(mergeIssue, async (c) => {
       const { into } = c.req.valid('json');
       return c.json(await change(tenantStore(c.var), c.req.valid('param').id, { what: 'merge', into }), 200);
+    })
+    .openapi(splitIssue, async (c) => {
+      const { traceIds } = c.req.valid('json');
+      const given = { what: 'split', traceIds } as const;
+      return c.json(await change(tenantStore(c.var), c.req.valid('param').id, given), 200);
     });
 }
 
 type Change =
   | { readonly what: 'resolve'; readonly version?: string | undefined }
   | { readonly what: 'reopen' | 'ignore' }
-  | { readonly what: 'merge'; readonly into: string };
+  | { readonly what: 'merge'; readonly into: string }
+  | { readonly what: 'split'; readonly traceIds: readonly string[] };
 
 async function change(store: TenantStore, id: string, given: Change) {
   const subjects = [{ kind: 'issue', id }] as const;
   const { issues } = await store.openWrites({ action: 'issue.change', subjects });
-  await issues.change({ id, ...given });
-  const { issue } = await store.issues.read(id, await readRange(store, {}));
+  const changed = await issues.change({ id, ...given });
+  const { issue } = await store.issues.read(changed, await readRange(store, {}));
   return issueJson(issue);
 }
 
@@ -294,13 +318,18 @@ function rateJson(rate: IssueReading['share']) {
   return rate && { value: rate.value, low: rate.low, high: rate.high, n: rate.effectiveN };
 }
 
-function exampleJson({ traceId, traceTimestamp, kind, text, evidence }: Failure) {
+function exampleJson({ failure, run }: IssueExample) {
+  const { traceId, traceTimestamp, text, evidence } = failure;
+  const kind: string = failure.kind;
+  const textOf = (...kinds: string[]) => (kinds.includes(kind) ? text || null : null);
   return {
     traceId,
     at: isoTime(traceTimestamp),
-    claim: kind === 'claim' ? text : null,
-    error: kind === 'tool-error' || kind === 'error' ? text : null,
-    answer: kind === 'answer' ? text : null,
+    question: run?.question || null,
+    answer: run?.answer || textOf('answer'),
+    claim: textOf('claim'),
     evidence,
+    error: textOf('tool-error', 'error'),
+    comment: textOf('feedback'),
   };
 }

@@ -5,7 +5,7 @@ import { CASES } from '../../api/resources/issues.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { ISSUE_STATES } from '../../issues/read-issues.ts';
-import { limitUpTo, parseMoment } from '../arguments.ts';
+import { collectNames, limitUpTo, parseMoment } from '../arguments.ts';
 import { examples, type Bind, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openApi } from '../open-api.ts';
@@ -37,10 +37,18 @@ interface IssueJson {
 interface DetailJson extends IssueJson {
   readonly examples: readonly {
     readonly traceId: string;
+    readonly question: string | null;
     readonly claim: string | null;
     readonly error: string | null;
+    readonly comment: string | null;
     readonly answer: string | null;
     readonly evidence: { readonly source: string; readonly quote: string } | null;
+  }[];
+  readonly segments: readonly {
+    readonly dimension: string;
+    readonly value: string;
+    readonly runs: number;
+    readonly share: IssueJson['share'];
   }[];
 }
 
@@ -88,6 +96,10 @@ export const registerIssues: RegisterCommand = (program, bind) => {
   registerChanges(issues, bind);
 };
 
+interface SplitOptions {
+  readonly trace: readonly string[];
+}
+
 /** Commands that change an issue. */
 function registerChanges(issues: Command, bind: Bind): void {
   issues
@@ -117,6 +129,16 @@ function registerChanges(issues: Command, bind: Bind): void {
     .argument('<id>', 'id of the issue that goes into it')
     .action(
       bind((context, into: string, id: string) => change(context, { id, what: 'merge', body: { into } })),
+    );
+  issues
+    .command('split')
+    .description('Take the failures of some traces out of an issue, as an issue of their own.')
+    .argument('<id>', 'id of an issue')
+    .requiredOption('--trace <ids...>', 'ids of the traces (repeatable, or with commas)', collectNames)
+    .action(
+      bind((context, id: string, { trace }: SplitOptions) =>
+        change(context, { id, what: 'split', body: { traceIds: trace } }),
+      ),
     );
 }
 
@@ -150,10 +172,15 @@ async function show(context: CommandContext, id: string) {
   await context.out.document(issue, () =>
     [
       `${issue.id}  ${issue.state}  ${formatShare(issue)}  ${issue.runs} runs  ${cleanLine(issue.title)}`,
-      ...issue.examples.map(({ traceId, claim, error, answer, evidence }) => {
+      ...issue.examples.map(({ traceId, question, claim, error, comment, answer, evidence }) => {
+        const asked = question === null ? '' : `\n    asked: ${cleanLine(question)}`;
         const quote = evidence === null ? '' : `\n    ${evidence.source}: ${cleanLine(evidence.quote)}`;
-        return `  ${traceId}  ${cleanLine(claim ?? error ?? answer ?? '')}${quote}`;
+        return `  ${traceId}  ${cleanLine(claim ?? error ?? comment ?? answer ?? '')}${asked}${quote}`;
       }),
+      ...issue.segments.map(
+        ({ dimension, value, runs, share }) =>
+          `  ${dimension} ${cleanLine(value)}: ${runs} runs  ${formatShare({ share })}`,
+      ),
     ].join('\n'),
   );
   return EXIT.done;
@@ -203,7 +230,7 @@ async function change(context: CommandContext, { id, what, body }: Change) {
 }
 
 /** Formats a share with its interval: `2.1 % [1.4, 3.1]`. */
-function formatShare({ share }: IssueJson): string {
+function formatShare({ share }: Pick<IssueJson, 'share'>): string {
   const percent = (value: number) => (100 * value).toFixed(1);
   return share === null ? '' : `${percent(share.value)} % [${percent(share.low)}, ${percent(share.high)}]`;
 }

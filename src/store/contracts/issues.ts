@@ -17,6 +17,28 @@ export interface Signature {
   readonly firstTrace: string;
 }
 
+/** Failures of an issue with one signature. */
+export interface SignatureTraces {
+  readonly signatureId: string;
+  /** Those of the named traces that have it. */
+  readonly named: readonly string[];
+  /** Number of failures in other traces. */
+  readonly others: number;
+  readonly firstSeen: number;
+  readonly firstTrace: string;
+}
+
+/** Runs of a segment, and those of an issue among them. */
+export interface SegmentCount {
+  readonly dimension: string;
+  readonly value: string;
+  readonly all: number;
+  readonly runs: number;
+  /** Sum of the weights, and of weight × (weight − 1). */
+  readonly weight: number;
+  readonly excess: number;
+}
+
 /** Range and conditions of the numbers of issues. Times are Unix milliseconds. */
 export interface IssueQuery {
   readonly tenant: string | undefined;

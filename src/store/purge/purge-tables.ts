@@ -95,6 +95,6 @@ function clearIssues(jobId: string): PurgeTable {
     name: 'issues',
     namesTrace: false,
     condition: `Tenant IN (SELECT Tenant ${itemsOf(jobId, 'trace')}) AND (Title != '' OR Subject != '')`,
-    update: "Title = '', Subject = ''",
+    update: `Title = '', Subject = '', Split = arrayFilter(entry -> (Tenant, substring(entry, 1, 32)) NOT IN (SELECT Tenant, Id ${itemsOf(jobId, 'trace')}), Split)`,
   };
 }

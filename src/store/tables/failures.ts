@@ -6,7 +6,9 @@ import {
   POINTS,
   type RunCount,
   type RunHour,
+  type SegmentCount,
   type Signature,
+  type SignatureTraces,
 } from '../contracts/issues.ts';
 import type { TraceKey } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
@@ -22,6 +24,8 @@ export function createFailureStore(database: Database) {
     relink,
     issues: readIssues,
     writeIssues: issueRows.write,
+    tracesOf: readTracesOf,
+    segments: readSegments,
     counts: readCounts,
     runs: countRuns,
     examples: readExamples,
@@ -46,15 +50,34 @@ function ofTraces(database: Database, keys: readonly TraceKey[]): Promise<Map<st
 /** Most signatures that are grouped: those with the most failures. */
 const MAX_SIGNATURES = 50_000;
 
-async function readSignatures(database: Database): Promise<Signature[]> {
+/** Failures that people took out of an issue (`IssueRow.split`), of all issues. */
+type Splits = readonly Pick<IssueRow, 'tenant' | 'split'>[];
+
+/** SQL for the signature of a failure as issues have it: of one that people took out, the id of its issue. */
+const SIGNATURE = `transform(concat(Tenant, ' ', TraceId, ' ', SignatureId), {splitKeys:Array(String)}, {splitIds:Array(String)}, SignatureId)`;
+
+function splitParams(issues: Splits) {
+  const entries = issues.flatMap(({ tenant, split }) =>
+    split.map((entry) => {
+      const [traceId = '', signatureId = '', issueId = ''] = entry.split(' ');
+      return [`${tenant} ${traceId} ${signatureId}`, issueId] as const;
+    }),
+  );
+  // The engine takes no empty list; no failure has an empty key.
+  const all = [['', ''] as const, ...entries];
+  return { splitKeys: all.map(([key]) => key), splitIds: all.map(([, id]) => id) };
+}
+
+async function readSignatures(database: Database, splits: Splits): Promise<Signature[]> {
   const first = '(TraceTimestamp, TraceId)';
   const rows = await database.rows<Omit<Signature, 'subject'> & { readonly subject: string }>(
-    `SELECT toString(Tenant) AS tenant, toString(Agent) AS agent, toString(any(Kind)) AS kind, SignatureId AS signatureId,
+    `SELECT toString(Tenant) AS tenant, toString(Agent) AS agent, toString(any(Kind)) AS kind, ${SIGNATURE} AS signatureId,
        argMin(Subject, ${first}) AS subject, groupUniqArray(10)(IssueId) AS issueIds,
        arrayFilter(quote -> quote != '', arraySort(groupUniqArray(JSONExtractString(Subject, 'quote')))) AS quotes,
        toUnixTimestamp64Milli(min(${first}).1) AS firstSeen, min(${first}).2 AS firstTrace
-     FROM failures FINAL GROUP BY Tenant, Agent, SignatureId
+     FROM failures FINAL GROUP BY Tenant, Agent, signatureId
      ORDER BY count() DESC, signatureId LIMIT ${MAX_SIGNATURES}`,
+    splitParams(splits),
   );
   return rows.map((row) => ({ ...row, subject: JSON.parse(row.subject) as FailureSubject }));
 }
@@ -64,14 +87,15 @@ async function relink(
   database: Database,
   { tenant, issueId }: Pick<IssueRow, 'tenant' | 'issueId'>,
   signatureIds: readonly string[],
+  splits: Splits,
 ): Promise<void> {
   await database.insertSelected(
     `INSERT INTO failures SELECT * REPLACE ({issueId:String} AS IssueId, now64(3) AS WrittenAt,
        toUInt64(toUnixTimestamp64Micro(now64(6))) AS Version)
      FROM (
        SELECT * FROM failures FINAL
-       WHERE Tenant = {tenant:String} AND SignatureId IN {ids:Array(String)} AND IssueId != {issueId:String})`,
-    { tenant, issueId, ids: [...signatureIds] },
+       WHERE Tenant = {tenant:String} AND ${SIGNATURE} IN {ids:Array(String)} AND IssueId != {issueId:String})`,
+    { tenant, issueId, ids: [...signatureIds], ...splitParams(splits) },
   );
 }
 
@@ -150,6 +174,48 @@ function countRuns(database: Database, query: IssueQuery): Promise<RunCount[]> {
      WHERE Target = 'trace' AND ${sql} ${query.agent === undefined ? '' : `AND ${RUN_AGENT} = {agent:String}`}
      GROUP BY tenant, agent, version, bucket`,
     params,
+  );
+}
+
+/** Reads which failures of an issue are in some traces, by signature, the earliest first. */
+function readTracesOf(
+  database: Database,
+  { tenant, issueId }: Pick<IssueRow, 'tenant' | 'issueId'>,
+  traceIds: readonly string[],
+): Promise<SignatureTraces[]> {
+  return database.rows<SignatureTraces>(
+    `SELECT SignatureId AS signatureId, groupUniqArrayIf(TraceId, isNamed) AS named, toFloat64(countIf(NOT isNamed)) AS others,
+       toFloat64(toUnixTimestamp64Milli(minIf((TraceTimestamp, TraceId), isNamed).1)) AS firstSeen,
+       minIf((TraceTimestamp, TraceId), isNamed).2 AS firstTrace
+     FROM (SELECT *, TraceId IN {traceIds:Array(String)} AS isNamed FROM failures FINAL
+       WHERE Tenant = {tenant:String} AND IssueId = {issueId:String})
+     GROUP BY SignatureId ORDER BY firstSeen, firstTrace, signatureId`,
+    { tenant, issueId, traceIds: [...traceIds] },
+  );
+}
+
+/** Most values of a dimension that an issue shows. */
+const MAX_SEGMENTS = 20;
+
+/** Counts the runs of the agent of an issue, and those with the issue, by facts of the runs. */
+function readSegments(database: Database, query: IssueQuery): Promise<SegmentCount[]> {
+  const runs = conditions(query, 'StartedAt');
+  const failing = conditions(query, 'TraceTimestamp');
+  return database.rows<SegmentCount>(
+    `SELECT segment.1 AS dimension, segment.2 AS value, toFloat64(count()) AS all, toFloat64(countIf(w > 0)) AS runs,
+       sum(w) AS weight, sum(w * greatest(0, w - 1)) AS excess
+     FROM (
+       SELECT w, arrayJoin(arrayConcat(
+           [('version', toString(${VERSION})), ('model', toString(Models[1])), ('environment', toString(Environment)), ('service', toString(ServiceName))],
+           arrayMap(tool -> ('tool', toString(tool)), Tools))) AS segment
+       FROM (SELECT * FROM runs FINAL WHERE Target = 'trace' AND ${runs.sql} AND ${RUN_AGENT} = {agent:String}) AS r
+       LEFT JOIN (
+         SELECT TraceId, TargetId, max(Weight) AS w FROM failures FINAL
+         WHERE ${failing.sql} AND IssueId = {issueId:String} GROUP BY TraceId, TargetId) AS f
+       USING (TraceId, TargetId))
+     WHERE segment.2 != '' GROUP BY dimension, value HAVING runs > 0
+     ORDER BY dimension, runs DESC, value LIMIT ${MAX_SEGMENTS} BY dimension`,
+    runs.params,
   );
 }
 

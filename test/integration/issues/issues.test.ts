@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DAY_MS } from '../../../src/domain/durations.ts';
 import type { Failure } from '../../../src/domain/failure.ts';
+import type { RunRecord } from '../../../src/domain/run-record.ts';
 import type { IssueCase } from '../../../src/domain/issue-case.ts';
 import { updateIssues } from '../../../src/issues/update-issues.ts';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
@@ -8,6 +9,7 @@ import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts
 import { buildFailure } from '../../support/builders/a-failure.ts';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
+import { newTraceId } from '../../support/store/store-rows.ts';
 import { store } from '../../support/store/stored-agent.ts';
 
 const ADMIN = tokenOf('admin', 'a');
@@ -163,5 +165,122 @@ describe('the failures of an issue', () => {
     });
     expect(await read('/issues/00000000000000b0/tests')).toEqual({ items, next: null });
     expect(await read('/issues/00000000000000b0/tests?limit=1')).toMatchObject({ items: [items[0]] });
+  });
+});
+
+describe('a split by hand', () => {
+  const [KEPT, MOVED, LATE] = ['00000000000000c0', '00000000000000c1', '00000000000000c2'] as const;
+  const claim = (signatureId: string, text: string) => ({
+    signatureId,
+    failureId: signatureId,
+    kind: 'claim' as const,
+    subject: { verdict: 'unsupported', text },
+  });
+  const list = async () =>
+    ((await read('/issues?agent=split')) as { items: { id: string; aliases: string[]; runs: number }[] })
+      .items;
+  const idsOf = async (id: string) =>
+    ((await read(`/issues/${id}/traces`)) as { items: { traceId: string }[] }).items.map(
+      ({ traceId }) => traceId,
+    );
+
+  it('takes a signature with its later runs, or some traces of one, and stays through later groupings', async () => {
+    const text = 'the gift is wrapped in red paper';
+    const [first, second, third, moved] = Array.from({ length: 4 }, newTraceId);
+    const kept = (traceId: string) => ({ ...claim(KEPT, `${text} today`), traceId, targetId: traceId });
+    const failures = [
+      kept(first!),
+      kept(second!),
+      kept(third!),
+      { ...claim(MOVED, `${text} now`), traceId: moved!, targetId: moved! },
+    ];
+    await storeRuns('split', failures);
+    expect(await list()).toMatchObject([{ id: KEPT, aliases: [MOVED], runs: 4 }]);
+
+    expect(await change(`/issues/${KEPT}/split`, { traceIds: [moved] })).toMatchObject({
+      id: MOVED,
+      runs: 1,
+      state: 'ongoing',
+    });
+    const made = (await change(`/issues/${KEPT}/split`, { traceIds: [second] })) as { id: string };
+    expect(made).toMatchObject({ runs: 1, aliases: [] });
+    // A run that is read again writes its failure with the plain signature; a new one is similar to both sides.
+    await storeRuns('split', [failures[1]!, { ...claim(MOVED, `${text} now`) }, claim(LATE, `${text} soon`)]);
+    const sides = await Promise.all([KEPT, MOVED, made.id].map(idsOf));
+    expect(sides[0]).toEqual(expect.arrayContaining([first, third]));
+    expect(sides[1]).toContain(moved);
+    expect(sides[2]).toContain(second);
+    const all = sides.flat();
+    expect({ runs: all.length, different: new Set(all).size }).toEqual({ runs: 6, different: 6 });
+    expect(sides[1]!.length).toBeGreaterThanOrEqual(2);
+    expect(await read(`/issues/${KEPT}`)).toMatchObject({
+      history: [{ what: `split of ${MOVED}` }, { what: `split of ${made.id}` }],
+    });
+
+    await change(`/issues/${made.id}/merge`, { into: KEPT });
+    await updateIssues(world.store);
+    expect(await idsOf(KEPT)).toEqual(expect.arrayContaining([first, second, third]));
+    expect(await list()).toHaveLength(2);
+  });
+
+  it('is refused for all traces of an issue, and for a trace without the issue', async () => {
+    const post = (traceIds: readonly unknown[]) =>
+      world.ask({ method: 'POST', path: `/issues/${MOVED}/split`, body: { traceIds }, token: ADMIN });
+    expect(await post(await idsOf(MOVED))).toMatchObject({
+      status: 400,
+      body: { detail: expect.stringContaining('leave some of them out') },
+    });
+    expect(await post([newTraceId()])).toMatchObject({ status: 404 });
+  });
+});
+
+describe('an issue', () => {
+  it('shows what was asked and answered, and in which segments its runs are', async () => {
+    const signatureId = '00000000000000d0';
+    const runs = [1, 2, 3, 4].map((number) =>
+      buildRunRecord({
+        tenant: 'a',
+        agent: 'shown',
+        agentVersion: number < 3 ? '1' : '2',
+        models: [number < 4 ? 'small' : 'large'],
+        startedAt: NOW_MS - 2 * DAY_MS,
+        evidenceUntil: NOW_MS,
+        question: `Question ${number}?`,
+        answer: 'An answer.',
+      }),
+    );
+    await world.store.runs.write(runs);
+    const [{ traceId, targetId }] = runs as [RunRecord];
+    const own = { tenant: 'a', agent: 'shown', traceId, targetId, traceTimestamp: NOW_MS - 2 * DAY_MS };
+    await world.store.failures.write([buildFailure({ ...own, signatureId })]);
+    await updateIssues(world.store);
+    const { examples, segments } = (await read(`/issues/${signatureId}`)) as {
+      examples: unknown;
+      segments: unknown[];
+    };
+    expect(examples).toEqual([
+      {
+        traceId,
+        at: expect.any(String),
+        question: 'Question 1?',
+        answer: 'An answer.',
+        claim: null,
+        evidence: null,
+        error: 'HTTP 504: no reply',
+        comment: null,
+      },
+    ]);
+    expect(segments).toEqual(
+      expect.arrayContaining([
+        {
+          dimension: 'model',
+          value: 'small',
+          runs: 1,
+          share: expect.objectContaining({ value: 1 / 3, n: 3 }),
+        },
+        { dimension: 'version', value: '1', runs: 1, share: expect.objectContaining({ value: 0.5, n: 2 }) },
+      ]),
+    );
+    expect(segments).not.toContainEqual(expect.objectContaining({ value: 'large' }));
   });
 });

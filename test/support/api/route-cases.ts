@@ -23,6 +23,11 @@ export const WRITE_CASES: Readonly<Record<string, WriteCase>> = {
   'post /issues/{id}/resolve': { action: 'issue.change', idOf: 'issueId', body: () => ({ version: '2' }) },
   'post /issues/{id}/reopen': { action: 'issue.change', idOf: 'issueId', body: () => ({}) },
   'post /issues/{id}/ignore': { action: 'issue.change', idOf: 'issueId', body: () => ({}) },
+  'post /issues/{id}/split': {
+    action: 'issue.change',
+    idOf: 'issueId',
+    body: ({ issueTraceId }) => ({ traceIds: [issueTraceId] }),
+  },
   'post /issues/{id}/merge': {
     action: 'issue.change',
     idOf: 'issueId',
@@ -72,6 +77,7 @@ export function unknownValues(): RouteValues {
     incidentId: randomUUID(),
     issueId: '0123456789abcdef',
     otherIssueId: 'fedcba9876543210',
+    issueTraceId: newTraceId(),
     sessionId: 'chat-of-nobody',
     userId: 'nobody',
     tenant: 'nobody',

@@ -35,10 +35,15 @@ export async function storeTenantRows(store: Store, tenant: string): Promise<Rou
     string,
     string,
   ];
-  const failures = [issueId, otherIssueId].map((signatureId) =>
+  const issueTraceId = newTraceId();
+  const failures = [
+    { signatureId: issueId, traceId },
+    { signatureId: issueId, traceId: issueTraceId },
+    { signatureId: otherIssueId, traceId },
+  ].map(({ signatureId, traceId: ofTrace }) =>
     buildFailure({
       tenant,
-      traceId,
+      traceId: ofTrace,
       agent,
       signatureId,
       userId: names.userId,
@@ -93,7 +98,7 @@ export async function storeTenantRows(store: Store, tenant: string): Promise<Rou
     }),
     store.failures.write(failures),
     store.failures.writeIssues(
-      failures.map((failure) => buildIssueRow(failure, { title: `${tenant}-title` })),
+      failures.slice(1).map((failure) => buildIssueRow(failure, { title: `${tenant}-title` })),
     ),
     store.alerts.write([alert]),
     store.alerts.mute({ tenant, subject: alert.alert, untilMs: nowMs + HOUR_MS }),
@@ -113,6 +118,7 @@ export async function storeTenantRows(store: Store, tenant: string): Promise<Rou
     id,
     incidentId: alert.incidentId,
     issueId,
+    issueTraceId,
     otherIssueId,
     subject: alert.alert,
     userId: names.userId,

@@ -51,6 +51,8 @@ export function buildIssueRow(
     resolvedVersion: '',
     firstSeen: traceTimestamp,
     aliases: [],
+    split: [],
+    apart: [],
     history: [],
     verification: null,
     isDeleted: false,

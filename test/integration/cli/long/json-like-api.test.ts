@@ -144,6 +144,7 @@ const OF_ROUTES: readonly string[] = [
   'issues reopen',
   'issues ignore',
   'issues merge',
+  'issues split',
   'labels agreement',
   'labels estimate',
   'preview',
