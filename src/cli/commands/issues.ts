@@ -1,12 +1,16 @@
 import { Option } from 'commander';
 import { isoTime } from '../../api/json/rows.ts';
+import { FAILURE_KINDS } from '../../domain/failure.ts';
 import { ISSUE_STATES } from '../../issues/read-issues.ts';
-import { parseMoment } from '../arguments.ts';
+import { limitUpTo, parseMoment } from '../arguments.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openApi } from '../open-api.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { table } from '../show/output.ts';
+
+/** Most issues that are printed. */
+const MAX_ISSUES = 500;
 
 interface ListOptions {
   readonly since?: number;
@@ -14,6 +18,8 @@ interface ListOptions {
   readonly agent?: string;
   readonly version?: string;
   readonly state?: string;
+  readonly kind?: string;
+  readonly limit: number;
 }
 
 /** An issue as the API shows it. */
@@ -57,6 +63,8 @@ export const registerIssues: RegisterCommand = (program, bind) => {
     .option('--agent <name>', 'only issues of this agent')
     .option('--version <name>', 'only runs of this version')
     .addOption(new Option('--state <state>', 'only issues in this state').choices(ISSUE_STATES))
+    .addOption(new Option('--kind <kind>', 'only issues of this kind').choices(FAILURE_KINDS))
+    .option('--limit <n>', 'print at most n', limitUpTo(MAX_ISSUES), MAX_ISSUES)
     .action(bind(list));
   issues
     .command('show')
