@@ -7,7 +7,7 @@ import { formatTitle, groupSignatures, type SignatureSet } from './group-failure
 
 /** Time between two groupings, and part of the time that they may take. */
 const EVERY_MS = 5 * SECOND_MS;
-const REST_FACTOR = 50;
+const REST_FACTOR = 200;
 
 /** Starts the grouping of failures to issues, in one process at a time. */
 export function startIssues(store: Pick<Store, 'failures'>, deps: DutyDeps): StartedPart {

@@ -130,11 +130,15 @@ describe('the issues of an agent', () => {
     const pages = await Promise.all(
       paths.map(async (query) => {
         const found: string[] = [];
-        let next: unknown = '';
+        let next: string | null = '';
         while (next !== null) {
-          const body = await read(`/issues?${query}&limit=2${next === '' ? '' : `&cursor=${String(next)}`}`);
-          found.push(...(body['items'] as { id: string }[]).map(({ id }) => id));
-          next = body['next'];
+          const cursor: string = next === '' ? '' : `&cursor=${next}`;
+          const body = (await read(`/issues?${query}&limit=2${cursor}`)) as {
+            items: { id: string }[];
+            next: string | null;
+          };
+          found.push(...body.items.map(({ id }) => id));
+          next = body.next;
         }
         return found;
       }),
