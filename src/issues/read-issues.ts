@@ -59,12 +59,24 @@ export function buildReadings(
       const all = runsOf.get(`${issue.tenant} ${issue.agent}`) ?? [];
       return own.length === 0 ? [] : [buildReading(issue, { counts: own, runs: all }, nowMs)];
     })
-    .toSorted((a, b) => (b.share?.value ?? 0) - (a.share?.value ?? 0) || (a.issueId < b.issueId ? -1 : 1));
+    .toSorted((a, b) => orderOf(b) - orderOf(a) || (a.issueId < b.issueId ? -1 : 1));
+}
+
+/** Steps of a share by which issues are ordered. */
+const SHARE_STEPS = 1e12;
+
+/** Returns the place of an issue in lists: its share as a whole number. */
+export function orderOf({ share }: Pick<IssueReading, 'share'>): number {
+  return Math.round((share?.value ?? 0) * SHARE_STEPS);
 }
 
 function buildReading(issue: IssueRow, { counts, runs }: IssueCounts, nowMs: number): IssueReading {
-  const unique = (list: (count: IssueCount) => readonly string[]) => new Set(counts.flatMap(list)).size;
-  const versions = [...Map.groupBy(counts, ({ version }) => version)].map(([version, own]) => ({
+  const versions = [
+    ...Map.groupBy(
+      counts.flatMap((count) => count.versions),
+      ({ version }) => version,
+    ),
+  ].map(([version, own]) => ({
     version,
     runs: sum(own, (count) => count.runs),
     share: estimateShare(
@@ -77,10 +89,7 @@ function buildReading(issue: IssueRow, { counts, runs }: IssueCounts, nowMs: num
       runs.filter((count) => count.bucket === bucket),
       (count) => count.runs,
     );
-    const failing = sum(
-      counts.filter((count) => count.bucket === bucket),
-      ({ weight }) => weight,
-    );
+    const failing = sum(counts, (count) => count.points[bucket] ?? 0);
     return all === 0 ? null : Math.min(1, failing / all);
   });
   return {
@@ -88,8 +97,8 @@ function buildReading(issue: IssueRow, { counts, runs }: IssueCounts, nowMs: num
     shownState: readState(issue, nowMs),
     share: estimateShare(counts, runs),
     runs: sum(counts, (count) => count.runs),
-    users: unique(({ users }) => users),
-    sessions: unique(({ sessions }) => sessions),
+    users: sum(counts, ({ users }) => users),
+    sessions: sum(counts, ({ sessions }) => sessions),
     firstMs: Math.min(...counts.map(({ firstMs }) => firstMs)),
     lastMs: Math.max(...counts.map(({ lastMs }) => lastMs)),
     points,

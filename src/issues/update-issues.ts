@@ -8,7 +8,7 @@ import { formatTitle, groupSignatures, type SignatureSet } from './group-failure
 
 /** Time between two groupings, and part of the time that they may take. */
 const EVERY_MS = 5 * SECOND_MS;
-const REST_FACTOR = 50;
+const REST_FACTOR = 200;
 
 /** Time by which a look may be early, milliseconds: looks come a little more often than the work. */
 const PACE_SLACK_MS = 100;

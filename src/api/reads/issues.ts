@@ -1,12 +1,20 @@
 import { NotFoundError, RequestError } from '../../domain/errors.ts';
-import { computeIssueId, type IssueEvent, type IssueRow } from '../../domain/failure.ts';
-import { buildReadings, estimateShare, type IssueReading, readState } from '../../issues/read-issues.ts';
+import { computeIssueId, type FailureKind, type IssueEvent, type IssueRow } from '../../domain/failure.ts';
+import {
+  buildReadings,
+  estimateShare,
+  type IssueReading,
+  type IssueState,
+  orderOf,
+  readState,
+} from '../../issues/read-issues.ts';
 import { verifyIssue } from '../../issues/verify-issue.ts';
 import { WATCHED_MS } from '../../issues/watch-share.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { Store } from '../../store/store.ts';
 import type { IssueQuery } from '../../store/contracts/issues.ts';
+import type { Listed, ListKey, ListPage } from '../../store/contracts/lists.ts';
 import type { Caller } from '../access/request-access.ts';
 import type { CaseStores } from './issue-cases.ts';
 
@@ -14,6 +22,13 @@ type IssueStores = Pick<Store, 'failures' | 'spans'>;
 
 /** Range and conditions as a request gives them. */
 export type IssueFilter = Omit<IssueQuery, 'tenant' | 'issueId'>;
+
+/** Conditions of a list: any of the values of each. */
+export interface IssueListFilter extends Omit<IssueFilter, 'agent'> {
+  readonly agents?: readonly string[] | undefined;
+  readonly kinds?: readonly FailureKind[] | undefined;
+  readonly states?: readonly IssueState[] | undefined;
+}
 
 /** Most examples of an issue, and most of its traces. */
 const MAX_EXAMPLES = 5;
@@ -31,9 +46,30 @@ export function createIssueReads({ config, store }: CaseStores, tenant: string |
     const [counts, runs] = await Promise.all([failures.counts(query), failures.runs(query)]);
     return buildReadings(issues, { counts, runs }, await spans.nowMs());
   };
+  const readAll = async (query: IssueQuery): Promise<IssueReading[]> => {
+    const [issues, counts, runs, nowMs] = await Promise.all([
+      failures.issues(tenant),
+      failures.counts(query),
+      failures.runs(query),
+      spans.nowMs(),
+    ]);
+    return buildReadings(issues, { counts, runs }, nowMs);
+  };
   return {
     /** Lists the issues with a run in the range, the greatest share first. */
-    list: async (filter: IssueFilter) => read(await failures.issues(tenant), { ...filter, tenant }),
+    list: async ({ agents, kinds, states, ...filter }: IssueListFilter, page: ListPage) => {
+      const agent = agents?.length === 1 ? agents[0] : undefined;
+      const found = await readAll({ ...filter, agent, tenant });
+      return takePage(
+        found.filter(
+          (issue) =>
+            (agents?.includes(issue.agent) ?? true) &&
+            (kinds?.includes(issue.kind) ?? true) &&
+            (states?.includes(issue.shownState) ?? true),
+        ),
+        page,
+      );
+    },
     /** Reads an issue by its id or an alias, with its newest examples. Throws a `NotFoundError`. */
     read: async (id: string, filter: IssueFilter) => {
       const issue = findIssue(await failures.issues(tenant), id);
@@ -69,6 +105,19 @@ export function createIssueReads({ config, store }: CaseStores, tenant: string |
       const { readCases } = await import('./issue-cases.ts');
       return { issue, cases: await readCases({ config, store }, issue, limit) };
     },
+  };
+}
+
+/** Takes a page of issues that are in order. */
+function takePage(issues: readonly IssueReading[], { limit, after }: ListPage): Listed<IssueReading> {
+  const keys = issues.map((issue): ListKey => ({ atMs: orderOf(issue), id: issue.issueId }));
+  const isLater = ({ atMs, id }: ListKey) =>
+    after === undefined || atMs < after.atMs || (atMs === after.atMs && id > after.id);
+  const first = keys.findIndex(isLater);
+  const end = first < 0 ? issues.length : first + limit;
+  return {
+    items: first < 0 ? [] : issues.slice(first, end),
+    next: end < issues.length ? (keys[end - 1] ?? null) : null,
   };
 }
 

@@ -2,8 +2,8 @@ import { z } from '@hono/zod-openapi';
 import { DAY_MS } from '../../domain/durations.ts';
 import type { IssueExample } from '../reads/issues.ts';
 import { ISSUE_STATES, type IssueReading } from '../../issues/read-issues.ts';
-import { FILTER_FIELDS, hexId, NoQuery, readMoment } from '../lists/fields.ts';
-import { describePage } from '../lists/cursors.ts';
+import { anyOf, FILTER_FIELDS, hexId, NoQuery, readMoment } from '../lists/fields.ts';
+import { createList, CURSOR_FIELDS, describePage } from '../lists/cursors.ts';
 import { isoTime, orNull, Time } from '../json/rows.ts';
 import { describeBody, describeJson, describeRoute, createRouter, tenantStore } from '../router.ts';
 import type { TenantStore } from '../tenant-store.ts';
@@ -83,18 +83,22 @@ const RANGE_FIELDS = {
 
 const listIssues = describeRoute('get', '/issues', {
   tag: 'issues',
-  summary: 'What goes wrong, how often and since when: the greatest share first.',
+  summary:
+    'What goes wrong, how often and since when: the greatest share first. An issue whose share changes between two pages may come twice or not at all.',
   request: {
     query: z.strictObject({
       ...RANGE_FIELDS,
-      agent: z.string().optional(),
-      version: z.string().optional().describe('Version of the agent, else of its service.'),
-      state: z.enum(ISSUE_STATES).optional(),
-      kind: z.enum(FAILURE_KINDS).optional(),
+      ...CURSOR_FIELDS,
+      agent: FILTER_FIELDS.agent,
+      version: anyOf(z.string().min(1).max(1_000), 'Version of the agent, else of its service.'),
+      state: anyOf(z.enum(ISSUE_STATES), 'State.'),
+      kind: anyOf(z.enum(FAILURE_KINDS), 'Kind of the failures.'),
     }),
   },
-  replies: { 200: describeJson('The issues.', describePage(Issue)) },
+  replies: { 200: describeJson('A page of issues.', describePage(Issue)) },
 });
+
+const issueList = createList('issues');
 
 const IdParams = z.strictObject({ id: z.string().min(1).max(100).describe('Id of an issue, or an alias.') });
 
@@ -192,15 +196,12 @@ export function createIssueRoutes() {
   return createRouter()
     .openapi(listIssues, async (c) => {
       const store = tenantStore(c.var);
-      const { agent, version, state, kind, ...range } = c.req.valid('query');
-      const found = await store.issues.list({ ...(await readRange(store, range)), agent, version });
-      const items = found.filter(
-        (issue) =>
-          (state === undefined || issue.shownState === state) &&
-          (kind === undefined || issue.kind === kind) &&
-          (agent === undefined || issue.agent === agent),
-      );
-      return c.json({ items: items.map(issueJson), next: null }, 200);
+      const { since, until, limit, cursor, ...given } = c.req.valid('query');
+      const { page } = issueList.readQuery({ limit, cursor }, 0);
+      const { agent: agents, version: versions, state: states, kind: kinds } = given;
+      const range = await readRange(store, { since, until });
+      const found = await store.issues.list({ ...range, agents, versions, states, kinds }, page);
+      return c.json(issueList.toReply(found, issueJson), 200);
     })
     .openapi(readIssue, async (c) => {
       const store = tenantStore(c.var);

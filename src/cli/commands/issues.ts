@@ -3,6 +3,7 @@ import { type Command, Option } from 'commander';
 import { isoTime } from '../../api/json/rows.ts';
 import { CASES } from '../../api/resources/issues.ts';
 import { NotFoundError } from '../../domain/errors.ts';
+import { FAILURE_KINDS } from '../../domain/failure.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { ISSUE_STATES } from '../../issues/read-issues.ts';
 import { collectNames, limitUpTo, parseMoment } from '../arguments.ts';
@@ -15,12 +16,17 @@ import { table } from '../show/output.ts';
 /** Most verdicts of a judge on one case. */
 const MOST_TIMES = 20;
 
+/** Most issues that are printed. */
+const MAX_ISSUES = 500;
+
 interface ListOptions {
   readonly since?: number;
   readonly until?: number;
   readonly agent?: string;
   readonly version?: string;
   readonly state?: string;
+  readonly kind?: string;
+  readonly limit: number;
 }
 
 /** An issue as the API shows it. */
@@ -73,6 +79,8 @@ export const registerIssues: RegisterCommand = (program, bind) => {
     .option('--agent <name>', 'only issues of this agent')
     .option('--version <name>', 'only runs of this version')
     .addOption(new Option('--state <state>', 'only issues in this state').choices(ISSUE_STATES))
+    .addOption(new Option('--kind <kind>', 'only issues of this kind').choices(FAILURE_KINDS))
+    .option('--limit <n>', 'print at most n', limitUpTo(MAX_ISSUES), MAX_ISSUES)
     .action(bind(list));
   issues
     .command('show')

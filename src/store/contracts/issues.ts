@@ -45,27 +45,35 @@ export interface IssueQuery {
   readonly sinceMs: number;
   readonly untilMs: number;
   readonly agent?: string | undefined;
-  readonly version?: string | undefined;
+  /** Any of these versions of the agent, else of its service. */
+  readonly versions?: readonly string[] | undefined;
   readonly issueId?: string | undefined;
 }
 
 /** Number of points of the line of an issue. */
 export const POINTS = 14;
 
-/** Numbers of an issue in a range, for one version and one part of the range. */
+/** Numbers of an issue in a range. */
 export interface IssueCount {
   readonly tenant: string;
   readonly issueId: string;
-  readonly version: string;
-  readonly bucket: number;
   readonly runs: number;
   /** Sum of the weights, and of weight × (weight − 1). */
   readonly weight: number;
   readonly excess: number;
-  readonly users: readonly string[];
-  readonly sessions: readonly string[];
+  readonly users: number;
+  readonly sessions: number;
   readonly firstMs: number;
   readonly lastMs: number;
+  /** Weights by part of the range. */
+  readonly points: readonly number[];
+  /** The same sums by version. */
+  readonly versions: readonly VersionCount[];
+}
+
+/** Numbers of an issue in a range, for one version. */
+export interface VersionCount extends Pick<IssueCount, 'runs' | 'weight' | 'excess'> {
+  readonly version: string;
 }
 
 /** Number of runs of an agent, for one version and one part of the range. */

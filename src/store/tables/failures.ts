@@ -118,13 +118,13 @@ const BUCKET = (time: string) =>
   `toUInt32(least(${POINTS - 1}, intDiv((toUnixTimestamp64Milli(${time}) - {since:Int64}) * ${POINTS}, greatest(1, {until:Int64} - {since:Int64}))))`;
 
 function conditions(query: IssueQuery, time: string) {
-  const { tenant, agent, version, issueId } = query;
+  const { tenant, agent, versions, issueId } = query;
   const sql = [
     `${time} >= fromUnixTimestamp64Milli({since:Int64}) AND ${time} < fromUnixTimestamp64Milli({until:Int64})`,
     ...(tenant === undefined ? [] : ['Tenant = {tenant:String}']),
-    ...(version === undefined ? [] : [`${VERSION} = {version:String}`]),
+    ...(versions === undefined ? [] : [`${VERSION} IN {versions:Array(String)}`]),
   ].join(' AND ');
-  const given = Object.entries({ tenant, agent, version, issueId }).filter(
+  const given = Object.entries({ tenant, agent, versions, issueId }).filter(
     ([, value]) => value !== undefined,
   );
   return {
@@ -144,34 +144,60 @@ function failureConditions(query: IssueQuery) {
   return { sql: `${sql} ${more}`, params };
 }
 
-/** Most users and sessions that are told apart. */
-const MAX_IDS = 10_000;
+/** Row of the numbers of an issue, with its parts and versions as lists of keys and sums. */
+type CountRow = Omit<IssueCount, 'points' | 'versions'> & {
+  readonly parts: readonly [buckets: readonly number[], weights: readonly number[]];
+  readonly byVersion: readonly [
+    versions: readonly string[],
+    runs: readonly number[],
+    weights: readonly number[],
+    excesses: readonly number[],
+  ];
+};
 
 /** Counts the runs with each issue: a run with several failures of one issue counts once. */
-function readCounts(database: Database, query: IssueQuery): Promise<IssueCount[]> {
+async function readCounts(database: Database, query: IssueQuery): Promise<IssueCount[]> {
   const { sql, params } = failureConditions(query);
-  return database.rows<IssueCount>(
-    `SELECT toString(Tenant) AS tenant, IssueId AS issueId, version, bucket, toFloat64(count()) AS runs, sum(w) AS weight,
-       sum(w * (w - 1)) AS excess, groupUniqArrayIf(${MAX_IDS})(user, user != '') AS users,
-       groupUniqArrayIf(${MAX_IDS})(session, session != '') AS sessions,
-       toFloat64(min(at)) AS firstMs, toFloat64(max(at)) AS lastMs
+  const known = (column: string) => `any(if(${column} = '', 0, cityHash64(${column})))`;
+  const rows = await database.rows<CountRow>(
+    `SELECT toString(Tenant) AS tenant, IssueId AS issueId, toFloat64(count()) AS runs, sum(w) AS weight, sum(w * (w - 1)) AS excess,
+       toFloat64(uniqExactIf(user, user != 0)) AS users, toFloat64(uniqExactIf(session, session != 0)) AS sessions,
+       toFloat64(min(at)) AS firstMs, toFloat64(max(at)) AS lastMs, sumMap([bucket], [w]) AS parts,
+       sumMap([version], [toFloat64(1)], [w], [w * (w - 1)]) AS byVersion
      FROM (
-       SELECT Tenant, IssueId, TraceId, TargetId, any(${VERSION}) AS version, any(${BUCKET('TraceTimestamp')}) AS bucket,
-         max(Weight) AS w, any(UserId) AS user, any(SessionId) AS session, any(toUnixTimestamp64Milli(TraceTimestamp)) AS at
-       FROM failures FINAL WHERE ${sql} GROUP BY Tenant, IssueId, TraceId, TargetId)
-     GROUP BY Tenant, IssueId, version, bucket`,
+       SELECT Tenant, IssueId, toString(any(${VERSION})) AS version, any(${BUCKET('TraceTimestamp')}) AS bucket, max(Weight) AS w,
+         ${known('UserId')} AS user, ${known('SessionId')} AS session, any(toUnixTimestamp64Milli(TraceTimestamp)) AS at
+       FROM failures FINAL WHERE ${sql} GROUP BY Tenant, IssueId, cityHash64(TraceId, TargetId))
+     GROUP BY Tenant, IssueId`,
     params,
   );
+  return rows.map(({ parts: [buckets, weights], byVersion: [names, ...sums], ...row }) => ({
+    ...row,
+    points: Array.from({ length: POINTS }, (_, bucket) => weights[buckets.indexOf(bucket)] ?? 0),
+    versions: names.map((version, at) => ({
+      version,
+      runs: sums[0][at] ?? 0,
+      weight: sums[1][at] ?? 0,
+      excess: sums[2][at] ?? 0,
+    })),
+  }));
 }
 
-/** Counts all runs of the agents in a range, also those that the sample left out. */
+/**
+ * Counts all runs of the agents in a range, also those that the sample left out. The first run of a trace is read by its start; few traces
+ * have a second one.
+ */
 function countRuns(database: Database, query: IssueQuery): Promise<RunCount[]> {
   const { sql, params } = conditions(query, 'StartedAt');
+  const where = `WHERE ${sql} ${query.agent === undefined ? '' : `AND ${RUN_AGENT} = {agent:String}`}`;
+  const columns = `Tenant, ${RUN_AGENT} AS agentOf, ${VERSION} AS versionOf, StartedAt`;
   return database.rows<RunCount>(
-    `SELECT toString(Tenant) AS tenant, toString(${RUN_AGENT}) AS agent, toString(${VERSION}) AS version,
+    `SELECT toString(Tenant) AS tenant, toString(agentOf) AS agent, toString(versionOf) AS version,
        ${BUCKET('StartedAt')} AS bucket, toFloat64(count()) AS runs
-     FROM runs FINAL
-     WHERE Target = 'trace' AND ${sql} ${query.agent === undefined ? '' : `AND ${RUN_AGENT} = {agent:String}`}
+     FROM (
+       SELECT ${columns} FROM run_starts FINAL ${where}
+       UNION ALL
+       SELECT ${columns} FROM runs FINAL PREWHERE Target = 'trace' AND TargetId != TraceId ${where})
      GROUP BY tenant, agent, version, bucket`,
     params,
   );

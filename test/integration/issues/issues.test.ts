@@ -121,6 +121,55 @@ describe('the issues of an agent', () => {
     });
   });
 
+  it('are listed page by page in one order, with any of the values of a filter', async () => {
+    const ids = ['00000000000000b0', '00000000000000b1', '00000000000000b2', '00000000000000b3'];
+    const failing = ids.map((signatureId, index) => ({
+      signatureId,
+      kind: index < 2 ? ('loop' as const) : ('tool-error' as const),
+      subject: { tool: `tool-${index}` },
+    }));
+    await storeRuns('pages', [failing[3]!, failing[3]!, ...failing.slice(0, 3)]);
+    const paths = [
+      'agent=pages',
+      'agent=pages&agent=share&kind=loop&kind=tool-error&state=ongoing&state=new',
+    ];
+    const pages = await Promise.all(
+      paths.map(async (query) => {
+        const found: string[] = [];
+        let next: string | null = '';
+        while (next !== null) {
+          const cursor: string = next === '' ? '' : `&cursor=${next}`;
+          const body = (await read(`/issues?${query}&limit=2${cursor}`)) as {
+            items: { id: string }[];
+            next: string | null;
+          };
+          found.push(...body.items.map(({ id }) => id));
+          next = body.next;
+        }
+        return found;
+      }),
+    );
+    expect(pages).toEqual([
+      [ids[3], ids[0], ids[1], ids[2]],
+      [ids[3], ids[0], ids[1], ids[2], SHARED],
+    ]);
+    expect(await read('/issues?agent=pages&kind=loop&version=1')).toMatchObject({ items: [{ id: ids[0] }] });
+  });
+
+  it('count every run of a trace with several', async () => {
+    const failing = { signatureId: '00000000000000c0' };
+    await storeRuns('twice', [failing]);
+    const [first] = (await world.store.failures.examples(
+      { tenant: 'a', sinceMs: 0, untilMs: NOW_MS, issueId: '00000000000000c0' },
+      1,
+    )) as [Failure];
+    const { traceId, traceTimestamp: startedAt } = first;
+    await world.store.runs.write([
+      buildRunRecord({ tenant: 'a', agent: 'twice', traceId, targetId: 'b1b1b1b1b1b1b1b1', startedAt }),
+    ]);
+    expect(await read('/issues?agent=twice')).toMatchObject({ items: [{ runs: 1, share: { value: 0.5 } }] });
+  });
+
   it('are unknown to other tenants, and gone without a failure', async () => {
     expect((await world.ask({ path: `/issues/${FIRST}`, token: tokenOf('admin', 'b') })).status).toBe(404);
     const stored = await world.store.failures.examples(

@@ -5,6 +5,9 @@ import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import type { MonitorStatus } from '../../../src/monitors/monitor-status.ts';
 import type { JobRow } from '../../../src/store/contracts/jobs.ts';
 import type { Store } from '../../../src/store/store.ts';
+import type { Failure } from '../../../src/domain/failure.ts';
+import { updateIssues } from '../../../src/issues/update-issues.ts';
+import { buildFailure } from '../builders/a-failure.ts';
 import { aScore } from '../builders/a-score.ts';
 import { anAlert, resolvedEvent } from '../builders/an-alert.ts';
 import { buildRunRecord } from '../store/run-rows.ts';
@@ -232,6 +235,41 @@ const BACKFILLS: ListSeed = {
 };
 
 /** Ways to fill each list that has pages, by its path. */
+/** Start of runs with issues: lists of these reach back seven days. */
+const RECENT_MS = Date.now() - 60 * MINUTE_MS;
+
+async function storeFailures({ runs, failures }: Store, stored: readonly Failure[]): Promise<void> {
+  await runs.write(
+    stored.map(({ traceId, agent }) =>
+      buildRunRecord({ traceId, agent, startedAt: RECENT_MS, sessionId: '' }),
+    ),
+  );
+  await failures.write(stored);
+  await updateIssues({ failures });
+}
+
+const failureOf = (agent: string, signatureId: string) =>
+  buildFailure({
+    agent,
+    signatureId,
+    subject: { tool: signatureId, errorType: '', text: '' },
+    traceTimestamp: RECENT_MS,
+  });
+
+const ISSUES: ListSeed = {
+  store: async (store) => {
+    const stored = TIMES.map((_, index) => failureOf('seeded', `00000000000001${10 + index}`));
+    await storeFailures(store, stored);
+    return stored.map(({ signatureId }) => signatureId);
+  },
+  arrive: async (store, [oldest = ''], round) => {
+    const query = { tenant: '', sinceMs: 0, untilMs: Date.now(), issueId: oldest };
+    const again = await store.failures.examples(query, 1);
+    await storeFailures(store, [failureOf('other', `00000000000002${10 + round}`), ...again]);
+  },
+  nameOf: ({ id }) => String(id),
+};
+
 export const LIST_SEEDS: Readonly<Record<string, ListSeed>> = {
   '/scores': SCORES,
   '/traces': TRACES,
@@ -241,4 +279,5 @@ export const LIST_SEEDS: Readonly<Record<string, ListSeed>> = {
   '/mutes': MUTES,
   '/markers': MARKERS,
   '/backfills': BACKFILLS,
+  '/issues': ISSUES,
 };
