@@ -2,6 +2,7 @@ import { useRef } from 'preact/hooks';
 import type { Incident as Reply, Versions } from '../api-types.ts';
 import { read, write } from '../client.ts';
 import { useOrders, type Order } from '../orders.ts';
+import { Checked } from '../parts/checked.tsx';
 import { IssueLink } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { MuteNote } from '../parts/mute-note.tsx';
@@ -18,7 +19,14 @@ import { mayUse } from '../session.ts';
 import { nameValues } from '../../domain/segment-name.ts';
 import { budgetName } from '../view-models/budget-name.ts';
 import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
-import { describeChange, describeSeriesFacets, findRunbook, type Mute } from '../view-models/incidents.ts';
+import {
+  describeChange,
+  describeCulprit,
+  describeHold,
+  describeSeriesFacets,
+  findRunbook,
+  type Mute,
+} from '../view-models/incidents.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { chooseVersions, sortQualities } from '../view-models/versions.ts';
 import { visibleText } from '../view-models/visible-text.ts';
@@ -120,6 +128,12 @@ function Course({ incident }: { readonly incident: Reply }) {
         <>
           {' '}
           · accepted as normal <Time at={acknowledgedAt} />
+        </>
+      )}
+      {incident.held === true && (
+        <>
+          {' '}
+          · <b>{describeHold(incident)}</b>
         </>
       )}
       {told.length > 0 && (
@@ -239,16 +253,19 @@ function Series({ incident }: { readonly incident: Reply }) {
 function Change({ incident }: { readonly incident: Reply }) {
   const { series, cause, versions } = incident;
   const version = versionOf(incident);
+  const culprit = describeCulprit(incident);
   return (
     <div>
       <section class="card" aria-labelledby="changed">
         <h2 id="changed">What changed</h2>
+        {culprit !== undefined && <p>{culprit}</p>}
         <Segments cause={cause} />
         {version !== '' && cause?.sentence.includes(version) === false && (
           <p>
             Version <Text of={version} /> began with the change.
           </p>
         )}
+        <Checked scorer={series.scorer} agent={series.agent} />
         {(incident.issues ?? []).length > 0 && (
           <>
             <h3>Issues that grew</h3>
