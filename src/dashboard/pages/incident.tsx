@@ -28,6 +28,7 @@ import {
   type Mute,
 } from '../view-models/incidents.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
+import { isMeasure } from '../view-models/trace-list.ts';
 import { chooseVersions, sortQualities } from '../view-models/versions.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 import { versionOf } from '../view-models/worst-change.ts';
@@ -290,15 +291,18 @@ function Change({ incident }: { readonly incident: Reply }) {
   );
 }
 
-/** Qualities that the page compares; all of them are one click away. */
+/** Qualities and changed measures that the page compares; all of them are one click away. */
 const MOST_QUALITIES = 5;
 
 function ShortVersions({ versions, agent = '' }: { readonly versions: Versions; readonly agent?: string }) {
   const { left, right, items } = versions;
+  const shown = sortQualities(items)
+    .filter((item) => item.verdict !== 'not_shown' || !isMeasure(item))
+    .slice(0, MOST_QUALITIES);
   return (
     <>
-      <VersionTable versions={{ ...versions, items: sortQualities(items).slice(0, MOST_QUALITIES) }} />
-      {items.length > MOST_QUALITIES && (
+      <VersionTable versions={{ ...versions, items: shown }} />
+      {items.length > shown.length && (
         <a href={framed('/compare', { agent, left: left.version, right: right.version })}>
           All {items.length} qualities
         </a>
