@@ -19,7 +19,13 @@ import type { SignIn } from '../api/resources/sign-in.ts';
 import type { Backfill, NewBackfill } from '../api/resources/backfills.ts';
 import type { Issue as IssueSchema, IssueDetail as IssueDetailSchema } from '../api/resources/issues.ts';
 import type { JudgePage, RuleItem, ScorerItem } from '../api/resources/configured.ts';
-import type { ScorerAgreement, LabelQueue, NewLabel, StoredLabel } from '../api/resources/labels.ts';
+import type {
+  ScorerAgreement,
+  ScorerEstimates,
+  LabelQueue,
+  NewLabel,
+  StoredLabel,
+} from '../api/resources/labels.ts';
 import type { NewPreview, Preview } from '../api/resources/previews.ts';
 import type { DecisionItem, ScoreDetail, ScoreItem } from '../api/json/rows.ts';
 import type { SessionDetail, SessionItem } from '../api/resources/sessions.ts';
@@ -47,11 +53,22 @@ export type Versions = z.output<typeof VersionsReply>;
 /** Money of agents and judges by a facet and a bucket of time. */
 export type Costs = z.output<typeof CostsReply>;
 
+/** Part of an alert that says whether the agent or its judge changed. */
+interface Judged {
+  /** True when no message is sent, because the judge changed or is not certified. */
+  readonly held?: boolean;
+  readonly cause: {
+    readonly who?: 'agent' | 'judge' | 'both' | 'unknown' | 'deciding' | null;
+    readonly judge?: { readonly before: number; readonly after: number; readonly n: number } | null;
+  } | null;
+}
+
 /** Incident with its cause, what was sent about it, and what people wrote. */
-export type Incident = z.output<typeof AlertDetail> & {
-  readonly versions?: Versions | null;
-  readonly issues?: readonly IssueName[];
-};
+export type Incident = z.output<typeof AlertDetail> &
+  Judged & {
+    readonly versions?: Versions | null;
+    readonly issues?: readonly IssueName[];
+  };
 
 /** Counts of traces by filter, and over time. */
 export type Facets = z.output<typeof TraceCounts>;
@@ -96,7 +113,7 @@ export interface Replies {
   '/agents': { readonly items: readonly AgentItem[]; readonly next: string | null };
   '/agents/{agent}': AgentDetail;
   '/agents/{agent}/versions': Versions;
-  '/alerts': Page<typeof Alert>;
+  '/alerts': { readonly items: (z.output<typeof Alert> & Judged)[]; readonly next: string | null };
   '/alerts/{id}': Incident;
   '/backfills': Page<typeof Backfill>;
   '/backfills/{id}': z.output<typeof Backfill>;
@@ -118,6 +135,7 @@ export interface Replies {
   '/judges': z.output<typeof JudgePage>;
   '/monitors': Page<typeof Monitor>;
   '/labels/queue': z.output<typeof LabelQueue>;
+  '/labels/estimate': z.output<typeof ScorerEstimates>;
   '/labels/agreement': z.output<typeof ScorerAgreement>;
   '/mutes': Page<typeof Mute>;
   '/overview': z.output<typeof OverviewReply>;

@@ -16,6 +16,7 @@ import { formatNumber, formatPercent, formatScore, formatUsd } from '../view-mod
 import {
   ALL,
   describeCause,
+  describeHold,
   describeChange,
   describeSeriesFacets,
   findBudgetAlert,
@@ -147,6 +148,12 @@ function IncidentCard({ event, onMuted }: { readonly event: AlertEvent; readonly
             <>
               {' '}
               · <Text of={cause} />
+            </>
+          )}
+          {event.held === true && (
+            <>
+              {' '}
+              · <b>{describeHold(event)}</b>
             </>
           )}
           {mute !== null && (

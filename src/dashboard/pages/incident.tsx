@@ -2,6 +2,7 @@ import { useRef } from 'preact/hooks';
 import type { Incident as Reply, Versions } from '../api-types.ts';
 import { read, write } from '../client.ts';
 import { useOrders, type Order } from '../orders.ts';
+import { Checked } from '../parts/checked.tsx';
 import { IssueLink } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { MuteNote } from '../parts/mute-note.tsx';
@@ -18,8 +19,16 @@ import { mayUse } from '../session.ts';
 import { nameValues } from '../../domain/segment-name.ts';
 import { budgetName } from '../view-models/budget-name.ts';
 import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
-import { describeChange, describeSeriesFacets, findRunbook, type Mute } from '../view-models/incidents.ts';
+import {
+  describeChange,
+  describeCulprit,
+  describeHold,
+  describeSeriesFacets,
+  findRunbook,
+  type Mute,
+} from '../view-models/incidents.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
+import { isMeasure } from '../view-models/trace-list.ts';
 import { chooseVersions, sortQualities } from '../view-models/versions.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 import { versionOf } from '../view-models/worst-change.ts';
@@ -120,6 +129,12 @@ function Course({ incident }: { readonly incident: Reply }) {
         <>
           {' '}
           · accepted as normal <Time at={acknowledgedAt} />
+        </>
+      )}
+      {incident.held === true && (
+        <>
+          {' '}
+          · <b>{describeHold(incident)}</b>
         </>
       )}
       {told.length > 0 && (
@@ -239,16 +254,19 @@ function Series({ incident }: { readonly incident: Reply }) {
 function Change({ incident }: { readonly incident: Reply }) {
   const { series, cause, versions } = incident;
   const version = versionOf(incident);
+  const culprit = describeCulprit(incident);
   return (
     <div>
       <section class="card" aria-labelledby="changed">
         <h2 id="changed">What changed</h2>
+        {culprit !== undefined && <p>{culprit}</p>}
         <Segments cause={cause} />
         {version !== '' && cause?.sentence.includes(version) === false && (
           <p>
             Version <Text of={version} /> began with the change.
           </p>
         )}
+        <Checked scorer={series.scorer} agent={series.agent} />
         {(incident.issues ?? []).length > 0 && (
           <>
             <h3>Issues that grew</h3>
@@ -273,15 +291,18 @@ function Change({ incident }: { readonly incident: Reply }) {
   );
 }
 
-/** Qualities that the page compares; all of them are one click away. */
+/** Qualities and changed measures that the page compares; all of them are one click away. */
 const MOST_QUALITIES = 5;
 
 function ShortVersions({ versions, agent = '' }: { readonly versions: Versions; readonly agent?: string }) {
   const { left, right, items } = versions;
+  const shown = sortQualities(items)
+    .filter((item) => item.verdict !== 'not_shown' || !isMeasure(item))
+    .slice(0, MOST_QUALITIES);
   return (
     <>
-      <VersionTable versions={{ ...versions, items: sortQualities(items).slice(0, MOST_QUALITIES) }} />
-      {items.length > MOST_QUALITIES && (
+      <VersionTable versions={{ ...versions, items: shown }} />
+      {items.length > shown.length && (
         <a href={framed('/compare', { agent, left: left.version, right: right.version })}>
           All {items.length} qualities
         </a>

@@ -4,6 +4,7 @@ import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Item, Writes } from '../api-types.ts';
 import { ProblemError, read, write } from '../client.ts';
 import { Choice } from '../parts/choice.tsx';
+import { Checked } from '../parts/checked.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Part, RunMessages } from '../parts/messages.tsx';
 import { Page } from '../parts/page.tsx';
@@ -254,6 +255,7 @@ function Head({
         )}
         {formatDirection(queue.higherIsBetter)}. What the scorer says is hidden until your label is stored.
       </p>
+      <Checked scorer={queue.scorer} isLinked={false} />
       <p class="review-progress">
         <progress aria-label="Today" value={done} max={Math.max(all, 1)} /> {formatNumber(done)} of{' '}
         {formatNumber(all)} labelled by <Text of={queue.reviewer} />

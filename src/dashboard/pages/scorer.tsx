@@ -1,6 +1,7 @@
 import type { Item } from '../api-types.ts';
 import { BASE_PATH } from '../base-path.ts';
 import { read } from '../client.ts';
+import { Checked, useEstimates } from '../parts/checked.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { Histogram } from '../parts/histogram.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -24,6 +25,8 @@ import {
 } from '../view-models/charts/histogram.ts';
 import { nameGroup, type SeriesGroup, type SeriesReply } from '../view-models/charts/series-chart.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
+import { formatChecked } from '../view-models/rates.ts';
+import { ESTIMATE_GROUPS, type EstimateGroup } from '../../domain/agreement/pass-rate.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 
 /** Facets by which the page of a scorer splits its scores. */
@@ -61,6 +64,7 @@ export function Scorer() {
   );
   return (
     <Page title={visibleText(scorer)} lead={<Measured scorer={scorer} />}>
+      <Checked scorer={scorer} />
       <Choices by={by ?? NO_FACET} />
       <Loaded
         of={series}
@@ -198,6 +202,14 @@ function Series({ data, by }: { readonly data: SeriesReply; readonly by: readonl
           until: new Date(to).toISOString(),
         }),
     );
+  const scorer = data.groups[0]?.scorer ?? '';
+  const facet = by[0];
+  const estimates = useEstimates([scorer], isEstimated(facet) ? facet : undefined);
+  const checked: Column<SeriesGroup> = {
+    name: 'Checked by people, 30 days',
+    cell: (row) => formatChecked(estimates.find(({ series }) => series === nameGroup(row, by))),
+    isNumber: true,
+  };
   return (
     <>
       <SeriesFigure title="Series" data={data} by={by} onRange={zoom} />
@@ -208,7 +220,11 @@ function Series({ data, by }: { readonly data: SeriesReply; readonly by: readonl
       {by.length > 0 && (
         <Table
           caption="Segments"
-          columns={[{ name: 'Segment', cell: (row) => <Text of={nameGroup(row, by)} /> }, ...SEGMENT_COLUMNS]}
+          columns={[
+            { name: 'Segment', cell: (row) => <Text of={nameGroup(row, by)} /> },
+            ...SEGMENT_COLUMNS,
+            ...(isEstimated(facet) ? [checked] : []),
+          ]}
           rows={data.groups}
           keyOf={(row) => nameGroup(row, by)}
         />
@@ -216,6 +232,11 @@ function Series({ data, by }: { readonly data: SeriesReply; readonly by: readonl
       {data.truncatedGroups > 0 && <p>{formatNumber(data.truncatedGroups)} smaller segments are left out.</p>}
     </>
   );
+}
+
+/** True for a facet by which pass rates are estimated. */
+function isEstimated(facet: string | undefined): facet is EstimateGroup {
+  return ESTIMATE_GROUPS.some((group) => group === facet);
 }
 
 const BIN_COLUMNS: readonly Column<Bin>[] = [

@@ -3,6 +3,7 @@ import { read } from '../client.ts';
 import { useResource } from '../resource.ts';
 import { adjustQuery, query } from '../router.ts';
 import { formatInterval } from '../view-models/comparison.ts';
+import { describeCertificate, formatChecked } from '../view-models/rates.ts';
 import { formatNumber, formatPercent } from '../view-models/format.ts';
 import { Choice } from './choice.tsx';
 import { Loaded } from './loaded.tsx';
@@ -49,11 +50,11 @@ const VERSIONS: readonly Column<Version>[] = [
     cell: ({ passRate }) => (passRate === null ? '–' : formatPercent(passRate)),
   },
   {
-    name: 'Corrected pass rate',
+    name: 'Checked by people',
     isNumber: true,
-    cell: ({ corrected }) =>
-      corrected === null ? '–' : formatInterval(corrected.share, corrected.low, corrected.high),
+    cell: ({ estimate }) => formatChecked(estimate),
   },
+  { name: 'Certificate', cell: ({ certificate }) => describeCertificate(certificate) },
 ];
 
 const REVIEWERS: readonly Column<Reviewers>[] = [

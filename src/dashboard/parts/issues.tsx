@@ -7,11 +7,19 @@ import { fillPath } from '../view-models/paths/fill-path.ts';
 import { Spark } from './quality.tsx';
 import { Text, Time } from './text.tsx';
 
-/** Link to the page of an issue. */
+/** Link to the page of an issue; names between backticks are code. */
 export function IssueLink({ issue: { id, title, kind } }: { readonly issue: IssueName }) {
   return (
     <a href={framed(fillPath('/issues/:issueId', { issueId: id }))} data-row-link>
-      <Text of={title === '' ? nameKind(kind) : title} />
+      {(title === '' ? nameKind(kind) : title).split('`').map((part, index) =>
+        index % 2 === 0 ? (
+          <Text key={index} of={part} />
+        ) : (
+          <code key={index}>
+            <Text of={part} />
+          </code>
+        ),
+      )}
     </a>
   );
 }

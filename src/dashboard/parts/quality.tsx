@@ -3,7 +3,8 @@ import { framed } from '../router.ts';
 import { buildSparkline, SPARK_HEIGHT, SPARK_WIDTH } from '../view-models/charts/sparkline.ts';
 import { formatDuration, formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
-import { describePoints, formatInterval } from '../view-models/rates.ts';
+import { describePoints, formatChecked, formatInterval } from '../view-models/rates.ts';
+import { useEstimates, type Estimate } from './checked.tsx';
 import { Table, type Column } from './table.tsx';
 import { Text, Time } from './text.tsx';
 
@@ -30,7 +31,14 @@ export function Spark({ points, top = 1 }: SparkProps) {
 }
 
 /** Pass rate of a quality with its change, tinted when chance does not explain it. */
-export function QualityCell({ quality }: { readonly quality: AgentQuality | undefined }) {
+export function QualityCell({
+  quality,
+  checked,
+}: {
+  readonly quality: AgentQuality | undefined;
+  /** Pass rate of the last 30 days that labels correct. */
+  readonly checked?: Estimate | undefined;
+}) {
   if (quality === undefined) {
     return <span class="cell none">no rule</span>;
   }
@@ -47,6 +55,9 @@ export function QualityCell({ quality }: { readonly quality: AgentQuality | unde
       <b>{formatPercent(quality.pass.value)}</b> <span class={`points ${colour}`}>{text}</span>
       <span class="unseen">, {words}</span>
       <Spark points={quality.points} />
+      {checked !== undefined && checked.estimate !== null && (
+        <small class="quiet">people: {formatChecked(checked)}</small>
+      )}
     </span>
   );
 }
@@ -62,6 +73,9 @@ export function listQualities(agents: readonly AgentItem[]): string[] {
   return [...counts].toSorted(([a, x], [b, y]) => y - x || a.localeCompare(b)).map(([scorer]) => scorer);
 }
 
+/** Scorers whose labels are read for the table. */
+const MOST_CHECKED = 4;
+
 interface AgentsTableProps {
   readonly caption: string;
   readonly agents: readonly AgentItem[];
@@ -69,12 +83,20 @@ interface AgentsTableProps {
 
 /** Agents as rows, qualities as columns. */
 export function AgentsTable({ caption, agents }: AgentsTableProps) {
+  const scorers = listQualities(agents);
+  const estimates = useEstimates(scorers.slice(0, MOST_CHECKED), 'agent');
+  const unchecked = scorers.filter((scorer) =>
+    estimates.every((each) => each.scorer !== scorer || each.estimate === null),
+  );
   const columns: Column<AgentItem>[] = [
     { name: 'Agent', cell: (agent) => <AgentName agent={agent} /> },
-    ...listQualities(agents).map((scorer) => ({
+    ...scorers.map((scorer) => ({
       name: scorer,
-      cell: ({ qualities }: AgentItem) => (
-        <QualityCell quality={qualities.find((each) => each.scorer === scorer)} />
+      cell: ({ agent, qualities }: AgentItem) => (
+        <QualityCell
+          quality={qualities.find((each) => each.scorer === scorer)}
+          checked={estimates.find((each) => each.scorer === scorer && each.series === agent)}
+        />
       ),
     })),
     {
@@ -85,14 +107,22 @@ export function AgentsTable({ caption, agents }: AgentsTableProps) {
     { name: 'Cost · p95', cell: (agent) => <AgentCost agent={agent} /> },
   ];
   return (
-    <Table
-      caption={caption}
-      columns={columns}
-      rows={agents}
-      keyOf={({ agent, service }) => `${agent} ${service}`}
-      isCaptionHidden
-      kind="agents"
-    />
+    <>
+      <Table
+        caption={caption}
+        columns={columns}
+        rows={agents}
+        keyOf={({ agent, service }) => `${agent} ${service}`}
+        isCaptionHidden
+        kind="agents"
+      />
+      {unchecked.length > 0 && (
+        <p class="note small">
+          Not checked by people: <Text of={unchecked.join(', ')} />.{' '}
+          <a href={framed('/review', { scorer: unchecked[0] })}>Label some answers</a>
+        </p>
+      )}
+    </>
   );
 }
 

@@ -36,7 +36,30 @@ export function describeChange({ before, limit, after, count, lateScores }: Aler
 
 /** Writes the reason of a change; '' when it is not known. */
 export function describeCause({ cause }: Pick<AlertEvent, 'cause'>): string {
-  return cause === null || cause.verdict === 'none' ? '' : cause.sentence;
+  const sentence = cause === null || cause.verdict === 'none' ? [] : [cause.sentence];
+  return [describeCulprit({ cause }) ?? [], sentence].flat().join(' ');
+}
+
+const CULPRITS: Readonly<Record<string, string>> = {
+  agent: 'The agent changed; its judge did not.',
+  judge: 'The judge changed; the agent did not.',
+  both: 'The agent and its judge changed.',
+  unknown: 'Whether the agent or its judge changed is not known.',
+  deciding: 'Whether the agent or its judge changed is being found out; the message waits.',
+};
+
+/** Says who changed, by the anchors of the judge; undefined where no judge has anchors. */
+export function describeCulprit({ cause }: Pick<AlertEvent, 'cause'>): string | undefined {
+  const words = CULPRITS[cause?.who ?? ''];
+  const judge = cause?.judge ?? null;
+  return words === undefined || judge === null
+    ? words
+    : `${words} On its anchors: ${formatScore(judge.before)} → ${formatScore(judge.after)} (n = ${formatNumber(judge.n)}).`;
+}
+
+/** Says why no message of an incident is sent. */
+export function describeHold({ cause }: Pick<AlertEvent, 'cause'>): string {
+  return `held: ${cause?.who === 'judge' ? 'the judge changed' : 'the judge is not certified'}`;
 }
 
 /** Writes the series of an alert or a monitor: agent, environment and the facets that a rule splits by. */

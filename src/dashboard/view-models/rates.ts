@@ -1,5 +1,5 @@
-import type { AgentQuality, Rate } from '../api-types.ts';
-import { formatPercent, UNKNOWN } from './format.ts';
+import type { AgentQuality, Item, Rate } from '../api-types.ts';
+import { formatNumber, formatPercent, UNKNOWN } from './format.ts';
 
 /** Change that is written as none, as a share. */
 const LEAST_CHANGE = 0.005;
@@ -14,6 +14,30 @@ export function formatInterval(rate: Rate | null): string {
   }
   const [low, high] = [rate.low, rate.high].map((bound) => String(Math.round(100 * bound)));
   return `${formatPercent(rate.value)} [${low}, ${high}]`;
+}
+
+/** Writes a pass rate that labels of people correct: `86 % [82, 90], 120 labels`. */
+export function formatChecked({ estimate, low, high, labels }: Checked | undefined = NOT_CHECKED): string {
+  return estimate === null || low === null || high === null
+    ? 'not checked by people'
+    : `${formatInterval({ value: estimate, low, high, n: labels })}, ${formatNumber(labels)} ${labels === 1 ? 'label' : 'labels'}`;
+}
+
+type Checked = Pick<Item<'/labels/estimate'>, 'estimate' | 'low' | 'high' | 'labels'>;
+
+const NOT_CHECKED: Checked = { estimate: null, low: null, high: null, labels: 0 };
+
+/** Writes the certificate of a judge with the bounds that it stands on. */
+export function describeCertificate({
+  state,
+  sensitivityLow,
+  specificityLow,
+}: Item<'/labels/estimate'>['certificate']): string {
+  const bounds =
+    sensitivityLow === null || specificityLow === null
+      ? ''
+      : ` (lets at least ${formatPercent(sensitivityLow)} of the good pass, fails ${formatPercent(specificityLow)} of the bad)`;
+  return `${state === 'certified' ? '✓ ' : ''}${state}${bounds}`;
 }
 
 /** Tone of a change: only one that chance does not explain is coloured. */

@@ -582,6 +582,28 @@ describe.runIf(hasChromium())('a judge of one’s own', () => {
   });
 });
 
+describe.runIf(hasChromium())('a pass rate that people checked', () => {
+  it.each([
+    ['/', 'people: 86 % [74, 98], 60 labels'],
+    ['/scores/hallucination', '86 % [74, 98], 60 labels · uncertified'],
+    ['/review?scorer=hallucination', '110 more labels would halve the interval'],
+    ['/compare?tab=scorers', 'uncertified (lets at least 87 % of the good pass'],
+    ['/alerts/i-1', 'held: the judge changed'],
+  ])('stands on %s: %s', async (path, words) => {
+    api = await startTestApi({ dashboard });
+    const incident = FULL['/alerts/{id}']!;
+    const { page, end } = await visit(browser, urlOf(api, path), {
+      prepare: async (each) =>
+        void (await answerWith(each, {
+          ...FULL,
+          '/alerts/{id}': { ...incident, held: true, cause: { ...incident.cause!, who: 'judge' } },
+        })),
+    });
+    await expect.poll(() => page.locator('main').textContent()).toContain(words);
+    await end();
+  });
+});
+
 describe.runIf(hasChromium())('choices of a page', () => {
   it.each([
     { path: '/traces?hide=Cost&hide=User', lacks: ['Cost', 'User'], has: 'Finding' },

@@ -28,6 +28,18 @@ beforeAll(async () => {
 afterAll(() => api.stop());
 
 describe('what is configured', () => {
+  test('names in the status the keys that differ from the defaults, and no others', async () => {
+    const { body } = await api.ask('status');
+    const { judges, ...others } = body['configChanges'] as Record<string, unknown>;
+    expect(Object.keys(others).toSorted()).toEqual(['rules', 'scorers']);
+    expect(judges).toEqual({
+      default: 'local/judge',
+      providers: { local: expect.objectContaining({ baseURL: 'http://127.0.0.1:1/v1' }) },
+      prices: { 'local/judge': expect.objectContaining({ input: 1, output: 1 }) },
+    });
+    expect(Object.keys(body['config'] as object)).toContain('store');
+  });
+
   test('lists the scorers with their judges and their rules', async () => {
     const { body } = await api.ask('scorers');
     expect(body.items).toMatchObject([

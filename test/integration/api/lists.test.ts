@@ -226,6 +226,16 @@ describe('sessions', () => {
       await api.store.runs.write([second, first]);
       await api.store.scores.write([
         buildScore({ traceId: second.traceId, sessionId, score: 0.5, scoreMin: 0, scoreMax: 1 }),
+        // A measure is never the worst beside a quality, however far from its best value it is.
+        buildScore({
+          traceId: first.traceId,
+          sessionId,
+          scorer: 'behaviour-steps',
+          score: 3,
+          scoreMin: 0,
+          scoreMax: 3,
+          higherIsBetter: false,
+        }),
         buildScore({
           traceId: second.traceId,
           sessionId,
@@ -258,7 +268,7 @@ describe('sessions', () => {
         scores: [{ scorer: 'multi-turn-judge', score: 0.9 }],
         decisions: [{ scorer: 'multi-turn-judge', status: 'scored' }],
         turns: [
-          { traceId: first.traceId, scores: [] },
+          { traceId: first.traceId, scores: [{ scorer: 'behaviour-steps' }] },
           { traceId: second.traceId, scores: [{ score: 0.5 }, { scorer: 'no-range' }] },
         ],
         worst: { scorer: 'keyword-coverage', score: 0.5 },

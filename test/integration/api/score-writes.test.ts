@@ -357,6 +357,7 @@ describe('POST /score', () => {
       { ask: { ask: 'Is it kind?', answer: { type: 'score', levels: ['kind'] } } },
       /levels: needs at least two/,
     ],
+    [{ ask: { ask: 'Is it kind?', sees: [] } }, /ask.sees: must have at least 1 entry/],
     [{ ask: { ask: 'Is it kind?' }, write: true }, /write: a question without a name is not stored/],
     [{}, /name scorers, or ask a question, or why/],
   ])('refuses %j', async (asked, detail) => {

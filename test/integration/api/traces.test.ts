@@ -275,6 +275,9 @@ describe('the list of traces', () => {
       notScored: [{ value: 'timeout', count: 1 }],
       buckets: [],
     });
+    const some = (await api.ask(`traces/facets?service=${serviceName}&of=agent&of=tool`)).body;
+    expect(some).toMatchObject({ runs: 3, agent: body['agent'], tool: body['tool'] });
+    expect([some['agentVersion'], some['scorer'], some['notScored']]).toEqual([[], [], []]);
     const overTime = await api.ask(`traces/facets?service=${serviceName}&since=2026-01-01T00:00:00Z`);
     expect(sumOf(overTime.body['buckets'], 'runs')).toBe(3);
     expect(sumOf(overTime.body['buckets'], 'errors')).toBe(3);

@@ -247,6 +247,21 @@ const AGREEMENT: Replies['/labels/agreement'] = {
   ],
 };
 
+const ESTIMATES: Replies['/labels/estimate'] = {
+  scorer: 'hallucination',
+  since: SINCE,
+  until: UNTIL,
+  items: AGREEMENT.versions.flatMap(({ scorer, fingerprint, estimate, certificate }) =>
+    ['hallucination', 'weather-agent'].map((series) => ({
+      series,
+      scorer,
+      fingerprint,
+      ...estimate,
+      certificate,
+    })),
+  ),
+};
+
 const STATUS: Replies['/status'] = {
   version: '0.1.0',
   pid: 12,
@@ -462,6 +477,7 @@ export const FULL: CannedReplies = {
   '/compare': COMPARISON,
   '/labels/queue': QUEUE,
   '/labels/agreement': AGREEMENT,
+  '/labels/estimate': ESTIMATES,
   '/status': STATUS,
 } as CannedReplies;
 
@@ -515,5 +531,6 @@ export const EMPTY: CannedReplies = {
   '/scorers': NOTHING,
   '/labels/queue': { ...QUEUE, items: [], left: 0 },
   '/labels/agreement': { ...AGREEMENT, versions: [], reviewers: [] },
+  '/labels/estimate': { ...ESTIMATES, items: [] },
   '/compare': { ...COMPARISON, n: 0, agreement: null, kappa: null, spearman: null, disagreements: [] },
 };

@@ -12,6 +12,7 @@ import { buildFunnel, describeFunnel } from '../../../src/dashboard/view-models/
 import {
   describeCause,
   describeChange,
+  describeHold,
   findBudgetAlert,
   findRunbook,
   groupMonitors,
@@ -25,6 +26,7 @@ import {
   NEW_JUDGE,
 } from '../../../src/dashboard/view-models/own-judge.ts';
 import { newRuleYaml, readRule } from '../../../src/dashboard/view-models/rule-yaml.ts';
+import { describeCertificate, formatChecked } from '../../../src/dashboard/view-models/rates.ts';
 import { describeHealth } from '../../../src/dashboard/view-models/status-facts.ts';
 import {
   chooseVersions,
@@ -283,5 +285,36 @@ describe('a judge of one’s own', () => {
     [{ ask: 'a', name: 'refund-2' }, undefined],
   ])('of %j asks to %s', (draft, fault) => {
     expect(findFault({ ...NEW_JUDGE, ...draft })).toBe(fault);
+  });
+});
+
+describe('who changed', () => {
+  const { cause } = INCIDENT_DETAIL;
+  const judge = { before: 0.9, after: 0.7, n: 40 };
+  it.each([
+    [{}, cause!.sentence, 'held: the judge is not certified'],
+    [
+      { who: 'judge' as const, judge },
+      `The judge changed; the agent did not. On its anchors: 0.9 → 0.7 (n = 40). ${cause!.sentence}`,
+      'held: the judge changed',
+    ],
+  ])('of %j is told before what changed, and why no message is sent', (who, words, hold) => {
+    const told = { cause: { ...cause!, ...who } };
+    expect(describeCause(told)).toBe(words);
+    expect(describeHold(told)).toBe(hold);
+  });
+});
+
+describe('a pass rate that people check', () => {
+  const [estimate] = FULL['/labels/estimate']!.items;
+  it('has its interval, its labels, and the certificate of the judge', () => {
+    expect(formatChecked(estimate)).toBe('86 % [74, 98], 60 labels');
+    expect(formatChecked()).toBe('not checked by people');
+    expect(describeCertificate(estimate!.certificate)).toBe(
+      'uncertified (lets at least 87 % of the good pass, fails 41 % of the bad)',
+    );
+    expect(describeCertificate({ state: 'certified', sensitivityLow: null, specificityLow: null })).toBe(
+      '✓ certified',
+    );
   });
 });
