@@ -1,7 +1,12 @@
 import { nameBudget } from '../../domain/money/budget.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { splitTexts } from '../../domain/series-facets.ts';
-import { type AlertBudget, type AlertEvent, LIMIT_SIDES } from '../../monitors/alert-event.ts';
+import {
+  type AlertBudget,
+  type AlertEvent,
+  JUDGE_DETECTOR,
+  LIMIT_SIDES,
+} from '../../monitors/alert-event.ts';
 import { nameValues } from '../../domain/segment-name.ts';
 import type { Cause } from '../../monitors/attribution/explain-change.ts';
 import { formatCount } from '../../domain/plural.ts';
@@ -14,15 +19,19 @@ const MEASURES: Readonly<Record<string, string>> = {
   distribution: 'share of scores below a bound',
   scorer_errors: 'share of runs in which the scorer failed',
   coverage: 'share of runs that are scored',
+  judge: 'mean score of the same runs',
 };
 
 /**
- * Describes the series: `faithfulness of support-agent in production`, and its split: `, model gpt-5`. Describes the cap of an alert about
- * a budget: `rule production's budget of 5 USD a UTC day`.
+ * Describes the series: `faithfulness of support-agent in production`, and its split: `, model gpt-5`. Describes the judge of an alert about
+ * a judge, and the cap of an alert about a budget: `rule production's budget of 5 USD a UTC day`.
  */
-export function formatSubject({ series, budget }: AlertEvent): string {
+export function formatSubject({ series, budget, detector, labels }: AlertEvent): string {
   if (budget !== undefined) {
     return `${nameBudget(budget.scope)} of ${showUsd(budget.capUsd)} USD a UTC ${budget.period}`;
+  }
+  if (detector === JUDGE_DETECTOR) {
+    return `judge ${labels['judge'] ?? ''} of ${series.scorer}`;
   }
   const ofAgent = series.agent === '' ? '' : ` of ${series.agent}`;
   const inEnvironment = series.environment === '' ? '' : ` in ${series.environment}`;
@@ -72,7 +81,7 @@ export function findEarlier({ detector, meanBefore }: AlertEvent): number | null
 function formatChange(event: AlertEvent): string {
   const { before, after, detector } = event;
   const measure = MEASURES[detector] ?? 'mean score';
-  const scale = measure === 'mean score' ? ' (1 is best)' : '';
+  const scale = measure.startsWith('mean score') ? ' (1 is best)' : '';
   if (after === null) {
     return `${measure} changed`;
   }

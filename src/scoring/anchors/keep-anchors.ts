@@ -3,7 +3,7 @@ import { directScore } from '../../domain/agreement/directed-score.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
 import { seriesStartMs } from '../../monitors/anchor-sets.ts';
-import type { AlertStore } from '../../store/contracts/monitors.ts';
+import type { AlertStore, MarkerStore } from '../../store/contracts/monitors.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import type { AnchorStore } from '../../store/tables/anchors.ts';
 import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../../process/parts.ts';
@@ -44,13 +44,15 @@ export interface AnchorSource {
 export interface AnchorKeepStore {
   readonly anchors: Pick<AnchorStore, 'since' | 'write' | 'candidates' | 'judgedRuns'>;
   readonly alerts: Pick<AlertStore, 'deciding' | 'judgeDrifts'>;
+  readonly markers: Pick<MarkerStore, 'record'>;
   nowMs(): Promise<number>;
 }
 
 /**
  * Starts to keep anchors: runs whose judge is asked again and again about the same evidence, at a steady share of its work, past the cache of
  * replies and within the budgets. Their scores are no scores of the traffic: they are stored as judgings alone. An incident that waits for
- * the verdict who changed asks for the rest of the hour at once. All is read from the store again in each look.
+ * the verdict who changed asks for the rest of the hour at once. All is read from the store again in each look. Another model behind the
+ * name of a judge is marked like a deploy.
  */
 export function startAnchors(
   source: () => AnchorSource,
@@ -90,6 +92,8 @@ export class AnchorKeeper {
   readonly #searchedMs: Times = new Map();
   /** Last try of each anchor, which may have brought no score. */
   readonly #triedMs: Times = new Map();
+  /** Models of judges that are marked: a repeated marker changes nothing. */
+  readonly #marked = new Set<string>();
   #judgedRuns: ReadonlyMap<string, number> = new Map();
   #countedMs = Number.NEGATIVE_INFINITY;
 
@@ -183,6 +187,19 @@ export class AnchorKeeper {
       some.forEach((key) => this.#triedMs.set(name(key), nowMs));
       const judged = await Promise.all(some.map((key) => judgeAgain(scoring, scorer, key, signal)));
       await this.#store.anchors.write(judged.flat());
+      await this.#mark(scorer, judged.flat());
+    }
+  }
+
+  /** Marks the first answer of each model that a judge is served by. */
+  async #mark({ bound: { judgeModel } }: JudgedScorer, judgings: readonly AnchorRow[]): Promise<void> {
+    for (const { servedModel, atMs } of judgings) {
+      const name = `${judgeModel} ${servedModel}`;
+      if (servedModel !== '' && !this.#marked.has(name)) {
+        const version = { serviceVersion: servedModel, agentVersion: '', origin: 'seen' } as const;
+        await this.#store.markers.record({ tenant: '', service: judgeModel, agent: '', ...version, atMs });
+        this.#marked.add(name);
+      }
     }
   }
 
