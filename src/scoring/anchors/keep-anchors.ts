@@ -83,6 +83,14 @@ export function listJudgedScorers(rules: readonly PreparedRule[]): JudgedScorer[
   return [...new Map(all.map((each) => [each.bound.fingerprint, each])).values()];
 }
 
+interface JudgingTerms {
+  readonly settings: AnchorSettings;
+  /** True: an incident waits for the verdict. */
+  readonly isAsked: boolean;
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+}
+
 /** Time by which something was done last, by the store's clock. */
 type Times = Map<string, number>;
 
@@ -162,12 +170,7 @@ export class AnchorKeeper {
     scoring: Scoring,
     scorer: JudgedScorer,
     rows: readonly AnchorRow[],
-    terms: {
-      readonly settings: AnchorSettings;
-      readonly isAsked: boolean;
-      readonly nowMs: number;
-      readonly signal: AbortSignal;
-    },
+    terms: JudgingTerms,
   ): Promise<void> {
     const { nowMs, signal } = terms;
     const keys = listAnchors(rows);
@@ -180,7 +183,7 @@ export class AnchorKeeper {
       fingerprint: scorer.bound.fingerprint,
       sinceMs: nowMs - HOUR_MS,
     });
-    const due = Math.min(this.#quota(scorer, terms) - inHour, PER_LOOK, keys.length);
+    const due = Math.min(this.#quota(scorer, rows, terms) - inHour, PER_LOOK, keys.length);
     const turn = keys.toSorted((a, b) => triedMs(a) - triedMs(b)).slice(0, Math.max(0, due));
     for (let next = 0; next < turn.length && !signal.aborted; next += AT_ONCE) {
       const some = turn.slice(next, next + AT_ONCE);
@@ -203,16 +206,19 @@ export class AnchorKeeper {
     }
   }
 
-  /** Returns the judgings of an hour: the share of the scorer's runs within the limits, and all of them for an incident that waits. */
+  /**
+   * Returns the judgings of an hour: the share of the scorer's runs within the limits, and all of them for an incident that waits. The least
+   * number grows over the first hour.
+   */
   #quota(
     { bound }: JudgedScorer,
-    {
-      settings: { share, perHour },
-      isAsked,
-    }: { readonly settings: AnchorSettings; readonly isAsked: boolean },
+    rows: readonly AnchorRow[],
+    { settings: { share, perHour }, isAsked, nowMs }: JudgingTerms,
   ): number {
     const ofShare = Math.floor(share * (this.#judgedRuns.get(bound.name) ?? 0));
-    return isAsked ? perHour.max : Math.min(perHour.max, Math.max(perHour.min, ofShare));
+    const frozenForMs = nowMs - Math.min(nowMs, ...rows.map(({ atMs }) => atMs));
+    const least = Math.floor(perHour.min * Math.min(1, frozenForMs / HOUR_MS));
+    return isAsked ? perHour.max : Math.min(perHour.max, Math.max(least, ofShare));
   }
 }
 

@@ -57,7 +57,7 @@ async function openWorld(rule: Rule, traces = 5, settings: Partial<AnchorSetting
   const drifts: JudgeDrift[] = [];
   const deciding: AlertEvent[] = [];
   const markers: DeployMarker[] = [];
-  let runs = 0;
+  let runs = 2;
   const keeper = () =>
     new AnchorKeeper({
       nowMs: async () => store.clockMs,
@@ -136,6 +136,17 @@ describe('the keeper of anchors', () => {
     expect(judgings()).toHaveLength(6);
   });
 
+  it('asks the least number of an hour steadily where the judge has little work', async () => {
+    const { judgings, look, judgeMore, keeper } = await openWorld(buildRule([paidScorer().scorer]));
+    judgeMore(0);
+    const kept = keeper();
+    await look(kept);
+    await look(kept, 59);
+    expect(judgings()).toHaveLength(0);
+    await look(kept, 1);
+    expect(judgings()).toHaveLength(1);
+  });
+
   it('asks for the rest of the hour at once while an incident waits for the verdict', async () => {
     const { judgings, look, deciding, rows, keeper } = await openWorld(buildRule([paidScorer().scorer]));
     const kept = keeper();
@@ -158,7 +169,10 @@ describe('the keeper of anchors', () => {
   it('pays from the budget of the rule, and asks nothing when it is spent', async () => {
     const { scorer, world } = paidScorer();
     const rule = buildRule([scorer], { budget: { perDay: 0.65 } });
-    const { store, judgings, look, keeper } = await openWorld(rule, 5, { perHour: { min: 5, max: 5 } });
+    const { store, judgings, look, keeper, judgeMore } = await openWorld(rule, 5, {
+      perHour: { min: 5, max: 5 },
+    });
+    judgeMore(10);
     const kept = keeper();
     await look(kept);
     await look(kept);
