@@ -14,7 +14,7 @@ import { scoreTraces } from '../score-traces.ts';
 import type { PreparedRule, PreparedScorer } from '../select/rule.ts';
 
 /** Interval of the looks, milliseconds. */
-const LOOK_EVERY_MS = 2_000;
+const LOOK_EVERY_MS = 5_000;
 
 /** Time between two searches for runs that can become anchors, and between two counts of the runs of judges, milliseconds. */
 const SEARCH_EVERY_MS = 10_000;

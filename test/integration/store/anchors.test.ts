@@ -29,7 +29,7 @@ describe('the store of anchors', () => {
       ...[first, second, third, frozen].flatMap((score) => score ?? []),
       scoreAt(2, { traceId, scorer: 'grounding-faithfulness', higherIsBetter: true }),
       scoreAt(0, { source: 'backfill' }),
-      scoreAt(0, { stratum: 'always' }),
+      scoreAt(0, { stratum: 'priority' }),
       scoreAt(0, { fingerprint: 'other' }),
       scoreAt(0, { scoreMax: null }),
       scoreAt(9, { traceId: labelled, source: 'human', fingerprint: 'human', scoredBy: 'ann' }),
