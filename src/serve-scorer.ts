@@ -301,7 +301,7 @@ function startWatching(
       const settings = { ...judges.anchors, maxAgeMs: durationMs(kept.retention.spans) };
       return { scoring, rules: kit.rules, settings };
     },
-    stores,
+    { ...stores, markers: store.markers },
     deps,
   );
   const watch = startJudgeWatch(
@@ -326,11 +326,12 @@ function createAlertJudges(
   findPassLine: (row: string) => Promise<number>,
 ): AlertJudges {
   const { anchors, certificate } = config.judges;
+  const { labels, alerts } = store;
   return {
     waitMs: anchors.size === 0 ? null : durationMs(anchors.wait),
     isCertified: async (series) => {
       const nowMs = await store.spans.nowMs();
-      return isCertified({ labels: store.labels, findPassLine, required: certificate }, series, nowMs);
+      return isCertified({ labels, alerts, findPassLine, required: certificate }, series, nowMs);
     },
   };
 }

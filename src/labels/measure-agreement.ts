@@ -35,12 +35,13 @@ export function measureAgreement(
 }
 
 /**
- * Marks certificates as expired, of versions in the order of their last use: one that was certified and is not the present version, and
- * the present version while only an earlier one was certified.
+ * Marks certificates as expired, of versions in the order of their last use: one that was certified and is not the present version or whose
+ * judge changed, and the present version while only an earlier one was certified.
+ * @param drifted fingerprints of versions whose judge judges otherwise than before
  */
 export function expireCertificates<
   Version extends Pick<LabelAgreement, 'certificate'> & { readonly fingerprint: string },
->(versions: readonly Version[]): Version[] {
+>(versions: readonly Version[], drifted: ReadonlySet<string> = new Set()): Version[] {
   const certified = new Set(
     versions.flatMap(({ fingerprint, certificate }) =>
       certificate.state === 'certified' ? [fingerprint] : [],
@@ -50,8 +51,10 @@ export function expireCertificates<
   const hadOne = certified.size > 0 && !certified.has(present);
   return versions.map((version) => {
     const { fingerprint, certificate } = version;
-    const isPresent = fingerprint === present;
-    const isExpired = isPresent ? hadOne : certificate.state === 'certified';
-    return isExpired ? { ...version, certificate: { ...certificate, state: 'expired' } } : version;
+    const wasCertified = certificate.state === 'certified';
+    const isExpired = fingerprint === present ? hadOne : wasCertified;
+    return isExpired || (wasCertified && drifted.has(fingerprint))
+      ? { ...version, certificate: { ...certificate, state: 'expired' } }
+      : version;
   });
 }

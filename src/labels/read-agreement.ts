@@ -6,6 +6,7 @@ import type {
 } from '../domain/agreement/label-agreement.ts';
 import { DAY_MS } from '../domain/durations.ts';
 import type { JudgedRows, LabelledScorer, LabelledVersion, ScorePair } from '../store/contracts/sums.ts';
+import type { AlertStore } from '../store/contracts/monitors.ts';
 import type { ComparedScoreStore } from '../store/sums/read-sums.ts';
 import type { LabelStore } from '../store/tables/labels.ts';
 import {
@@ -40,6 +41,7 @@ interface AgreementStores extends JudgedStores {
   readonly comparedScores: ComparedScoreStore;
   /** Rates that a certificate needs. */
   readonly required: RequiredRates;
+  readonly alerts: Pick<AlertStore, 'judgeDrifts'>;
 }
 
 /** Range of runs. Times are Unix milliseconds. */
@@ -139,10 +141,11 @@ export interface VersionEstimate extends PassRateEstimate {
 
 /** Estimates the pass rate of each version of a scorer, for each name of score rows; by group, if one is named. */
 export async function readEstimates(
-  stores: Pick<AgreementStores, 'labels' | 'findPassLine' | 'required'>,
+  stores: Pick<AgreementStores, 'labels' | 'findPassLine' | 'required' | 'alerts'>,
   { scorers, by, ...range }: AgreementQuery & { readonly by?: EstimateGroup | undefined },
 ): Promise<VersionEstimate[]> {
   const estimates: VersionEstimate[] = [];
+  const drifted = await readDrifted(stores);
   for (const scorer of scorers) {
     const { versions, rows } = await readVersions(stores, { ...range, scorer, by });
     const ofVersion = Map.groupBy(rows, ({ fingerprint }) => fingerprint);
@@ -151,6 +154,7 @@ export async function readEstimates(
         fingerprint,
         ...measureAgreement([], sumJudged(ofVersion.get(fingerprint) ?? []), stores.required),
       })),
+      drifted,
     );
     for (const { fingerprint, certificate } of certified) {
       const groups = Map.groupBy(ofVersion.get(fingerprint) ?? [], ({ group }) => group);
@@ -163,12 +167,18 @@ export async function readEstimates(
   return estimates;
 }
 
+/** Reads the fingerprints of versions whose judge has changed, as far as nobody has accepted the change. */
+async function readDrifted({ alerts }: Pick<AgreementStores, 'alerts'>): Promise<Set<string>> {
+  const open = (await alerts.judgeDrifts()).filter(({ endedMs }) => endedMs === null);
+  return new Set(open.map(({ firing }) => firing.series.fingerprint));
+}
+
 /** Age of the labels that certify, milliseconds. */
 const CERTIFIED_FOR_MS = 30 * DAY_MS;
 
 /** Returns true while labels of people certify the version of a scorer that a series is of. */
 export async function isCertified(
-  stores: Pick<AgreementStores, 'labels' | 'findPassLine' | 'required'>,
+  stores: Pick<AgreementStores, 'labels' | 'findPassLine' | 'required' | 'alerts'>,
   {
     tenant,
     scorer,
@@ -218,7 +228,8 @@ async function readRowAgreement(
       }
     }
   }
-  return { versions: expireCertificates(measured).filter(({ n }) => n > 0), reviewers: compared };
+  const certified = expireCertificates(measured, await readDrifted(stores));
+  return { versions: certified.filter(({ n }) => n > 0), reviewers: compared };
 }
 
 /** Version of a scorer with its agreement with people on all labelled targets. */

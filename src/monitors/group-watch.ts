@@ -46,7 +46,7 @@ export interface SeriesWatch {
   /** Start of the bucket with which the series began, Unix milliseconds. */
   readonly addedMs: number;
   /** Acknowledgement of the last change of its judge that gave it a new reference, Unix milliseconds; absent without one. */
-  judgeSinceMs?: number;
+  judgeSinceMs?: number | undefined;
 }
 
 /** A part of the traffic that is no series of its own yet. */

@@ -239,7 +239,7 @@ export type LabelQueueView = Awaited<ReturnType<ReturnType<typeof createLabelRea
 /** Creates the queues for the reviewers of a tenant, or of all, the agreement of scorers with them, and pass rates. */
 export function createLabelReads(
   config: Config,
-  store: Pick<Store, 'labels' | 'comparedScores' | 'scorerNames' | 'spans'>,
+  store: Pick<Store, 'labels' | 'comparedScores' | 'scorerNames' | 'spans' | 'alerts'>,
   { findPassLine, ...caller }: Caller & { readonly findPassLine: FindPassLine },
 ) {
   const required = config.judges.certificate;

@@ -264,6 +264,10 @@ function showAlert(event: AlertJson): string {
   const { before, limit, after, count } = event;
   const marks = [
     ...(event.muted ? ['muted'] : []),
+    ...(event.held
+      ? [event.cause?.who === 'judge' ? 'held: the judge changed' : 'held: the judge is not certified']
+      : []),
+    ...(event.cause?.who === 'deciding' ? ['agent or judge: deciding'] : []),
     ...(event.acknowledgedAt === null ? [] : ['acknowledged']),
   ].map((mark) => ` (${mark})`);
   const numbers = showFinding({ before: limit ?? before, after, count }, detector);

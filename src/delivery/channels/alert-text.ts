@@ -5,6 +5,7 @@ import {
   type AlertBudget,
   type AlertEvent,
   type AlertIssue,
+  JUDGE_DETECTOR,
   LIMIT_SIDES,
 } from '../../monitors/alert-event.ts';
 import { nameValues } from '../../domain/segment-name.ts';
@@ -19,18 +20,22 @@ const MEASURES: Readonly<Record<string, string>> = {
   distribution: 'share of scores below a bound',
   scorer_errors: 'share of runs in which the scorer failed',
   coverage: 'share of runs that are scored',
+  judge: 'mean score of the same runs',
 };
 
 /**
- * Describes the series: `faithfulness of support-agent in production`, and its split: `, model gpt-5`. Describes the cap of an alert about
- * a budget: `rule production's budget of 5 USD a UTC day`, and an issue by its id and its title.
+ * Describes the series: `faithfulness of support-agent in production`, and its split: `, model gpt-5`. Describes the judge of an alert about
+ * a judge, the cap of an alert about a budget: `rule production's budget of 5 USD a UTC day`, and an issue by its id and its title.
  */
-export function formatSubject({ series, budget, issue }: AlertEvent): string {
+export function formatSubject({ series, budget, detector, issue, labels }: AlertEvent): string {
   if (issue !== undefined) {
     return `issue ${issue.id} of ${series.agent}, ${issue.title}`;
   }
   if (budget !== undefined) {
     return `${nameBudget(budget.scope)} of ${showUsd(budget.capUsd)} USD a UTC ${budget.period}`;
+  }
+  if (detector === JUDGE_DETECTOR) {
+    return `judge ${labels['judge'] ?? ''} of ${series.scorer}`;
   }
   const ofAgent = series.agent === '' ? '' : ` of ${series.agent}`;
   const inEnvironment = series.environment === '' ? '' : ` in ${series.environment}`;
@@ -91,7 +96,7 @@ export function findEarlier({ detector, meanBefore }: AlertEvent): number | null
 function formatChange(event: AlertEvent): string {
   const { before, after, detector } = event;
   const measure = MEASURES[detector] ?? 'mean score';
-  const scale = measure === 'mean score' ? ' (1 is best)' : '';
+  const scale = measure.startsWith('mean score') ? ' (1 is best)' : '';
   if (after === null) {
     return `${measure} changed`;
   }

@@ -15,7 +15,7 @@ import { type Thresholds, thresholdsFor } from '../statistics/false-alarms.ts';
 import { JUDGING_INTERVAL_MS, measureChange, tellWho } from '../statistics/judge-drift.ts';
 
 /** Interval of the looks, milliseconds. */
-const LOOK_EVERY_MS = 2_000;
+const LOOK_EVERY_MS = 5_000;
 
 /** Age of judgings that are read, milliseconds: longer than the sides of a change that anybody still asks about. */
 export const JUDGINGS_READ_MS = 60 * DAY_MS;
@@ -78,7 +78,7 @@ export async function lookAtJudges(
   const { alerts } = store;
   const nowMs = await store.nowMs();
   const [rows, drifts, deciding] = await Promise.all([
-    store.anchors.since(nowMs - JUDGINGS_READ_MS),
+    judges.length === 0 ? [] : store.anchors.since(nowMs - JUDGINGS_READ_MS),
     alerts.judgeDrifts(),
     alerts.deciding(nowMs - WAITING_MS),
   ]);

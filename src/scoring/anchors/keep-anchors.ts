@@ -3,7 +3,7 @@ import { directScore } from '../../domain/agreement/directed-score.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
 import { seriesStartMs } from '../../monitors/anchor-sets.ts';
-import type { AlertStore } from '../../store/contracts/monitors.ts';
+import type { AlertStore, MarkerStore } from '../../store/contracts/monitors.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import type { AnchorStore } from '../../store/tables/anchors.ts';
 import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../../process/parts.ts';
@@ -14,7 +14,7 @@ import { scoreTraces } from '../score-traces.ts';
 import type { PreparedRule, PreparedScorer } from '../select/rule.ts';
 
 /** Interval of the looks, milliseconds. */
-const LOOK_EVERY_MS = 2_000;
+const LOOK_EVERY_MS = 5_000;
 
 /** Time between two searches for runs that can become anchors, and between two counts of the runs of judges, milliseconds. */
 const SEARCH_EVERY_MS = 10_000;
@@ -44,13 +44,15 @@ export interface AnchorSource {
 export interface AnchorKeepStore {
   readonly anchors: Pick<AnchorStore, 'since' | 'write' | 'candidates' | 'judgedRuns'>;
   readonly alerts: Pick<AlertStore, 'deciding' | 'judgeDrifts'>;
+  readonly markers: Pick<MarkerStore, 'record'>;
   nowMs(): Promise<number>;
 }
 
 /**
  * Starts to keep anchors: runs whose judge is asked again and again about the same evidence, at a steady share of its work, past the cache of
  * replies and within the budgets. Their scores are no scores of the traffic: they are stored as judgings alone. An incident that waits for
- * the verdict who changed asks for the rest of the hour at once. All is read from the store again in each look.
+ * the verdict who changed asks for the rest of the hour at once. All is read from the store again in each look. Another model behind the
+ * name of a judge is marked like a deploy.
  */
 export function startAnchors(
   source: () => AnchorSource,
@@ -81,6 +83,14 @@ export function listJudgedScorers(rules: readonly PreparedRule[]): JudgedScorer[
   return [...new Map(all.map((each) => [each.bound.fingerprint, each])).values()];
 }
 
+interface JudgingTerms {
+  readonly settings: AnchorSettings;
+  /** True: an incident waits for the verdict. */
+  readonly isAsked: boolean;
+  readonly nowMs: number;
+  readonly signal: AbortSignal;
+}
+
 /** Time by which something was done last, by the store's clock. */
 type Times = Map<string, number>;
 
@@ -90,6 +100,8 @@ export class AnchorKeeper {
   readonly #searchedMs: Times = new Map();
   /** Last try of each anchor, which may have brought no score. */
   readonly #triedMs: Times = new Map();
+  /** Models of judges that are marked: a repeated marker changes nothing. */
+  readonly #marked = new Set<string>();
   #judgedRuns: ReadonlyMap<string, number> = new Map();
   #countedMs = Number.NEGATIVE_INFINITY;
 
@@ -158,12 +170,7 @@ export class AnchorKeeper {
     scoring: Scoring,
     scorer: JudgedScorer,
     rows: readonly AnchorRow[],
-    terms: {
-      readonly settings: AnchorSettings;
-      readonly isAsked: boolean;
-      readonly nowMs: number;
-      readonly signal: AbortSignal;
-    },
+    terms: JudgingTerms,
   ): Promise<void> {
     const { nowMs, signal } = terms;
     const keys = listAnchors(rows);
@@ -176,26 +183,42 @@ export class AnchorKeeper {
       fingerprint: scorer.bound.fingerprint,
       sinceMs: nowMs - HOUR_MS,
     });
-    const due = Math.min(this.#quota(scorer, terms) - inHour, PER_LOOK, keys.length);
+    const due = Math.min(this.#quota(scorer, rows, terms) - inHour, PER_LOOK, keys.length);
     const turn = keys.toSorted((a, b) => triedMs(a) - triedMs(b)).slice(0, Math.max(0, due));
     for (let next = 0; next < turn.length && !signal.aborted; next += AT_ONCE) {
       const some = turn.slice(next, next + AT_ONCE);
       some.forEach((key) => this.#triedMs.set(name(key), nowMs));
       const judged = await Promise.all(some.map((key) => judgeAgain(scoring, scorer, key, signal)));
       await this.#store.anchors.write(judged.flat());
+      await this.#mark(scorer, judged.flat());
     }
   }
 
-  /** Returns the judgings of an hour: the share of the scorer's runs within the limits, and all of them for an incident that waits. */
+  /** Marks the first answer of each model that a judge is served by. */
+  async #mark({ bound: { judgeModel } }: JudgedScorer, judgings: readonly AnchorRow[]): Promise<void> {
+    for (const { servedModel, atMs } of judgings) {
+      const name = `${judgeModel} ${servedModel}`;
+      if (servedModel !== '' && !this.#marked.has(name)) {
+        const version = { serviceVersion: servedModel, agentVersion: '', origin: 'seen' } as const;
+        await this.#store.markers.record({ tenant: '', service: judgeModel, agent: '', ...version, atMs });
+        this.#marked.add(name);
+      }
+    }
+  }
+
+  /**
+   * Returns the judgings of an hour: the share of the scorer's runs within the limits, and all of them for an incident that waits. The least
+   * number grows over the first hour.
+   */
   #quota(
     { bound }: JudgedScorer,
-    {
-      settings: { share, perHour },
-      isAsked,
-    }: { readonly settings: AnchorSettings; readonly isAsked: boolean },
+    rows: readonly AnchorRow[],
+    { settings: { share, perHour }, isAsked, nowMs }: JudgingTerms,
   ): number {
     const ofShare = Math.floor(share * (this.#judgedRuns.get(bound.name) ?? 0));
-    return isAsked ? perHour.max : Math.min(perHour.max, Math.max(perHour.min, ofShare));
+    const frozenForMs = nowMs - Math.min(nowMs, ...rows.map(({ atMs }) => atMs));
+    const least = Math.floor(perHour.min * Math.min(1, frozenForMs / HOUR_MS));
+    return isAsked ? perHour.max : Math.min(perHour.max, Math.max(least, ofShare));
   }
 }
 

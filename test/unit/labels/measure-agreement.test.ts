@@ -123,6 +123,13 @@ describe('a certificate', () => {
     expect(certified / 400).toBeLessThan(0.05);
   });
 
+  it('expires when the judge changed under the same name', () => {
+    const { certificate } = measure(judged([900, 100, 0], [100, 0, 100]));
+    const drifted = new Set(['a']);
+    const [version] = expireCertificates([{ fingerprint: 'a', certificate }], drifted);
+    expect(version?.certificate.state).toBe('expired');
+  });
+
   it('expires with another version: the one before, and the present one until labels certify it', () => {
     const version = (fingerprint: string, state: 'certified' | 'uncertified') => ({
       fingerprint,

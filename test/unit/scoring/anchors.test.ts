@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { AnchorRow } from '../../../src/domain/anchor.ts';
+import type { DeployMarker } from '../../../src/domain/deploy-marker.ts';
 import type { JudgeCall } from '../../../src/judge/judge-execution.ts';
 import { createReplyCache, currentJudgeScope } from '../../../src/judge/judge-scope.ts';
 import type { JudgeDrift } from '../../../src/monitors/monitor-store.ts';
@@ -55,7 +56,8 @@ async function openWorld(rule: Rule, traces = 5, settings: Partial<AnchorSetting
   const rows: AnchorRow[] = [];
   const drifts: JudgeDrift[] = [];
   const deciding: AlertEvent[] = [];
-  let runs = 0;
+  const markers: DeployMarker[] = [];
+  let runs = 2;
   const keeper = () =>
     new AnchorKeeper({
       nowMs: async () => store.clockMs,
@@ -75,6 +77,7 @@ async function openWorld(rule: Rule, traces = 5, settings: Partial<AnchorSetting
             .slice(0, limit),
       },
       alerts: { deciding: async () => deciding, judgeDrifts: async () => drifts },
+      markers: { record: async (marker) => void markers.push(marker) },
     });
   const source = { scoring, rules: [prepareRule(rule)], settings: { ...SETTINGS, ...settings } };
   const look = async (kept = keeper(), minutes = 1) => {
@@ -88,6 +91,7 @@ async function openWorld(rule: Rule, traces = 5, settings: Partial<AnchorSetting
     judgings,
     drifts,
     deciding,
+    markers,
     look,
     keeper,
     judgeMore: (count: number) => (runs = count),
@@ -97,7 +101,7 @@ async function openWorld(rule: Rule, traces = 5, settings: Partial<AnchorSetting
 describe('the keeper of anchors', () => {
   it('freezes the first live scores, and asks their judge again past the cache, without a score or a decision', async () => {
     const { scorer, world } = paidScorer();
-    const { store, rows, judgings, look } = await openWorld(buildRule([scorer]));
+    const { store, rows, judgings, markers, look } = await openWorld(buildRule([scorer]));
     const [scores, decisions] = [store.scoreLog.length, store.decisionLog.length];
     world.score = 0.25;
     await look();
@@ -108,6 +112,7 @@ describe('the keeper of anchors', () => {
     expect(store.judgeCallRows.filter(({ scoreId }) => scoreId === '')).toMatchObject([
       { traceId: judgings()[0]?.traceId, scorer: 'paid', servedModel: 'judge-2' },
     ]);
+    expect(markers).toMatchObject([{ service: 'test/judge', serviceVersion: 'judge-2', origin: 'seen' }]);
   });
 
   it('asks at the share of the judged runs within the limits of an hour, the anchors in turn', async () => {
@@ -129,6 +134,17 @@ describe('the keeper of anchors', () => {
     expect(judgings()).toHaveLength(6);
     await look(kept, 1);
     expect(judgings()).toHaveLength(6);
+  });
+
+  it('asks the least number of an hour steadily where the judge has little work', async () => {
+    const { judgings, look, judgeMore, keeper } = await openWorld(buildRule([paidScorer().scorer]));
+    judgeMore(0);
+    const kept = keeper();
+    await look(kept);
+    await look(kept, 59);
+    expect(judgings()).toHaveLength(0);
+    await look(kept, 1);
+    expect(judgings()).toHaveLength(1);
   });
 
   it('asks for the rest of the hour at once while an incident waits for the verdict', async () => {
@@ -153,7 +169,10 @@ describe('the keeper of anchors', () => {
   it('pays from the budget of the rule, and asks nothing when it is spent', async () => {
     const { scorer, world } = paidScorer();
     const rule = buildRule([scorer], { budget: { perDay: 0.65 } });
-    const { store, judgings, look, keeper } = await openWorld(rule, 5, { perHour: { min: 5, max: 5 } });
+    const { store, judgings, look, keeper, judgeMore } = await openWorld(rule, 5, {
+      perHour: { min: 5, max: 5 },
+    });
+    judgeMore(10);
     const kept = keeper();
     await look(kept);
     await look(kept);
