@@ -753,6 +753,11 @@ CREATE VIEW IF NOT EXISTS pass_rates AS
 WITH
     (p, n) -> (p + 1.920729411249 / n - 1.959963985 * sqrt((p * (1 - p) + 0.960364705624 / n) / n)) / (1 + 3.841458822497 / n) AS lowOf,
     (p, n) -> (p + 1.920729411249 / n + 1.959963985 * sqrt((p * (1 - p) + 0.960364705624 / n) / n)) / (1 + 3.841458822497 / n) AS highOf,
+    (p, n) -> if(isFinite(n), (p * n + 0.25) * ((1 - p) * n + 0.25) / pow(n + 0.5, 2) / n, 0) AS varianceOf,
+    (p, variance) -> arrayFold(
+        (bounds, step) -> if(varianceOf(p, (bounds.1 + bounds.2) / 2) > variance,
+            ((bounds.1 + bounds.2) / 2, bounds.2), (bounds.1, (bounds.1 + bounds.2) / 2)),
+        range(60), (toFloat64(0), 0.25 / variance)).2 AS countOf,
     (score, low, high, up) -> if(ifNull(up, true), 1, -1) * least(1, greatest(0, if(ifNull(high > low, false),
         (score - assumeNotNull(low)) / (assumeNotNull(high) - assumeNotNull(low)), score))) + if(ifNull(up, true), 0, 1) AS directed,
     judged AS (
@@ -789,13 +794,11 @@ WITH
             if(Share > 0, GoodOfPass, 0) AS P, if(Share < 1, GoodOfFail, 0) AS F,
             if(Share > 0, CountOfPass, inf) AS PN, if(Share < 1, CountOfFail, inf) AS FN,
             AllWeight > 0 AND (Share = 0 OR LabelsOfPass > 0) AND (Share = 1 OR LabelsOfFail > 0) AS IsChecked,
-            Share * P + (1 - Share) * F AS Value, P - F AS Gap,
-            if(Gap >= 0, Share - lowOf(Share, N), highOf(Share, N) - Share) AS Less,
-            if(Gap >= 0, highOf(Share, N) - Share, Share - lowOf(Share, N)) AS More
+            Share * P + (1 - Share) * F AS Value,
+            countOf(Value, pow(Share, 2) * varianceOf(P, PN) + pow(1 - Share, 2) * varianceOf(F, FN) + pow(P - F, 2) * varianceOf(Share, N)) AS Equal
         FROM counted LEFT JOIN checked USING (Tenant, Scorer, Fingerprint))
 SELECT Tenant, Scorer, Fingerprint, if(IsChecked, Value, NULL) AS Estimate,
-    if(IsChecked, greatest(0, Value - sqrt(pow(Share * (P - lowOf(P, PN)), 2) + pow((1 - Share) * (F - lowOf(F, FN)), 2) + pow(Gap * Less, 2))), NULL) AS Low,
-    if(IsChecked, least(1, Value + sqrt(pow(Share * (highOf(P, PN) - P), 2) + pow((1 - Share) * (highOf(F, FN) - F), 2) + pow(Gap * More, 2))), NULL) AS High,
+    if(IsChecked, greatest(0, lowOf(Value, Equal)), NULL) AS Low, if(IsChecked, least(1, highOf(Value, Equal)), NULL) AS High,
     toUInt64(Labels) AS Labels
 FROM shares;
 
