@@ -9,7 +9,7 @@ import type { CostEstimate } from './estimate.ts';
 export interface CascadeForecast {
   readonly scorer: string;
   readonly share: number;
-  /** Of all runs, USD; null when a judge has no price. */
+  /** Of all runs, USD; null when a judge has no price, or cannot be asked. */
   readonly costUsd: number | null;
   /** Width of the 95 % interval of the mean; null without a run. */
   readonly width95: number | null;
@@ -30,12 +30,12 @@ export function forecastCascades(
       return [];
     }
     const found = estimate.scorers.find(({ scorer }) => scorer === name);
+    const runs = found?.targets ?? 0;
     const costs = cascade.judges.map(({ judgeModel = '' }) => {
-      const index = found?.judges.indexOf(judgeModel) ?? -1;
-      return index < 0 ? 0 : (found?.costsUsd[index] ?? null);
+      // A question that could not be written, for want of a key, has no cost that is known.
+      return runs === 0 ? 0 : (found?.costsUsd[found.judges.indexOf(judgeModel)] ?? null);
     });
     const [ofFirst = null, ofSecond = null] = costs;
-    const runs = found?.targets ?? 0;
     const known = targets.flatMap((scores) => readRun(name, scores) ?? []);
     const seen = known.length === 0 ? UNKNOWN_RUNS : known;
     return listTerms(cascade.terms).map((terms) => ({

@@ -32,7 +32,11 @@ beforeAll(async () => {
     join(folder, 'spanscore.config.json'),
     JSON.stringify({
       readiness: { decisionWait: '1ms', maxWait: '1m' },
-      judges: { providers: { local: { baseURL: judge.baseUrl } } },
+      judges: {
+        providers: { local: { baseURL: judge.baseUrl } },
+        options: { 'local/luna': { decision: true } },
+        prices: { 'local/luna': { input: 0.1, output: 0 }, 'local/small': { input: 0.25, output: 2 } },
+      },
       rules,
     }),
   );
@@ -77,6 +81,28 @@ describe('a preview', () => {
     const text = await command('preview', '--rule', 'live', '--sample', '1');
     expect(text.stdout).toContain('rule live on trace, ');
     expect(text.stdout).toContain('21 traces · 21 would be scored');
+  });
+
+  it('forecasts a cascade for its share and two others', async () => {
+    const file = join(folder, 'cascade.yaml');
+    const judges = '[local/luna, local/small]';
+    writeFileSync(
+      file,
+      `scorers: { policy: { ask: Is it polite?, cascade: { judges: ${judges}, share: 0.3 } } }
+rules: [{ name: two, scorers: [policy] }]\n`,
+    );
+    const shown = await preview('--rules', file, '--sample', '0');
+    const [document] = shown.rows() as { cascade: { share: number; costUsd: number; width95: number }[] }[];
+    const [less, own, more] = document?.cascade ?? [];
+    expect([less, own, more].map((each) => each?.share)).toEqual([0.15, 0.3, 0.6]);
+    expect(less?.costUsd).toBeLessThan(own?.costUsd ?? 0);
+    expect(own?.costUsd).toBeLessThan(more?.costUsd ?? 0);
+    expect(less?.width95).toBeGreaterThan(own?.width95 ?? 1);
+    expect(own?.width95).toBeGreaterThan(more?.width95 ?? 1);
+    const text = await command('preview', '--rules', file, '--sample', '0');
+    expect(text.stdout).toMatch(
+      /cascade policy with share 0\.3: about .* USD, 95 % interval of the mean 0\.\d+ wide/u,
+    );
   });
 
   it('refuses what it cannot show', async () => {
