@@ -12,13 +12,16 @@ import {
   NO_JUDGE,
   probeJudges,
 } from '../checks/doctor-checks.ts';
+import { checkTools } from '../checks/tool-checks.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 
 export const registerDoctor: RegisterCommand = (program, bind) => {
   program
     .command('doctor')
-    .description('Check Node.js, configuration, ports, store and judge. Print a fix for each fault.')
+    .description(
+      'Check Node.js, configuration, ports, store, judge, sources and exporters. Print a fix for each fault.',
+    )
     .option('--judge', 'also ask each judge two short questions (costs a few tokens)')
     .addHelpText(
       'before',
@@ -54,6 +57,7 @@ async function doctor(context: CommandContext, options: { judge?: boolean }): Pr
     ...(await checkStore(config, deps)),
     ...judges,
     checkLoops(config, EXPORTERS),
+    ...(await checkTools(config)),
   ];
   const failed = results.filter((result) => result.status === 'failed');
   await context.out.document({ ok: failed.length === 0, checks: results }, () =>

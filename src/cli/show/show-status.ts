@@ -23,6 +23,7 @@ export function showStatus(report: StatusReport): string {
     ...showServe(report),
     ...showScoring(report),
     ...showJudges(report),
+    ...showTools(report),
     ...jobs.map(showJob),
     ...budgets.map(({ scope, rule, tenant, period, ...usd }) =>
       line(
@@ -115,6 +116,22 @@ function showFailing({ judge, scorer, ...state }: ScorerStatus['judges'][number]
     'judges',
     `${who} fails since ${isoTime(state.failingSinceMs) ?? '?'}: ${state.deferred} deferred, ${state.failed} failed (${kinds.join(', ')})${reason}`,
   );
+}
+
+/** Shows each source of spans, and the exporters that have a fault. */
+function showTools({ sources = [], exporters = [] }: StatusReport): string[] {
+  const fault = (text: string | null) => (text === null ? '' : `; ${cleanLine(text, 200)}`);
+  return [
+    ...sources.map(({ name, spans, lag, lastError }) => {
+      const age = lag === null ? 'not read to its end yet' : `read to its end ${lag} s ago`;
+      return line('source', `${name}: ${spans} spans, ${age}${fault(lastError)}`);
+    }),
+    ...exporters
+      .filter(({ lastError }) => lastError !== null)
+      .map(({ name, waiting, lastError }) =>
+        line('exporter', `${name}: ${waiting} scores wait${fault(lastError)}`),
+      ),
+  ];
 }
 
 function showSeconds(ms: number): string {

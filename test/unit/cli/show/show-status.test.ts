@@ -23,6 +23,25 @@ function buildReport(unpriced: number): StatusReport {
   };
 }
 
+it('the status names each source, and the exporters with a fault', () => {
+  const exporter = { sent: 1, waiting: 2, deadLetters: 0, skipped: 0 };
+  const shown = showStatus({
+    ...buildReport(0),
+    sources: [
+      { name: 'old', spans: 7, lag: 3, lastError: null },
+      { name: 'new', spans: 0, lag: null, lastError: 'phoenix answered HTTP 401' },
+    ],
+    exporters: [
+      { ...exporter, name: 'mlflow', lastError: 'mlflow answered HTTP 403' },
+      { ...exporter, name: 'webhook', lastError: null },
+    ],
+  });
+  expect(shown).toMatch(/source +old: 7 spans, read to its end 3 s ago$/mu);
+  expect(shown).toMatch(/source +new: 0 spans, not read to its end yet; phoenix answered HTTP 401$/mu);
+  expect(shown).toMatch(/exporter +mlflow: 2 scores wait; mlflow answered HTTP 403$/mu);
+  expect(shown).not.toContain('webhook');
+});
+
 describe('the status of sampling', () => {
   it('counts the traces of which costly does not know the cost', () => {
     expect(showStatus(buildReport(3))).toContain(

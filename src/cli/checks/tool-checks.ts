@@ -1,0 +1,56 @@
+import type { Config } from '../../configuration.ts';
+import { readServeFile } from '../../config/serve-file.ts';
+import { readErrorMessage } from '../../domain/errors.ts';
+import { createReader } from '../../sources/start-sources.ts';
+import { isRecord } from '../../domain/unknown-values.ts';
+import type { CheckResult } from './doctor-checks.ts';
+
+/** Longest time of one check, milliseconds. */
+const LIMIT_MS = 10_000;
+
+/** Asks each source for its first spans, and the running serve for the faults of its exporters. Stores nothing. */
+export async function checkTools(config: Config): Promise<CheckResult[]> {
+  const sources = Object.entries(config.sources).map(([name, source]) =>
+    checkSource(name, source, `fix sources.${name}: its address, its key or its path`),
+  );
+  return [...(await Promise.all(sources)), ...(await checkExporters(config))];
+}
+
+async function checkSource(
+  name: string,
+  source: Config['sources'][string],
+  fix: string,
+): Promise<CheckResult> {
+  const check = `source ${name}`;
+  const pieces = createReader(source).pull(new Map(), AbortSignal.timeout(LIMIT_MS));
+  const first = pieces[Symbol.asyncIterator]();
+  try {
+    await first.next();
+    return { check, status: 'ok', detail: 'can be read' };
+  } catch (error) {
+    return { check, status: 'failed', detail: readErrorMessage(error), fix };
+  } finally {
+    await first.return?.();
+  }
+}
+
+/** Without a serve, or without a token of all tenants, nothing is known of the exporters. */
+async function checkExporters({ store, auth }: Config): Promise<CheckResult[]> {
+  const api = readServeFile(store.dataDir)?.api;
+  const token = auth.tokens.find(({ tenant, scopes }) => tenant === '' && scopes.includes('read'))?.token;
+  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const signal = AbortSignal.timeout(LIMIT_MS);
+  const reply =
+    typeof api === 'string'
+      ? await fetch(`${api}/api/v1/status`, { headers, signal }).catch(() => undefined)
+      : undefined;
+  const status: unknown = reply?.ok === true ? await reply.json() : {};
+  const exporters = isRecord(status) && Array.isArray(status['exporters']) ? status['exporters'] : [];
+  return exporters.filter(isRecord).map(({ name, lastError }) => {
+    const check = `exporter ${String(name)}`;
+    const fix = `fix exporters.${String(name)}: its address or its key`;
+    return typeof lastError === 'string'
+      ? { check, status: 'failed', detail: lastError, fix }
+      : { check, status: 'ok', detail: 'delivers' };
+  });
+}

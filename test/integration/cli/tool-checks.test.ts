@@ -1,0 +1,52 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { checkTools } from '../../../src/cli/checks/tool-checks.ts';
+import { writeServeFile } from '../../../src/config/serve-file.ts';
+import { parseConfig } from '../../../src/configuration.ts';
+
+let folder: string;
+let server: Server;
+let url: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'spanscore-tools-'));
+  server = createServer((request, response) => {
+    const isStatus = request.url === '/api/v1/status';
+    const isAllowed = isStatus || request.headers.authorization === 'Bearer good';
+    response.writeHead(isAllowed ? 200 : 401, { 'content-type': 'application/json' });
+    const exporters = [
+      { name: 'phoenix', lastError: 'phoenix answered HTTP 401' },
+      { name: 'webhook', lastError: null },
+    ];
+    response.end(JSON.stringify(isStatus ? { exporters } : { data: [], next_cursor: null }));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterEach(async () => {
+  await new Promise((resolve) => server.close(resolve));
+  await rm(folder, { recursive: true });
+});
+
+test('doctor names the sources that cannot be read, and the exporters with a fault', async () => {
+  const clickhouse = { url, username: '', password: '', database: '' };
+  writeServeFile(folder, { pid: process.pid, api: url, otlpHttp: null, otlpGrpc: null, clickhouse });
+  const phoenix = (apiKey: string) => ({ phoenix: { endpoint: url, apiKey } });
+  const checks = await checkTools(
+    parseConfig({
+      store: { dataDir: folder },
+      sources: { open: phoenix('good'), shut: phoenix('bad'), archive: { files: join(folder, '*.jsonl') } },
+    }),
+  );
+  expect(checks.map(({ check, status, detail }) => `${check} ${status}: ${detail}`)).toEqual([
+    'source open ok: can be read',
+    expect.stringMatching('source shut failed: phoenix answered HTTP 401'),
+    expect.stringMatching('source archive failed: no file matches'),
+    'exporter phoenix failed: phoenix answered HTTP 401',
+    'exporter webhook ok: delivers',
+  ]);
+});
