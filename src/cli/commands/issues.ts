@@ -28,6 +28,13 @@ interface IssueJson {
 }
 
 interface DetailJson extends IssueJson {
+  readonly verification: {
+    readonly version: string;
+    readonly state: string;
+    readonly before: IssueJson['share'];
+    readonly since: IssueJson['share'];
+  } | null;
+  readonly history: readonly { readonly at: string; readonly by: string | null; readonly what: string }[];
   readonly examples: readonly {
     readonly traceId: string;
     readonly claim: string | null;
@@ -123,6 +130,10 @@ async function show(context: CommandContext, id: string) {
   await context.out.document(issue, () =>
     [
       `${issue.id}  ${issue.state}  ${formatShare(issue)}  ${issue.runs} runs  ${cleanLine(issue.title)}`,
+      ...formatVerification(issue),
+      ...issue.history.map(
+        ({ at, by, what }) => `  ${at}  ${cleanLine(by ?? 'spanscore', 40)}: ${cleanLine(what)}`,
+      ),
       ...issue.examples.map(({ traceId, claim, error, answer, evidence }) => {
         const quote = evidence === null ? '' : `\n    ${evidence.source}: ${cleanLine(evidence.quote)}`;
         return `  ${traceId}  ${cleanLine(claim ?? error ?? answer ?? '')}${quote}`;
@@ -145,8 +156,18 @@ async function change(context: CommandContext, { id, what, body }: Change) {
   return EXIT.done;
 }
 
+/** Formats the test of a version: `in 3.3 verified: 2.1 % [1.4, 3.1] → 0.0 % [0.0, 0.2]`. */
+function formatVerification({ verification }: DetailJson): string[] {
+  if (verification === null) {
+    return [];
+  }
+  const { version, state, before, since } = verification;
+  const shares = [before, since].map((share) => formatShare({ share }) || 'no runs').join(' → ');
+  return [`  in ${cleanLine(version, 40)} ${state}: ${shares}`];
+}
+
 /** Formats a share with its interval: `2.1 % [1.4, 3.1]`. */
-function formatShare({ share }: IssueJson): string {
+function formatShare({ share }: Pick<IssueJson, 'share'>): string {
   const percent = (value: number) => (100 * value).toFixed(1);
   return share === null ? '' : `${percent(share.value)} % [${percent(share.low)}, ${percent(share.high)}]`;
 }
