@@ -125,28 +125,38 @@ export class StateDecisions {
     if (resolvedVersion !== '' && (verification === null || verification.state === 'running')) {
       return describeVerification(verifyIssue(issue, own, { resolvedMs, nowMs: look.nowMs }));
     }
-    const sinceMs = Date.parse(verification?.decidedAt ?? '') || resolvedMs;
-    const isSeen = own.failing.some(({ hourMs }) => hourMs + HOUR_MS > sinceMs);
-    const same = { state, verification, what: '' };
-    if (!isSeen) {
-      return same;
-    }
-    const before = verification?.before ?? rateHours(cutHours(own, resolvedMs - BEFORE_MS, resolvedMs));
-    const since = await this.#readSince(issue, sinceMs, look.nowMs);
-    const shares = `${formatShare(before?.value)} → ${formatShare(rateHours(since)?.value)}`;
-    return isBack(joinHours(since), before, look.thresholds.fireAt)
-      ? { ...same, state: 'regressed', before: before?.value, what: `regressed: ${shares}` }
-      : same;
+    return this.#findReturn(issue, own, { resolvedMs, look });
   }
 
-  /** Reads the hours of an issue from a moment on, which may be within an hour. */
-  async #readSince(
-    { tenant, agent, issueId }: IssueRow,
-    sinceMs: number,
-    nowMs: number,
-  ): Promise<IssueHours> {
+  /** Tells whether an issue that was resolved came back since then, or since its version was verified. */
+  async #findReturn(
+    issue: IssueRow,
+    own: IssueHours,
+    { resolvedMs, look }: { readonly resolvedMs: number; readonly look: Look },
+  ): Promise<Decided> {
+    const { state, verification } = issue;
+    const sinceMs = Date.parse(verification?.decidedAt ?? '') || resolvedMs;
+    const same = { state, verification, what: '' };
+    if (!own.failing.some(({ hourMs }) => hourMs + HOUR_MS > sinceMs)) {
+      return same;
+    }
+    const [since, former] = await Promise.all([
+      this.#readRange(issue, sinceMs, look.nowMs + AHEAD_MS),
+      this.#readRange(issue, resolvedMs - BEFORE_MS, resolvedMs),
+    ]);
+    const before = verification?.before ?? rateHours(former);
+    if (!isBack(joinHours(since), before, look.thresholds.fireAt)) {
+      return same;
+    }
+    const what = `regressed: ${formatShare(before?.value)} → ${formatShare(rateHours(since)?.value)}`;
+    return { ...same, state: 'regressed', before: before?.value, what };
+  }
+
+  /** Reads the hours of an issue between two moments, which may be within an hour. */
+  async #readRange(issue: IssueRow, sinceMs: number, untilMs: number): Promise<IssueHours> {
+    const { tenant, agent, issueId } = issue;
     const { failures } = this.#store;
-    const query = { tenant, agent, sinceMs, untilMs: nowMs + AHEAD_MS };
+    const query = { tenant, agent, sinceMs, untilMs };
     const [failing, runs] = await Promise.all([
       failures.failingHours({ ...query, issueId }),
       failures.runHours(query),

@@ -117,10 +117,11 @@ export function readState(
 /**
  * Estimates the share of all runs that have an issue: the sum of the weights of the failing runs over the number of all runs, which is
  * known (Horvitz and Thompson, 1952). The effective number is that of a plain sample of the same variance: the variance of the draw,
- * Σ weight × (weight − 1), and the variance of the runs themselves.
+ * Σ weight × (weight − 1), and the variance of the runs themselves. One sampled run more counts in the variance of the draw, because few
+ * of them are seen beside runs that are always kept.
  */
 export function estimateShare(
-  counts: readonly Pick<IssueCount, 'weight' | 'excess'>[],
+  counts: readonly Pick<IssueCount, 'runs' | 'weight' | 'excess'>[],
   runs: readonly Pick<RunCount, 'runs'>[],
 ): Rate | null {
   const weight = sum(counts, (count) => count.weight);
@@ -132,7 +133,10 @@ export function estimateShare(
     return null;
   }
   const value = weight / n;
-  const variance = sum(counts, (count) => count.excess) / n ** 2 + (value * (1 - value)) / n;
+  const excess = sum(counts, (count) => count.excess);
+  const hidden = weight - sum(counts, (count) => count.runs);
+  const usual = hidden > 0 ? excess / hidden : 1;
+  const variance = (excess + usual * (usual - 1)) / n ** 2 + (value * (1 - value)) / n;
   const effectiveN = variance === 0 ? n : Math.min(n, Math.max(1, (value * (1 - value)) / variance));
   return buildRate({ value, n: Math.round(n), effectiveN: value === 1 ? n : effectiveN });
 }

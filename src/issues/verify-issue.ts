@@ -52,7 +52,7 @@ export function rateHours(hours: IssueHours): ShareRate | null {
   const sum = (of: (weight: number) => number) =>
     weights.reduce((total, weight, index) => total + of(weight) * (counts[index] ?? 0), 0);
   const rate = estimateShare(
-    [{ weight: sum((weight) => weight), excess: sum((weight) => weight * (weight - 1)) }],
+    [{ runs: sum(() => 1), weight: sum((weight) => weight), excess: sum((weight) => weight * (weight - 1)) }],
     [{ runs }],
   );
   return rate && { value: rate.value, low: rate.low, high: rate.high, n: rate.effectiveN };

@@ -143,17 +143,18 @@ for (const [share, errors] of [
   let [covered, ofRuns] = [0, 0];
   for (let stream = 0; stream < 200; stream += 1) {
     const random = seededRandom(seed * 10_007 + stream);
-    let [failing, weight, excess] = [0, 0, 0];
+    let [failing, seen, weight, excess] = [0, 0, 0, 0];
     for (let run = 0; run < 20_000; run += 1) {
       if (random() >= share) {
         continue;
       }
       failing += 1;
       const own = random() < errors ? 1 : random() < 0.05 ? 20 : 0;
+      seen += Number(own > 0);
       weight += own;
-      excess += own * (own - 1) * Number(own > 0);
+      excess += own * Math.max(0, own - 1);
     }
-    const rate = estimateShare([{ weight, excess }], [{ runs: 20_000 }]);
+    const rate = estimateShare([{ runs: seen, weight, excess }], [{ runs: 20_000 }]);
     covered += Number(rate !== null && rate.low <= share && share <= rate.high);
     ofRuns += Number(rate !== null && rate.low <= failing / 20_000 && failing / 20_000 <= rate.high);
   }

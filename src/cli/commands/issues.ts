@@ -41,6 +41,13 @@ interface IssueJson {
 }
 
 interface DetailJson extends IssueJson {
+  readonly verification: {
+    readonly version: string;
+    readonly state: string;
+    readonly before: IssueJson['share'];
+    readonly since: IssueJson['share'];
+  } | null;
+  readonly history: readonly { readonly at: string; readonly by: string | null; readonly what: string }[];
   readonly examples: readonly {
     readonly traceId: string;
     readonly question: string | null;
@@ -180,6 +187,10 @@ async function show(context: CommandContext, id: string) {
   await context.out.document(issue, () =>
     [
       `${issue.id}  ${issue.state}  ${formatShare(issue)}  ${issue.runs} runs  ${cleanLine(issue.title)}`,
+      ...formatVerification(issue),
+      ...issue.history.map(
+        ({ at, by, what }) => `  ${at}  ${cleanLine(by ?? 'spanscore', 40)}: ${cleanLine(what)}`,
+      ),
       ...issue.examples.map(({ traceId, question, claim, error, comment, answer, evidence }) => {
         const asked = question === null ? '' : `\n    asked: ${cleanLine(question)}`;
         const quote = evidence === null ? '' : `\n    ${evidence.source}: ${cleanLine(evidence.quote)}`;
@@ -235,6 +246,16 @@ async function change(context: CommandContext, { id, what, body }: Change) {
   const issue = await api.write<IssueJson>('POST', `/issues/${encodeURIComponent(id)}/${what}`, { body });
   await context.out.document(issue, () => `${issue.id}  ${issue.state}  ${cleanLine(issue.title)}`);
   return EXIT.done;
+}
+
+/** Formats the test of a version: `in 3.3 verified: 2.1 % [1.4, 3.1] → 0.0 % [0.0, 0.2]`. */
+function formatVerification({ verification }: DetailJson): string[] {
+  if (verification === null) {
+    return [];
+  }
+  const { version, state, before, since } = verification;
+  const shares = [before, since].map((share) => formatShare({ share }) || 'no runs').join(' → ');
+  return [`  in ${cleanLine(version, 40)} ${state}: ${shares}`];
 }
 
 /** Formats a share with its interval: `2.1 % [1.4, 3.1]`. */

@@ -127,7 +127,7 @@ describe('the share of an issue', () => {
       }
       const weight = runs / seen;
       const rateOf = estimateShare(
-        [{ weight: failing * weight, excess: failing * weight * (weight - 1) }],
+        [{ runs: failing, weight: failing * weight, excess: failing * weight * (weight - 1) }],
         [{ runs }],
       );
       covered += (rateOf?.low ?? 1) <= share && share <= (rateOf?.high ?? 0) ? 1 : 0;
@@ -136,7 +136,7 @@ describe('the share of an issue', () => {
   });
 
   it('counts a run that is always kept once', () => {
-    expect(estimateShare([{ weight: 20, excess: 0 }], [{ runs: 1_000 }])).toMatchObject({
+    expect(estimateShare([{ runs: 20, weight: 20, excess: 0 }], [{ runs: 1_000 }])).toMatchObject({
       value: 0.02,
       n: 1_000,
     });

@@ -61,6 +61,23 @@ describe('the scoring of traces', () => {
       expect([...store.failures.values()]).toEqual([]);
     });
 
+    it('are stored in the round of writes of its scores and its decision', async () => {
+      const store = new MemoryStore();
+      const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
+      const traceId = await oneTrace(store, "I'm sorry, I can't help with that.");
+      const never = 3_600_000;
+      // A second round would not come.
+      const pace = {
+        everyMs: never,
+        urgentEveryMs: never,
+        busyEveryMs: never,
+        manyItems: 1_000,
+        gatherMs: 100,
+      };
+      await scoreTraces(createTestScoring(store, { commitPace: pace }), [buildKey(traceId)], mode);
+      expect([store.failures.size, store.decisions().map(({ status }) => status)]).toEqual([1, ['scored']]);
+    });
+
     it('are none of a run that the sample leaves out', async () => {
       const store = new MemoryStore();
       const rule = buildRule([new CountingScorer('a')], { sample: { rate: 0, always: [] } });
