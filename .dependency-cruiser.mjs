@@ -265,6 +265,7 @@ const ROOMS = {
     'src/jobs',
     'src/labels',
     'src/purge',
+    'src/sources',
     'src/monitors',
     'src/delivery',
     'src/api',

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { askedSchema } from '../configuration.ts';
 import type {
   AgentItem as AgentSchema,
   AgentDetail as AgentDetailSchema,
@@ -28,6 +27,7 @@ import type {
 } from '../api/resources/labels.ts';
 import type { NewPreview, Preview } from '../api/resources/previews.ts';
 import type { DecisionItem, ScoreDetail, ScoreItem } from '../api/json/rows.ts';
+import type { ScoreNow } from '../api/resources/scores.ts';
 import type { SessionDetail, SessionItem } from '../api/resources/sessions.ts';
 import type { SpanItem, TraceCounts, TraceDetail, TraceItem } from '../api/resources/traces.ts';
 
@@ -181,12 +181,7 @@ export interface Writes {
   'DELETE /session': Write<undefined>;
   'POST /traces/sample': Write<undefined, { readonly traceId: string }>;
   'POST /score': Write<
-    {
-      readonly traceId: string;
-      readonly scorers?: readonly string[];
-      readonly ask?: z.input<typeof askedSchema>;
-      readonly write: boolean;
-    },
+    z.input<typeof ScoreNow>,
     { readonly scores: z.output<typeof ScoreItem>[]; readonly decisions: z.output<typeof DecisionItem>[] }
   >;
   'POST /labels': Write<z.input<typeof NewLabel>, z.output<typeof StoredLabel>>;

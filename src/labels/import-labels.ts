@@ -138,9 +138,7 @@ export function readLabelScore(value: unknown): number | undefined {
   if (typeof value === 'number') {
     return Number.isFinite(value) ? value : undefined;
   }
-  const word = String(value as string | boolean | undefined)
-    .trim()
-    .toLowerCase();
+  const word = String(value).trim().toLowerCase();
   const number = word === '' ? Number.NaN : Number(word);
   return Number.isFinite(number) ? number : YES.has(word) ? 1 : NO.has(word) ? 0 : undefined;
 }

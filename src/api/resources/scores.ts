@@ -174,37 +174,35 @@ const deleteScore = describeRoute('delete', '/scores/{scoreId}', {
   replies: { 200: describeJson('The id.', z.object({ deleted: z.guid() })) },
 });
 
+/** Body of `POST /score`. */
+export const ScoreNow = z
+  .strictObject({
+    traceId: hexId(32),
+    scorers: z.array(Name).min(1).max(MAX_SCORERS).optional(),
+    ask: askedSchema
+      .optional()
+      .describe('Question to a judge about the run. Its score has the scorer `ask`.'),
+    why: explainedSchema
+      .optional()
+      .describe(
+        'Score of a decision judge, whose verdicts against the answer a chat judge explains, with reasons and quotes. Its score has the scorer `why`: the share of the verdicts with which it agrees.',
+      ),
+    write: z.boolean().default(false).describe('true: stores the results.'),
+  })
+  .refine(({ scorers, ask, why }) => (why === undefined) !== (scorers === undefined && ask === undefined), {
+    error: 'name scorers, or ask a question, or why a score is so',
+  })
+  .refine(({ ask, why, write }) => (ask === undefined && why === undefined) || !write, {
+    path: ['write'],
+    error: 'a question without a name is not stored: make it an entry of scorers',
+  });
+
 const scoreNow = describeRoute('post', '/score', {
   tag: 'scores',
   summary: 'Runs scorers on a stored trace now.',
   request: {
     query: NoQuery,
-    body: describeBody(
-      z
-        .strictObject({
-          traceId: hexId(32),
-          scorers: z.array(Name).min(1).max(MAX_SCORERS).optional(),
-          ask: askedSchema
-            .optional()
-            .describe('Question to a judge about the run. Its score has the scorer `ask`.'),
-          why: explainedSchema
-            .optional()
-            .describe(
-              'Score of a decision judge, whose verdicts against the answer a chat judge explains, with reasons and quotes. Its score has the scorer `why`: the share of the verdicts with which it agrees.',
-            ),
-          write: z.boolean().default(false).describe('true: stores the results.'),
-        })
-        .refine(
-          ({ scorers, ask, why }) => (why === undefined) !== (scorers === undefined && ask === undefined),
-          {
-            error: 'name scorers, or ask a question, or why a score is so',
-          },
-        )
-        .refine(({ ask, why, write }) => (ask === undefined && why === undefined) || !write, {
-          path: ['write'],
-          error: 'a question without a name is not stored: make it an entry of scorers',
-        }),
-    ),
+    body: describeBody(ScoreNow),
   },
   replies: {
     200: describeJson(
