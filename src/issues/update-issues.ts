@@ -6,9 +6,12 @@ import type { Store } from '../store/store.ts';
 import { StateDecisions, type StateStores, type StateTerms } from './decide-states.ts';
 import { formatTitle, groupSignatures, type SignatureSet } from './group-failures.ts';
 
-/** Time between two groupings, and part of the time that they may take. */
+/** Time between two groupings, and the rest after one as a multiple of the time that it took. */
 const EVERY_MS = 5 * SECOND_MS;
-const REST_FACTOR = 200;
+const GROUP_REST = 200;
+
+/** Rest after decisions, as a multiple of the time that they took: their interval keeps them rare. */
+const DECIDE_REST = 5;
 
 /** Time by which a look may be early, milliseconds: looks come a little more often than the work. */
 const PACE_SLACK_MS = 100;
@@ -27,8 +30,8 @@ export function startIssues(
   deps: DutyDeps,
 ): StartedPart {
   const states = new StateDecisions(store);
-  const group = createPacedWork(() => updateIssues(store));
-  const decide = createPacedWork(() => states.decide(readSettings()));
+  const group = createPacedWork(() => updateIssues(store), GROUP_REST);
+  const decide = createPacedWork(() => states.decide(readSettings()), DECIDE_REST);
   const work = async () => {
     const { enabled, intervalMs } = readSettings();
     if (enabled) {
@@ -44,14 +47,14 @@ export function startIssues(
 }
 
 /** Creates work that is done again after a time, and after a rest as long as the work is costly. */
-function createPacedWork(work: () => Promise<void>) {
+function createPacedWork(work: () => Promise<void>, rest: number) {
   let nextMs = 0;
   return async (everyMs: number): Promise<void> => {
     const startedMs = performance.now();
     if (startedMs >= nextMs) {
       await work();
       const endedMs = performance.now();
-      nextMs = Math.max(startedMs + everyMs - PACE_SLACK_MS, endedMs + REST_FACTOR * (endedMs - startedMs));
+      nextMs = Math.max(startedMs + everyMs - PACE_SLACK_MS, endedMs + rest * (endedMs - startedMs));
     }
   };
 }

@@ -120,11 +120,12 @@ export function loggedAlerts<Alerts extends Pick<MonitorStore['alerts'], 'write'
   };
 }
 
-function logEvent({ series, budget, ...event }: AlertEvent, log: Log): void {
+function logEvent({ series, budget, issue, ...event }: AlertEvent, log: Log): void {
   const { alert, incidentId, startsAtMs, endsAtMs, before, after, count } = event;
   const { scorer, agent, environment } = series;
+  const ofIssue = issue && { issue: issue.id, agent };
   const subject =
-    budget === undefined ? { scorer, agent, environment } : { budget: nameBudget(budget.scope) };
+    budget === undefined ? (ofIssue ?? { scorer, agent, environment }) : { budget: nameBudget(budget.scope) };
   const numbers = budget === undefined ? { before, after, count } : describeSpending(budget);
   const incident = { alert, ...subject, incidentId };
   if (endsAtMs === null) {
