@@ -62,10 +62,10 @@ export function TopIssues({ agent }: { readonly agent?: string }) {
       <ul class="plain top-issues">
         {open.slice(0, SHOWN).map((issue) => (
           <li key={issue.id}>
-            <span class="line">
+            <span>
               <IssueLink issue={issue} />
             </span>
-            <span class="quiet line">
+            <span class="quiet">
               <Text of={issue.agent} />
             </span>
             <span>{formatShare(issue.share)}</span>
