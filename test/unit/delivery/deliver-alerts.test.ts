@@ -475,8 +475,8 @@ describe('an alert about the scores of a judge', () => {
     anAlert({ culprit: { who, judge: null, decideByMs: PLANNED_AT }, ...more });
   const plan = (events: readonly AlertEvent[], more: Partial<PlanTerms> = {}) => {
     const { messages, muted } = planMessages(came(60_000, ...events), { ...terms, ...more });
-    const sent = messages.flatMap((message) => message.events.map(({ status }) => status));
-    return { sent: sent.toSorted(), muted };
+    const statuses = messages.flatMap((message) => message.events.map(({ status }) => status));
+    return { sent: statuses.toSorted(), muted };
   };
 
   it('waits until it is known who changed, with the end of its incident, and five minutes past the wait at most', () => {
@@ -501,8 +501,8 @@ describe('an alert about the scores of a judge', () => {
   it.each([
     [false, []],
     [true, ['firing']],
-  ])('about the judge itself is sent where the configuration says so: %s', (sendsJudgeDrift, sent) => {
+  ])('about the judge itself is sent where the configuration says so: %s', (sendsJudgeDrift, expected) => {
     const event = anAlert({ alert: 'JudgeDrift', detector: 'judge' });
-    expect(plan([event], { sendsJudgeDrift }).sent).toEqual(sent);
+    expect(plan([event], { sendsJudgeDrift }).sent).toEqual(expected);
   });
 });
