@@ -20,7 +20,9 @@ import { buildMonitorGroups } from '../../src/monitors/live/configured-monitors.
 import { createDetector, type MonitorRule } from '../../src/monitors/rule.ts';
 import { createSeries, foldBucket, isAlert } from '../../src/monitors/series.ts';
 import { thresholdsFor } from '../../src/monitors/statistics/false-alarms.ts';
+import { createBehaviourScorer } from '../../src/scorers/prebuilt/behaviour.ts';
 import { BUCKET_MS, seededRandom } from '../support/builders/score-streams.ts';
+import { buildRun } from './scorers/scorer-cases.ts';
 import { atMost, head, row, sumUp, verdictOn } from './bench-table.ts';
 
 const { values: options } = parseArgs({
@@ -243,5 +245,25 @@ for (const change of CHANGES) {
     [...fired].map(([alert, times]) => `${alert} ${times}`).join(', ') || '–',
     verdictOn(change, [goal]),
   );
+}
+/** Runs that are measured, and those before them, until the code is compiled. */
+const [MEASURED, WARM] = [3_000, 500];
+
+async function timeRuns(answerChars: number): Promise<number> {
+  const scorer = createBehaviourScorer();
+  const run = { ...buildRun(answerChars), usage: { totalTokens: 900 }, durationMs: 1_500, costUsd: 0.01 };
+  let cpu = process.cpuUsage();
+  for (let index = 0; index < WARM + MEASURED; index += 1) {
+    cpu = index === WARM ? process.cpuUsage() : cpu;
+    await scorer.run(run as Parameters<typeof scorer.run>[0]);
+  }
+  const { user, system } = process.cpuUsage(cpu);
+  return (user + system) / 1_000 / MEASURED;
+}
+
+head('Time of the scorer', 'characters of the answer', 'ms of one core a run', 'goal');
+for (const chars of [400, 4_000]) {
+  const ms = await timeRuns(chars);
+  row(String(chars), ms, verdictOn(`${chars} characters`, [atMost(ms, 0.15, 'ms')]));
 }
 sumUp();

@@ -26,19 +26,21 @@ import {
 } from './drift/stream-record.ts';
 import { welch } from './drift/welch.ts';
 
+const KINDS = [...FAMILIES, 'clumps'] as const;
+
 const { values: options } = parseArgs({
   options: {
     repetitions: { type: 'string', default: '300' },
     classics: { type: 'string', default: '40' },
     rates: { type: 'string', default: '6,60,600' },
-    families: { type: 'string', default: FAMILIES.join(',') },
+    families: { type: 'string', default: KINDS.join(',') },
     lasting: { type: 'string', default: '100' },
   },
 });
 const repetitions = Number(options.repetitions);
 const classics = Math.min(Number(options.classics), repetitions);
 const rates = options.rates.split(',').map(Number);
-const families = FAMILIES.filter((family) => options.families.split(',').includes(family));
+const families = KINDS.filter((family) => options.families.split(',').includes(family));
 
 const REFERENCE = { days: 14, minScores: 300, minDays: 3 };
 const OURS: readonly Contender[] = [

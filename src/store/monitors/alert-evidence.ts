@@ -18,7 +18,7 @@ const MAX_TRACES = 5;
 const BEFORE_MS = 7 * DAY_MS;
 
 /** Most scores whose runs are read: of more, every second, third, … trace, by the hash of its id. */
-const MAX_SCORES = 200_000;
+const MAX_SCORES = 50_000;
 
 /** Scores of equal facets in one period; sums are of whole steps. */
 interface Cell {
@@ -54,7 +54,8 @@ export async function readAlertEvidence(
   fromMs: number,
   toMs: number,
 ): Promise<Explanation> {
-  const condition = `WrittenAt < fromUnixTimestamp64Milli({to:Int64}) AND ${seriesCondition(series)} AND ${STANDING} = 'folded'`;
+  const ofSeries = `WrittenAt < fromUnixTimestamp64Milli({to:Int64}) AND ${seriesCondition(series)}`;
+  const condition = `${ofSeries} AND ${STANDING} = 'folded'`;
   const params = { ...seriesParams(series), from: fromMs, to: toMs, earlier: fromMs - BEFORE_MS };
   const worst = database.rows<AlertTrace>(
     `SELECT TraceId AS traceId, toString(ScoreId) AS scoreId, ${DIRECTED} AS score
@@ -63,7 +64,7 @@ export async function readAlertEvidence(
      ORDER BY score, WrittenAt, ScoreId LIMIT 1 BY TraceId LIMIT ${MAX_TRACES}`,
     params,
   );
-  const [cells, worstTraces] = await Promise.all([readCells(database, condition, params), worst]);
+  const [cells, worstTraces] = await Promise.all([readCells(database, ofSeries, params), worst]);
   const findMost = (facet: keyof typeof TEXTS): string => findMostCommon(cells, facet);
   const explanation = explainChange(fillTable(cells).read());
   return {
@@ -97,8 +98,8 @@ export async function readScoresSince(
  * Reads the scores from a week before the change on, joined into cells of equal facets; tools are those of the whole run. Issues of a scorer are
  * left out: they follow from its scores.
  */
-async function readCells(database: Database, condition: string, params: QueryParams): Promise<Cell[]> {
-  const range = `WrittenAt >= fromUnixTimestamp64Milli({earlier:Int64}) AND ${condition}`;
+async function readCells(database: Database, ofSeries: string, params: QueryParams): Promise<Cell[]> {
+  const range = `WrittenAt >= fromUnixTimestamp64Milli({earlier:Int64}) AND ${ofSeries}`;
   const [counted] = await database.rows<{ n: number }>(
     `SELECT count() AS n FROM score_arrivals WHERE ${range}`,
     params,
@@ -106,7 +107,7 @@ async function readCells(database: Database, condition: string, params: QueryPar
   const every = Math.max(1, Math.ceil((counted?.n ?? 0) / MAX_SCORES));
   const isDrawn = (id: string) => (every === 1 ? '1' : `sipHash64(${id}) % ${every} = 0`);
   const isOfSeries = `TraceId IN (
-    SELECT TraceId FROM score_arrivals WHERE TraceId != '' AND ${isDrawn('TraceId')} AND ${range})`;
+    SELECT TraceId FROM score_arrivals PREWHERE ${isDrawn('TraceId')} WHERE TraceId != '' AND ${range})`;
   const texts = Object.values(TEXTS).map((column) => `toString(S.${column})`);
   return database.rows<Cell>(
     `SELECT S.IsAfter AS isAfter, [${texts.join(', ')}, if(R.Failed, 'yes', 'no')] AS values, R.Called AS tools,
@@ -115,7 +116,7 @@ async function readCells(database: Database, condition: string, params: QueryPar
      FROM (
        SELECT TraceId, ${Object.values(TEXTS).join(', ')}, ${STEP} AS Step,
          WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AS IsAfter
-       FROM score_arrivals WHERE ${isDrawn(UNIT)} AND ${range}) AS S
+       FROM score_arrivals PREWHERE ${isDrawn(UNIT)} WHERE ${range} AND ${STANDING} = 'folded') AS S
      LEFT JOIN (
        SELECT TraceId, argMax(arrayDistinct(arraySort(arrayMap(name -> toString(name), Tools))), Version) AS Called,
          argMax(ifNull(ToolErrors, 0) > 0, Version) AS Failed, argMax(arrayMap(text -> toString(text), Facets), Version) AS Described

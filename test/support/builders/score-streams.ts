@@ -2,7 +2,7 @@ import { type Bucket, histogramOfSteps, NO_OUTCOMES, SCORE_STEPS } from '../../.
 
 /** Families of streams in simulations of score drift. They have the shapes of real scorers' scores. */
 export const FAMILIES = ['beta', 'infl', 'disc', 'bin97', 'diurnal', 'wobble'] as const;
-export type Family = (typeof FAMILIES)[number];
+export type Family = (typeof FAMILIES)[number] | 'clumps';
 
 export const BUCKET_MS = 300_000;
 const HOUR_MS = 3_600_000;
@@ -125,6 +125,15 @@ const SOURCES: { readonly [Name in Family]: (random: Random) => Source } = {
       return { traffic: 1 + 0.7 * day, draw: () => mixed(0.5 + 0.35 * day, random) };
     },
   }),
+  clumps(random) {
+    // One to six scores in a row share a mean, as from one user or about one document.
+    let [left, mean] = [0, 0];
+    const draw = () => {
+      [left, mean] = left > 0 ? [left - 1, mean] : [Math.floor(6 * random()), 0.75 + 0.1 * gauss(random)];
+      return betaDraw(Math.min(0.95, Math.max(0.3, mean)), 0.1, random);
+    };
+    return { spread: true, at: () => ({ traffic: 1, draw }) };
+  },
   wobble(random) {
     // An Ornstein-Uhlenbeck process moves the mix: the mean has a standard deviation of 0.015 and a memory of six hours.
     let walk = 0;
