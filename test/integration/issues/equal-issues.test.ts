@@ -14,7 +14,7 @@ const FAILURES: readonly Failure[] = [...makeRuns(2_000, seededRandom(11))].flat
   readTraces(request)
     .flatMap(({ runs }) => runs)
     .flatMap((run) =>
-      findFailures(run, judged).map((found) => {
+      findFailures(run, { judged }).map((found) => {
         const signatureId = computeIssueId('', 'shop', signFailure(found));
         const traceTimestamp = Date.parse(run.startedAt);
         const { traceId } = run.target;

@@ -290,7 +290,7 @@ describe('a judge of one’s own', () => {
 
 describe('who changed', () => {
   const { cause } = INCIDENT_DETAIL;
-  const judge = { before: 0.9, after: 0.7, n: 40 };
+  const judge = { before: 0.9, after: 0.7, n: 40, evidenceLog10: 3 };
   it.each([
     [{}, cause!.sentence, 'held: the judge is not certified'],
     [
