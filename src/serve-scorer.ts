@@ -16,7 +16,7 @@ import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import type { JobKind } from './jobs/job-kind.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { rescoreKind } from './jobs/rescore.ts';
-import { type IssueSettings, startIssues } from './issues/update-issues.ts';
+import { startIssues } from './issues/update-issues.ts';
 import { startLabelAgreement } from './labels/start-label-agreement.ts';
 import { buildMonitorGroups } from './monitors/live/configured-monitors.ts';
 import { loggedAlerts, startMonitors } from './monitors/live/start-monitors.ts';
@@ -218,11 +218,7 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
     { name: 'scorer', stage: 'work', stop: () => stopScoring(loop, scoring) },
     { name: 'jobs', stage: 'work', stop: () => jobs.stop() },
     startAggregates(store, deps),
-    startIssues(
-      { ...store, alerts: loggedAlerts(store.alerts, log) },
-      () => readIssueSettings(current()),
-      deps,
-    ),
+    startIssueWork(current, deps),
     startPostedJoins(store, deps),
     startLabelAgreement(store, { ...deps, findPassLine: (row) => findPassLine(row) }),
     monitors,
@@ -353,9 +349,14 @@ function listJobKinds({ parts: { config }, kit, scoring, store }: ScorerRevision
   ];
 }
 
-function readIssueSettings({ parts: { config } }: ScorerRevision): IssueSettings {
-  const { interval, ...terms } = config.issues;
-  return { ...terms, intervalMs: durationMs(interval) };
+/** Starts the work on issues, by the present configuration. */
+function startIssueWork(current: () => ScorerRevision, deps: Parameters<typeof startIssues>[2]): StartedPart {
+  const { store } = current();
+  const readSettings = () => {
+    const { interval, ...terms } = current().parts.config.issues;
+    return { ...terms, intervalMs: durationMs(interval) };
+  };
+  return startIssues({ ...store, alerts: loggedAlerts(store.alerts, deps.log) }, readSettings, deps);
 }
 
 /** Stops the loop. Its last rows wait for no others. */
