@@ -17,7 +17,7 @@ const DECIDE_REST = 5;
 const PACE_SLACK_MS = 100;
 
 /** Settings of issues, as configured. */
-export interface IssueSettings extends StateTerms {
+interface IssueSettings extends StateTerms {
   readonly enabled: boolean;
   /** Time between two decisions on states, milliseconds. */
   readonly intervalMs: number;
