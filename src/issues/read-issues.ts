@@ -50,14 +50,19 @@ export function buildReadings(
   nowMs: number,
 ): IssueReading[] {
   const countsOf = Map.groupBy(counts, ({ tenant, issueId }) => `${tenant} ${issueId}`);
-  const runsOf = Map.groupBy(runs, ({ tenant, agent }) => `${tenant} ${agent}`);
+  const runsOf = new Map(
+    [...Map.groupBy(runs, ({ tenant, agent }) => `${tenant} ${agent}`)].map(([key, own]) => [
+      key,
+      sumRuns(own),
+    ]),
+  );
   return issues
     .flatMap((issue) => {
       const own = [issue.issueId, ...issue.aliases].flatMap(
         (id) => countsOf.get(`${issue.tenant} ${id}`) ?? [],
       );
-      const all = runsOf.get(`${issue.tenant} ${issue.agent}`) ?? [];
-      return own.length === 0 ? [] : [buildReading(issue, { counts: own, runs: all }, nowMs)];
+      const all = runsOf.get(`${issue.tenant} ${issue.agent}`) ?? sumRuns([]);
+      return own.length === 0 ? [] : [buildReading(issue, { counts: own, all }, nowMs)];
     })
     .toSorted((a, b) => orderOf(b) - orderOf(a) || (a.issueId < b.issueId ? -1 : 1));
 }
@@ -70,7 +75,28 @@ export function orderOf({ share }: Pick<IssueReading, 'share'>): number {
   return Math.round((share?.value ?? 0) * SHARE_STEPS);
 }
 
-function buildReading(issue: IssueRow, { counts, runs }: IssueCounts, nowMs: number): IssueReading {
+/** Runs of an agent in a range: all of them, by part and by version. */
+interface AllRuns {
+  readonly runs: number;
+  readonly points: readonly number[];
+  readonly byVersion: ReadonlyMap<string, number>;
+}
+
+function sumRuns(counts: readonly RunCount[]): AllRuns {
+  const points = Array.from({ length: POINTS }, () => 0);
+  const byVersion = new Map<string, number>();
+  for (const { runs, bucket, version } of counts) {
+    points[bucket] = (points[bucket] ?? 0) + runs;
+    byVersion.set(version, (byVersion.get(version) ?? 0) + runs);
+  }
+  return { runs: sum(counts, ({ runs }) => runs), points, byVersion };
+}
+
+function buildReading(
+  issue: IssueRow,
+  { counts, all }: { readonly counts: readonly IssueCount[]; readonly all: AllRuns },
+  nowMs: number,
+): IssueReading {
   const versions = [
     ...Map.groupBy(
       counts.flatMap((count) => count.versions),
@@ -79,23 +105,15 @@ function buildReading(issue: IssueRow, { counts, runs }: IssueCounts, nowMs: num
   ].map(([version, own]) => ({
     version,
     runs: sum(own, (count) => count.runs),
-    share: estimateShare(
-      own,
-      runs.filter((count) => count.version === version),
-    ),
+    share: estimateShare(own, [{ runs: all.byVersion.get(version) ?? 0 }]),
   }));
-  const points = Array.from({ length: POINTS }, (_, bucket) => {
-    const all = sum(
-      runs.filter((count) => count.bucket === bucket),
-      (count) => count.runs,
-    );
-    const failing = sum(counts, (count) => count.points[bucket] ?? 0);
-    return all === 0 ? null : Math.min(1, failing / all);
-  });
+  const points = all.points.map((runs, bucket) =>
+    runs === 0 ? null : Math.min(1, sum(counts, (count) => count.points[bucket] ?? 0) / runs),
+  );
   return {
     ...issue,
     shownState: readState(issue, nowMs),
-    share: estimateShare(counts, runs),
+    share: estimateShare(counts, [all]),
     runs: sum(counts, (count) => count.runs),
     users: sum(counts, ({ users }) => users),
     sessions: sum(counts, ({ sessions }) => sessions),
