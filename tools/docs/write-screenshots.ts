@@ -6,7 +6,7 @@ import { startSeededServe } from '../../test/support/dashboard/seeded-serve.ts';
 const folder = fileURLToPath(new URL('../../docs/screenshots/', import.meta.url));
 
 interface Found {
-  readonly items: readonly { readonly incidentId: string; readonly traceId: string }[];
+  readonly items: readonly { readonly id: string; readonly incidentId: string; readonly traceId: string }[];
 }
 
 const seeded = await startSeededServe();
@@ -23,6 +23,7 @@ async function first(list: string): Promise<Found['items'][number]> {
 }
 
 const { incidentId } = await first('alerts?limit=1');
+const { id: issueId } = await first('issues?since=14d');
 const { traceId } = await first('traces?order=worst&limit=1');
 
 /** Each picture: its page, and the name of what has to be there. */
@@ -42,6 +43,7 @@ const PICTURES: readonly {
   { name: 'findings-dark', path: `traces/${traceId}`, shown: 'contradicted', height: 700, theme: 'dark' },
   { name: 'findings-narrow', path: `traces/${traceId}`, shown: 'contradicted', height: 900, width: 390 },
   { name: 'incident', path: `alerts/${incidentId}`, shown: 'Versions side by side', height: 900 },
+  { name: 'issue', path: `issues/${issueId}?since=14d`, shown: 'Where it occurs', height: 700 },
   { name: 'agent', path: 'agents/support-agent?since=7d', shown: 'Qualities by version', height: 760 },
   { name: 'coverage', path: 'coverage?since=7d', shown: 'Coverage by agent', height: 760 },
   { name: 'review', path: 'review?since=7d', shown: 'Evidence', height: 560 },
