@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { computeWilsonInterval } from '../../../src/domain/agreement/agreement.ts';
 import { allocateLabels, type JudgedScores } from '../../../src/domain/agreement/pass-rate.ts';
 import { expireCertificates, measureAgreement } from '../../../src/labels/measure-agreement.ts';
 import { seededRandom } from '../../support/builders/score-streams.ts';
@@ -70,6 +71,16 @@ describe('the pass rate by labels', () => {
         expect(measure(judged(pass, fail, weight)).corrected?.low).toBeCloseTo(low, 9);
       }),
     );
+  });
+
+  it('has an interval that is narrower than the interval of the labels without the scorer', () => {
+    for (const right of [18, 24, 27, 30]) {
+      const { low, high, estimate } = measure(
+        judged([50_000, right, 30 - right], [50_000, 30 - right, right]),
+      ).estimate;
+      const alone = computeWilsonInterval({ share: estimate ?? 0, n: 60 }) ?? { low: 0, high: 0 };
+      expect((high ?? 1) - (low ?? 0)).toBeLessThan(alone.high - alone.low);
+    }
   });
 
   it('has an interval that few labels halve, given to the verdict that tells most', () => {
