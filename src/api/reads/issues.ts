@@ -1,7 +1,9 @@
+import { isDifferent, type Rate } from '../../domain/agreement/rate.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 import { NotFoundError, RequestError } from '../../domain/errors.ts';
 import { computeIssueId, type IssueEvent, type IssueRow } from '../../domain/failure.ts';
 import { buildReadings, estimateShare, type IssueReading } from '../../issues/read-issues.ts';
-import { joinTraceKey } from '../../store/contracts/stores.ts';
+import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
 import type { Store } from '../../store/store.ts';
 import type { IssueQuery } from '../../store/contracts/issues.ts';
 import type { Caller } from '../access/request-access.ts';
@@ -16,10 +18,10 @@ export type IssueFilter = Omit<IssueQuery, 'tenant' | 'issueId'>;
 const MAX_EXAMPLES = 5;
 const MAX_TRACES = 500;
 
+export type IssueReads = ReturnType<typeof createIssueReads>;
+
 /** Example of an issue with its run; undefined when the run is not known. */
-export type IssueExample = Awaited<
-  ReturnType<ReturnType<typeof createIssueReads>['read']>
->['examples'][number];
+export type IssueExample = Awaited<ReturnType<IssueReads['read']>>['examples'][number];
 
 /** Creates the reads of issues for one tenant, or for all. */
 export function createIssueReads({ config, store }: CaseStores, tenant: string | undefined) {
@@ -29,6 +31,32 @@ export function createIssueReads({ config, store }: CaseStores, tenant: string |
     return buildReadings(issues, { counts, runs }, await spans.nowMs());
   };
   return {
+    /** Finds an issue by its id or an alias. Throws a `NotFoundError`. */
+    find: async (id: string) => findIssue(await failures.issues(tenant), id),
+    /** Lists the issues of a trace of a tenant. */
+    ofTrace: async (key: TraceKey) => {
+      const found = (await failures.ofTraces([key])).get(joinTraceKey(key)) ?? [];
+      const ids = new Set(found.map(({ issueId }) => issueId));
+      const all = ids.size === 0 ? [] : await failures.issues(key.tenant);
+      return all.filter(({ issueId }) => ids.has(issueId)).map(nameIssue);
+    },
+    /** Lists the issues of an agent whose share is greater in a range than in the week before. Times are Unix milliseconds. */
+    grown: async (of: GrowthQuery) => {
+      const { agent, fromMs, toMs } = of;
+      const issues = (await failures.issues(of.tenant)).filter(
+        (issue) => agent === '' || issue.agent === agent,
+      );
+      const within = { tenant: of.tenant, ...(agent === '' ? {} : { agent }) };
+      const [now, before] =
+        issues.length === 0
+          ? [[], []]
+          : await Promise.all([
+              read(issues, { ...within, sinceMs: fromMs, untilMs: toMs }),
+              read(issues, { ...within, sinceMs: fromMs - BEFORE_MS, untilMs: fromMs }),
+            ]);
+      const former = new Map(before.map((issue) => [issue.issueId, issue.share]));
+      return now.filter(({ issueId, share }) => hasGrown(former.get(issueId) ?? null, share)).map(nameIssue);
+    },
     /** Lists the issues with a run in the range, the greatest share first. */
     list: async (filter: IssueFilter) => read(await failures.issues(tenant), { ...filter, tenant }),
     /** Reads an issue by its id or an alias, with its newest examples. Throws a `NotFoundError`. */
@@ -67,6 +95,25 @@ export function createIssueReads({ config, store }: CaseStores, tenant: string |
       return { issue, cases: await readCases({ config, store }, issue, limit) };
     },
   };
+}
+
+/** Range before an incident with which it is compared. */
+const BEFORE_MS = 7 * DAY_MS;
+
+export interface GrowthQuery {
+  readonly tenant: string;
+  /** '' for all agents. */
+  readonly agent: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+function hasGrown(before: Rate | null, share: Rate | null): boolean {
+  return share !== null && (before === null || (share.value > before.value && isDifferent(before, share)));
+}
+
+function nameIssue({ issueId, title, kind }: IssueRow) {
+  return { id: issueId, title, kind };
 }
 
 /** Builds the reading of an issue without a run in the range. */

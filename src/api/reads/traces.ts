@@ -1,3 +1,4 @@
+import type { IssueReads } from './issues.ts';
 import type { ComputedDecision } from '../json/rows.ts';
 import { NotFoundError, SeveralTenantsError } from '../../domain/errors.ts';
 import type {
@@ -101,7 +102,10 @@ export interface NamedTrace {
 export type TraceView = Awaited<ReturnType<ReturnType<typeof createTraceReads>['read']>>;
 
 /** Creates the reads of traces for one tenant, or for all. */
-export function createTraceReads(store: Store, { tenant, namedRows, explain, findPass }: Scope) {
+export function createTraceReads(
+  store: Store,
+  { tenant, namedRows, explain, findPass, ofIssues }: Scope & { readonly ofIssues: IssueReads['ofTrace'] },
+) {
   const complete = <T extends ListedTrace>(traces: readonly T[]) =>
     completeTraces(traces, { tenant, findPass });
   const { decisions, lists, scores, spans } = store;
@@ -123,12 +127,13 @@ export function createTraceReads(store: Store, { tenant, namedRows, explain, fin
     /** Throws a `NotFoundError` for a trace that the tenant does not have, and a `SeveralTenantsError` for one that several have. */
     read: async (asked: NamedTrace) => {
       const { key, activity } = await findTrace(store, asked.traceId, narrowTenant(tenant, asked.tenant));
-      const [stored, ofTrace, decided, computed, nowMs] = await Promise.all([
+      const [stored, ofTrace, decided, computed, nowMs, issues] = await Promise.all([
         activity === undefined ? undefined : readStoredTrace(spans, activity),
         scores.ofTraces([key]),
         decisions.ofTraces([key]),
         explain(key),
         spans.nowMs(),
+        ofIssues(key),
       ]);
       const name = joinTraceKey(key);
       const read =
@@ -142,6 +147,7 @@ export function createTraceReads(store: Store, { tenant, namedRows, explain, fin
         decisions: hideConditions(decided.get(name) ?? [], tenant),
         computed: hideConditions(computed, tenant),
         joinedWith: stored?.joinedWith ?? [],
+        issues,
         nowMs,
       };
     },

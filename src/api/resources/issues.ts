@@ -42,6 +42,11 @@ const Issue = z
   })
   .openapi('Issue');
 
+/** Schema of the name of an issue. */
+export const IssueName = z
+  .object({ id: z.string(), title: z.string(), kind: z.enum(FAILURE_KINDS) })
+  .openapi('IssueName');
+
 const IssueDetail = Issue.extend({
   examples: z
     .array(

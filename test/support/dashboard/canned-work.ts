@@ -60,6 +60,7 @@ export const INCIDENT_DETAIL: Pick<Incident, 'cause' | 'versions' | 'messages' |
     dimensions: [],
   },
   versions: VERSIONS,
+  issues: [],
   messages: [
     { channel: 'slack-quality', at: LATER, state: 'sent' },
     { channel: 'pagerduty', at: LATER, state: 'failed' },
