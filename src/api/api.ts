@@ -33,7 +33,7 @@ import { createBackfillRoutes, createJobRoutes } from './resources/backfills.ts'
 import { createConfigRoutes } from './resources/config.ts';
 import { createConfiguredRoutes } from './resources/configured.ts';
 import { createLabelRoutes } from './resources/labels.ts';
-import { createIssueRoutes } from './resources/issues.ts';
+import { createIssueChangeRoutes, createIssueRoutes } from './resources/issues.ts';
 import { createMarkerRoutes } from './resources/markers.ts';
 import { createPreviewRoutes } from './resources/previews.ts';
 import { createPurgeRoutes } from './resources/purges.ts';
@@ -88,6 +88,7 @@ const RESOURCES: readonly (() => Hono<ApiEnv>)[] = [
   createAlertRoutes,
   createMuteRoutes,
   createIssueRoutes,
+  createIssueChangeRoutes,
   createMarkerRoutes,
   createLabelRoutes,
   createSignInRoutes,

@@ -26,7 +26,7 @@ export type IssueExample = Awaited<ReturnType<IssueReads['read']>>['examples'][n
 /** Creates the reads of issues for one tenant, or for all. */
 export function createIssueReads({ config, store }: CaseStores, tenant: string | undefined) {
   const { failures, spans } = store;
-  const read = async (issues: readonly IssueRow[], query: IssueQuery): Promise<IssueReading[]> => {
+  const read: ReadIssues = async (issues, query) => {
     const [counts, runs] = await Promise.all([failures.counts(query), failures.runs(query)]);
     return buildReadings(issues, { counts, runs }, await spans.nowMs());
   };
@@ -41,22 +41,7 @@ export function createIssueReads({ config, store }: CaseStores, tenant: string |
       return all.filter(({ issueId }) => ids.has(issueId)).map(nameIssue);
     },
     /** Lists the issues of an agent whose share is greater in a range than in the week before. Times are Unix milliseconds. */
-    grown: async (of: GrowthQuery) => {
-      const { agent, fromMs, toMs } = of;
-      const issues = (await failures.issues(of.tenant)).filter(
-        (issue) => agent === '' || issue.agent === agent,
-      );
-      const within = { tenant: of.tenant, ...(agent === '' ? {} : { agent }) };
-      const [now, before] =
-        issues.length === 0
-          ? [[], []]
-          : await Promise.all([
-              read(issues, { ...within, sinceMs: fromMs, untilMs: toMs }),
-              read(issues, { ...within, sinceMs: fromMs - BEFORE_MS, untilMs: fromMs }),
-            ]);
-      const former = new Map(before.map((issue) => [issue.issueId, issue.share]));
-      return now.filter(({ issueId, share }) => hasGrown(former.get(issueId) ?? null, share)).map(nameIssue);
-    },
+    grown: (of: GrowthQuery) => listGrown(failures, read, of),
     /** Lists the issues with a run in the range, the greatest share first. */
     list: async (filter: IssueFilter) => read(await failures.issues(tenant), { ...filter, tenant }),
     /** Reads an issue by its id or an alias, with its newest examples. Throws a `NotFoundError`. */
@@ -106,6 +91,27 @@ export interface GrowthQuery {
   readonly agent: string;
   readonly fromMs: number;
   readonly toMs: number;
+}
+
+/** Reads the numbers of issues in a range. */
+type ReadIssues = (issues: readonly IssueRow[], query: IssueQuery) => Promise<IssueReading[]>;
+
+async function listGrown(
+  failures: Pick<Store['failures'], 'issues'>,
+  read: ReadIssues,
+  { tenant, agent, fromMs, toMs }: GrowthQuery,
+) {
+  const issues = (await failures.issues(tenant)).filter((issue) => agent === '' || issue.agent === agent);
+  if (issues.length === 0) {
+    return [];
+  }
+  const within = { tenant, ...(agent === '' ? {} : { agent }) };
+  const [now, before] = await Promise.all([
+    read(issues, { ...within, sinceMs: fromMs, untilMs: toMs }),
+    read(issues, { ...within, sinceMs: fromMs - BEFORE_MS, untilMs: fromMs }),
+  ]);
+  const former = new Map(before.map((issue) => [issue.issueId, issue.share]));
+  return now.filter(({ issueId, share }) => hasGrown(former.get(issueId) ?? null, share)).map(nameIssue);
 }
 
 function hasGrown(before: Rate | null, share: Rate | null): boolean {

@@ -101,10 +101,15 @@ export interface NamedTrace {
 /** One trace with all that is known of it. */
 export type TraceView = Awaited<ReturnType<ReturnType<typeof createTraceReads>['read']>>;
 
+/** Parts of the reads of traces. */
+export interface TraceScope extends Scope {
+  readonly ofIssues: IssueReads['ofTrace'];
+}
+
 /** Creates the reads of traces for one tenant, or for all. */
 export function createTraceReads(
   store: Store,
-  { tenant, namedRows, explain, findPass, ofIssues }: Scope & { readonly ofIssues: IssueReads['ofTrace'] },
+  { tenant, namedRows, explain, findPass, ofIssues }: TraceScope,
 ) {
   const complete = <T extends ListedTrace>(traces: readonly T[]) =>
     completeTraces(traces, { tenant, findPass });

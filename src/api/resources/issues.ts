@@ -228,7 +228,12 @@ export function createIssueRoutes() {
         c.req.valid('query').limit,
       );
       return c.json({ items: cases.map(({ shown }) => shown), next: null }, 200);
-    })
+    });
+}
+
+/** Creates the routes that change issues. */
+export function createIssueChangeRoutes() {
+  return createRouter()
     .openapi(resolveIssue, async (c) => {
       const { version } = c.req.valid('json');
       return c.json(

@@ -35,7 +35,7 @@ export const VERSIONS: Replies['/agents/{agent}/versions'] = {
 };
 
 /** Parts of an incident that its own route tells. */
-export const INCIDENT_DETAIL: Pick<Incident, 'cause' | 'versions' | 'messages' | 'notes'> = {
+export const INCIDENT_DETAIL: Pick<Incident, 'cause' | 'versions' | 'issues' | 'messages' | 'notes'> = {
   cause: {
     sentence: '−0.25 in tone: 98 % within agent version 1.5.0 (new, 0.95 → 0.70), mix 2 %.',
     verdict: 'segment',
