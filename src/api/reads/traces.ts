@@ -141,8 +141,7 @@ export function createTraceReads(
         ofIssues(key),
       ]);
       const name = joinTraceKey(key);
-      const read =
-        stored === undefined || stored.data.spans.length === 0 ? undefined : await readSteps(stored.data);
+      const read = stored?.data.spans.length ? await readSteps(stored.data) : undefined;
       return {
         key,
         /** Null when no span is stored any more. */
