@@ -34,7 +34,7 @@ import { createConfigRoutes } from './resources/config.ts';
 import { createConfiguredRoutes } from './resources/configured.ts';
 import { createAnchorRoutes } from './resources/anchors.ts';
 import { createLabelRoutes } from './resources/labels.ts';
-import { createIssueRoutes } from './resources/issues.ts';
+import { createIssueChangeRoutes, createIssueRoutes } from './resources/issues.ts';
 import { createMarkerRoutes } from './resources/markers.ts';
 import { createPreviewRoutes } from './resources/previews.ts';
 import { createPurgeRoutes } from './resources/purges.ts';
@@ -89,6 +89,7 @@ const RESOURCES: readonly (() => Hono<ApiEnv>)[] = [
   createAlertRoutes,
   createMuteRoutes,
   createIssueRoutes,
+  createIssueChangeRoutes,
   createMarkerRoutes,
   createLabelRoutes,
   createAnchorRoutes,

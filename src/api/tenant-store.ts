@@ -18,7 +18,7 @@ import { createAggregateReads } from './reads/aggregates.ts';
 import { compareChanged, compareDeploys } from './reads/compare.ts';
 import { createConfigurationReads, type ConfigurationSource, readRowNames } from './reads/configuration.ts';
 import { storeSampleTrace } from './writes/sample-trace.ts';
-import { changeIssue, createIssueReads, type IssueChange } from './reads/issues.ts';
+import { changeIssue, createIssueReads, type IssueChange, type IssueReads } from './reads/issues.ts';
 import { createLabelReads, storeLabel, type GivenLabel } from './writes/labels.ts';
 import { narrowTenant, type ExplainTrace, createSessionReads, createTraceReads } from './reads/traces.ts';
 import { createScoreReads } from './reads/scores.ts';
@@ -101,6 +101,7 @@ export async function createTenantStores(parts: TenantStoreParts) {
   const writesOf = createWrites(parts, { rules, findPassLine });
   return (caller: Caller) => {
     const { tenant } = caller;
+    const issues = createIssueReads({ config, store }, tenant);
     const scope = { tenant, explain, findPass, namedRows: createRowNaming(config, store, tenant) };
     return {
       /** Statements over the rows of all tenants; undefined for a caller of one tenant. */
@@ -111,12 +112,13 @@ export async function createTenantStores(parts: TenantStoreParts) {
       nowMs: () => store.spans.nowMs(),
       status: () => readStatus(store, tenant),
       scores: createScoreReads(store, scope),
-      traces: createTraceReads(store, scope),
+      traces: createTraceReads(store, { ...scope, ofIssues: issues.ofTrace }),
       sessions: createSessionReads(store, scope),
       configuration: createConfigurationReads({ config, store, runRules, judgeState }, tenant),
-      ...createMonitorReads(store, standings, tenant, (of) =>
-        createAgentReads({ config, store, tenant: of, findPass }),
-      ),
+      ...createMonitorReads(store, standings, tenant, {
+        agentsOf: (of) => createAgentReads({ config, store, tenant: of, findPass }),
+        grown: issues.grown,
+      }),
       /** Numbers of agents. */
       agents: createAgentReads({ config, store, tenant, findPass }),
       aggregates: createAggregateReads({
@@ -128,7 +130,7 @@ export async function createTenantStores(parts: TenantStoreParts) {
         findPass,
         countFunnel: (request) => countFunnel(store, { ...request, tenant }, runRules),
       }),
-      issues: createIssueReads({ config, store }, tenant),
+      issues,
       anchors: createAnchorReads(config, store, tenant),
       labels: createLabelReads(config, store, { ...caller, findPassLine }),
       /** Decisions on the runs that began in a range. */
@@ -151,7 +153,13 @@ function createMonitorReads(
   { alerts, markers, spans }: Pick<Store, 'alerts' | 'markers' | 'spans'>,
   standings: ReturnType<typeof createStandings>,
   tenant: string | undefined,
-  agentsOf: (tenant: string) => ReturnType<typeof createAgentReads>,
+  {
+    agentsOf,
+    grown,
+  }: {
+    readonly agentsOf: (tenant: string) => ReturnType<typeof createAgentReads>;
+    readonly grown: IssueReads['grown'];
+  },
 ) {
   return {
     /** States of the configured monitors. */
@@ -171,12 +179,16 @@ function createMonitorReads(
       read: async (id: string) => {
         const events = await readIncident(alerts, id, tenant);
         const event = events[1] ?? events[0];
-        const [notes, messages, versions] = await Promise.all([
+        const { tenant: of, agent } = event.series;
+        const nowMs = await spans.nowMs();
+        const range = { tenant: of, agent, fromMs: event.startsAtMs, toMs: event.endsAtMs ?? nowMs };
+        const [notes, messages, versions, issues] = await Promise.all([
           alerts.notes(event.incidentId),
           alerts.messages(event.incidentId),
-          compareChanged(agentsOf(event.series.tenant), event, await spans.nowMs()),
+          compareChanged(agentsOf(of), event, nowMs),
+          grown(range),
         ]);
-        return { event, notes, messages, versions };
+        return { event, notes, messages, versions, issues };
       },
       /** Reads the active mutes of the tenant and of all tenants. */
       mutes: async () => {

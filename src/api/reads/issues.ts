@@ -1,3 +1,5 @@
+import { isDifferent, type Rate } from '../../domain/agreement/rate.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 import { NotFoundError, RequestError } from '../../domain/errors.ts';
 import { computeIssueId, type FailureKind, type IssueEvent, type IssueRow } from '../../domain/failure.ts';
 import {
@@ -10,8 +12,7 @@ import {
 } from '../../issues/read-issues.ts';
 import { verifyIssue } from '../../issues/verify-issue.ts';
 import { WATCHED_MS } from '../../issues/watch-share.ts';
-import { DAY_MS } from '../../domain/durations.ts';
-import { joinTraceKey } from '../../store/contracts/stores.ts';
+import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
 import type { Store } from '../../store/store.ts';
 import type { IssueQuery } from '../../store/contracts/issues.ts';
 import type { Listed, ListKey, ListPage } from '../../store/contracts/lists.ts';
@@ -34,15 +35,15 @@ export interface IssueListFilter extends Omit<IssueFilter, 'agent'> {
 const MAX_EXAMPLES = 5;
 const MAX_TRACES = 500;
 
+export type IssueReads = ReturnType<typeof createIssueReads>;
+
 /** Example of an issue with its run; undefined when the run is not known. */
-export type IssueExample = Awaited<
-  ReturnType<ReturnType<typeof createIssueReads>['read']>
->['examples'][number];
+export type IssueExample = Awaited<ReturnType<IssueReads['read']>>['examples'][number];
 
 /** Creates the reads of issues for one tenant, or for all. */
 export function createIssueReads({ config, store }: CaseStores, tenant: string | undefined) {
   const { failures, spans } = store;
-  const read = async (issues: readonly IssueRow[], query: IssueQuery): Promise<IssueReading[]> => {
+  const read: ReadIssues = async (issues, query) => {
     const [counts, runs] = await Promise.all([failures.counts(query), failures.runs(query)]);
     return buildReadings(issues, { counts, runs }, await spans.nowMs());
   };
@@ -56,6 +57,17 @@ export function createIssueReads({ config, store }: CaseStores, tenant: string |
     return buildReadings(issues, { counts, runs }, nowMs);
   };
   return {
+    /** Finds an issue by its id or an alias. Throws a `NotFoundError`. */
+    find: async (id: string) => findIssue(await failures.issues(tenant), id),
+    /** Lists the issues of a trace of a tenant. */
+    ofTrace: async (key: TraceKey) => {
+      const found = (await failures.ofTraces([key])).get(joinTraceKey(key)) ?? [];
+      const ids = new Set(found.map(({ issueId }) => issueId));
+      const all = ids.size === 0 ? [] : await failures.issues(key.tenant);
+      return all.filter(({ issueId }) => ids.has(issueId)).map(nameIssue);
+    },
+    /** Lists the issues of an agent whose share is greater in a range than in the week before. Times are Unix milliseconds. */
+    grown: (of: GrowthQuery) => listGrown(failures, read, of),
     /** Lists the issues with a run in the range, the greatest share first. */
     list: async ({ agents, kinds, states, ...filter }: IssueListFilter, page: ListPage) => {
       const agent = agents?.length === 1 ? agents[0] : undefined;
@@ -119,6 +131,46 @@ function takePage(issues: readonly IssueReading[], { limit, after }: ListPage): 
     items: first < 0 ? [] : issues.slice(first, end),
     next: end < issues.length ? (keys[end - 1] ?? null) : null,
   };
+}
+
+/** Range before an incident with which it is compared. */
+const BEFORE_MS = 7 * DAY_MS;
+
+export interface GrowthQuery {
+  readonly tenant: string;
+  /** '' for all agents. */
+  readonly agent: string;
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Reads the numbers of issues in a range. */
+type ReadIssues = (issues: readonly IssueRow[], query: IssueQuery) => Promise<IssueReading[]>;
+
+async function listGrown(
+  failures: Pick<Store['failures'], 'issues'>,
+  read: ReadIssues,
+  { tenant, agent, fromMs, toMs }: GrowthQuery,
+) {
+  const issues = (await failures.issues(tenant)).filter((issue) => agent === '' || issue.agent === agent);
+  if (issues.length === 0) {
+    return [];
+  }
+  const within = { tenant, ...(agent === '' ? {} : { agent }) };
+  const [now, before] = await Promise.all([
+    read(issues, { ...within, sinceMs: fromMs, untilMs: toMs }),
+    read(issues, { ...within, sinceMs: fromMs - BEFORE_MS, untilMs: fromMs }),
+  ]);
+  const former = new Map(before.map((issue) => [issue.issueId, issue.share]));
+  return now.filter(({ issueId, share }) => hasGrown(former.get(issueId) ?? null, share)).map(nameIssue);
+}
+
+function hasGrown(before: Rate | null, share: Rate | null): boolean {
+  return share !== null && (before === null || (share.value > before.value && isDifferent(before, share)));
+}
+
+function nameIssue({ issueId, title, kind }: IssueRow) {
+  return { id: issueId, title, kind };
 }
 
 /** Builds the reading of an issue without a run in the range. */

@@ -1,3 +1,4 @@
+import type { IssueReads } from './issues.ts';
 import type { ComputedDecision } from '../json/rows.ts';
 import { NotFoundError, SeveralTenantsError } from '../../domain/errors.ts';
 import type {
@@ -100,8 +101,16 @@ export interface NamedTrace {
 /** One trace with all that is known of it. */
 export type TraceView = Awaited<ReturnType<ReturnType<typeof createTraceReads>['read']>>;
 
+/** Parts of the reads of traces. */
+export interface TraceScope extends Scope {
+  readonly ofIssues: IssueReads['ofTrace'];
+}
+
 /** Creates the reads of traces for one tenant, or for all. */
-export function createTraceReads(store: Store, { tenant, namedRows, explain, findPass }: Scope) {
+export function createTraceReads(
+  store: Store,
+  { tenant, namedRows, explain, findPass, ofIssues }: TraceScope,
+) {
   const complete = <T extends ListedTrace>(traces: readonly T[]) =>
     completeTraces(traces, { tenant, findPass });
   const { decisions, lists, scores, spans } = store;
@@ -123,16 +132,16 @@ export function createTraceReads(store: Store, { tenant, namedRows, explain, fin
     /** Throws a `NotFoundError` for a trace that the tenant does not have, and a `SeveralTenantsError` for one that several have. */
     read: async (asked: NamedTrace) => {
       const { key, activity } = await findTrace(store, asked.traceId, narrowTenant(tenant, asked.tenant));
-      const [stored, ofTrace, decided, computed, nowMs] = await Promise.all([
+      const [stored, ofTrace, decided, computed, nowMs, issues] = await Promise.all([
         activity === undefined ? undefined : readStoredTrace(spans, activity),
         scores.ofTraces([key]),
         decisions.ofTraces([key]),
         explain(key),
         spans.nowMs(),
+        ofIssues(key),
       ]);
       const name = joinTraceKey(key);
-      const read =
-        stored === undefined || stored.data.spans.length === 0 ? undefined : await readSteps(stored.data);
+      const read = stored?.data.spans.length ? await readSteps(stored.data) : undefined;
       return {
         key,
         /** Null when no span is stored any more. */
@@ -142,6 +151,7 @@ export function createTraceReads(store: Store, { tenant, namedRows, explain, fin
         decisions: hideConditions(decided.get(name) ?? [], tenant),
         computed: hideConditions(computed, tenant),
         joinedWith: stored?.joinedWith ?? [],
+        issues,
         nowMs,
       };
     },

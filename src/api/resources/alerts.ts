@@ -1,3 +1,4 @@
+import { IssueName } from './issues.ts';
 import { z } from '@hono/zod-openapi';
 import { VersionsReply } from './agents.ts';
 import { createList, describePage, refuseCursor, describeList, CURSOR_FIELDS } from '../lists/cursors.ts';
@@ -179,6 +180,10 @@ export const AlertDetail = Alert.extend({
   versions: orNull(VersionsReply).describe(
     'The version in most of the scores beside the one before it; null without two versions of one agent.',
   ),
+  issues: z
+    .array(IssueName)
+    .readonly()
+    .describe('Issues of the agent whose share is greater during the incident than in the week before.'),
   messages: z
     .array(
       z.object({ channel: z.string(), at: Time.nullable(), state: z.enum(['sent', 'waiting', 'failed']) }),
@@ -511,11 +516,12 @@ export function muteJson({ tenant, subject, untilMs, by, reason = '' }: StoredMu
 }
 
 /** Formats an incident with its notes and messages as JSON. */
-function alertDetailJson({ event, notes, messages, versions }: FoundIncident, replies: AlertReplies) {
+function alertDetailJson({ event, notes, messages, versions, issues }: FoundIncident, replies: AlertReplies) {
   return {
     ...alertJson(event, replies),
     cause: event.cause ? causeJson(event.cause, event.culprit) : null,
     versions,
+    issues,
     messages: messages.map(({ channel, atMs, state }) => ({
       channel,
       at: isoTime(atMs),

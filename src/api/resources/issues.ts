@@ -51,6 +51,11 @@ export const Issue = z
   })
   .openapi('Issue');
 
+/** Schema of the name of an issue. */
+export const IssueName = z
+  .object({ id: z.string(), title: z.string(), kind: z.enum(FAILURE_KINDS) })
+  .openapi('IssueName');
+
 export const IssueDetail = Issue.extend({
   examples: z
     .array(
@@ -233,7 +238,12 @@ export function createIssueRoutes() {
         c.req.valid('query').limit,
       );
       return c.json({ items: cases.map(({ shown }) => shown), next: null }, 200);
-    })
+    });
+}
+
+/** Creates the routes that change issues. */
+export function createIssueChangeRoutes() {
+  return createRouter()
     .openapi(resolveIssue, async (c) => {
       const { version } = c.req.valid('json');
       return c.json(

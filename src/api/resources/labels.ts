@@ -39,6 +39,7 @@ export const QueueQuery = z.strictObject({
       '`stratified`: targets of each verdict of the scorer, as many as narrow the interval of the pass rate most.',
     ),
   reviewer: Name.optional().describe('Default: the name of the token.'),
+  issue: Name.optional().describe('Only runs with a failure of this issue: its id, or an alias.'),
   limit: z.coerce
     .number()
     .int()
@@ -312,10 +313,11 @@ const postLabel = describeRoute('post', '/labels', {
 export function createLabelRoutes() {
   return createRouter()
     .openapi(readQueue, async (c) => {
-      const { labels, nowMs } = tenantStore(c.var);
-      const { scorer, strategy, reviewer, since, limit } = c.req.valid('query');
+      const { issues, labels, nowMs } = tenantStore(c.var);
+      const { scorer, strategy, reviewer, since, limit, issue: id } = c.req.valid('query');
       const { sinceMs = 0 } = readFilters({ since }, await nowMs());
-      const { items, ...queue } = await labels.queue({ scorer, reviewer, sinceMs, limit });
+      const issue = id === undefined ? undefined : await issues.find(id);
+      const { items, ...queue } = await labels.queue({ scorer, reviewer, sinceMs, limit, issue });
       const { scoreMin = null, scoreMax = null, higherIsBetter = null } = items[0]?.target ?? {};
       const scale = { higherIsBetter, scoreMin, scoreMax };
       return c.json({ scorer, strategy, ...queue, ...scale, items: items.map(itemJson) }, 200);

@@ -1,3 +1,4 @@
+import { IssueName } from './issues.ts';
 import { z } from '@hono/zod-openapi';
 import { DECISION_STATUSES, type StatusCounts } from '../../domain/decision.ts';
 import {
@@ -152,6 +153,7 @@ export const TraceDetail = z
     scores: z.array(ScoreItem).readonly(),
     decisions: z.array(z.union([DecisionItem, ComputedLine])).readonly(),
     joinedWith: z.array(z.string()).readonly().describe('Other traces of the same run.'),
+    issues: z.array(IssueName).readonly().describe('Issues that its runs have.'),
   })
   .openapi('TraceDetail');
 
@@ -297,7 +299,17 @@ function readArrived(query: z.output<typeof TraceQuery>, sinceMs: number | undef
 }
 
 /** Formats a whole trace as JSON, with big texts cut. */
-function traceViewJson({ key, reading, spans, scores, decisions, computed, joinedWith, nowMs }: TraceView) {
+function traceViewJson({
+  key,
+  reading,
+  spans,
+  scores,
+  decisions,
+  computed,
+  joinedWith,
+  nowMs,
+  issues,
+}: TraceView) {
   const cutter = createTextCutter();
   const counts = Object.entries(Object.groupBy(decisions, ({ status }) => status));
   const cut = reading === null ? null : cutter.cut(reading);
@@ -313,6 +325,7 @@ function traceViewJson({ key, reading, spans, scores, decisions, computed, joine
     scores: scores.map(scoreJson),
     decisions: [...decisions.map((decision) => decisionJson(decision, nowMs)), ...computed.map(computedJson)],
     joinedWith,
+    issues,
   };
 }
 

@@ -1,3 +1,4 @@
+import type { IssueRow } from '../../domain/failure.ts';
 import { TupleParam } from '@clickhouse/client';
 import type { Scale } from '../../domain/agreement/directed-score.ts';
 import type { VersionFacts } from '../../domain/agreement/label-agreement.ts';
@@ -101,7 +102,7 @@ async function readUnlabelled(
 ) {
   const strata = await database.rows<{ passes: boolean; drawn: Drawn[]; left: number }>(
     DRAW(query, perStratum),
-    { ...buildParams(query), seed },
+    { ...buildParams(query), seed, issueTenant: query.issue?.tenant, issueId: query.issue?.issueId },
   );
   const drawn = new Map(strata.flatMap(({ passes, drawn: found }) => found.map((each) => [each, passes])));
   return { left: strata[0]?.left ?? 0, targets: await readDrawn(database, query, drawn) };
@@ -188,6 +189,9 @@ const RECENT = 'Day >= toDate({day:UInt16}) AND TraceTimestamp >= fromUnixTimest
  * Draws the newest scores of targets, from few columns: sorting the whole rows would take most of the time.
  * @param perStratum a literal: parameters of an aggregate cannot be those of a query
  */
+const OF_ISSUE =
+  'SELECT Tenant, TraceId FROM failures FINAL WHERE Tenant = {issueTenant:String} AND IssueId = {issueId:String}';
+
 const DRAW = (query: DrawQuery, perStratum: number) => `
   SELECT Passes AS passes, groupArraySorted(${perStratum})((sipHash64({seed:String}, Tenant, TargetId), toString(Tenant), Day, ScoreId)) AS drawn,
     sum(count()) OVER () AS left
@@ -196,12 +200,17 @@ const DRAW = (query: DrawQuery, perStratum: number) => `
     FROM scores FINAL
     WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') ${OF_TENANT(query)} AND ${IS_NAMED}
       AND ${RECENT}
+      ${query.issue === undefined ? '' : `AND (Tenant, TraceId) IN (${OF_ISSUE})`}
       AND (Tenant, TargetId) NOT IN (SELECT Tenant, TargetId FROM scores FINAL PREWHERE ${LABELLED(query)})
     ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Target, TargetId)
   GROUP BY Passes`;
 
 /** Choice of targets, with what tells their verdict. */
-type DrawQuery = LabelQuery & Pick<JudgedQuery, 'passLine' | 'higherIsBetter'>;
+type DrawQuery = LabelQuery &
+  Pick<JudgedQuery, 'passLine' | 'higherIsBetter'> & {
+    /** Only runs with a failure of this issue. */
+    readonly issue?: Pick<IssueRow, 'tenant' | 'issueId'> | undefined;
+  };
 
 /** Score as it was drawn. */
 type Drawn = readonly [draw: number, tenant: string, day: string, scoreId: string];

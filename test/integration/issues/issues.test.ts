@@ -7,10 +7,11 @@ import { updateIssues } from '../../../src/issues/update-issues.ts';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
 import { buildFailure } from '../../support/builders/a-failure.ts';
+import { anAlert } from '../../support/builders/an-alert.ts';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { buildRunRecord } from '../../support/store/run-rows.ts';
-import { newTraceId } from '../../support/store/store-rows.ts';
-import { store } from '../../support/store/stored-agent.ts';
+import { buildScore, newTraceId } from '../../support/store/store-rows.ts';
+import { agentRunSpans, store } from '../../support/store/stored-agent.ts';
 
 const ADMIN = tokenOf('admin', 'a');
 const [SHARED, FIRST, LATER, OTHER] = [
@@ -331,5 +332,59 @@ describe('an issue', () => {
       ]),
     );
     expect(segments).not.toContainEqual(expect.objectContaining({ value: 'large' }));
+  });
+});
+
+describe('an issue is named', () => {
+  const signatureId = '00000000000000e0';
+  const name = { id: signatureId, title: 'tool `get_weather` fails: HTTP 504', kind: 'tool-error' };
+  let failing: RunRecord;
+
+  beforeAll(async () => {
+    const at = (ageMs: number) =>
+      buildRunRecord({ tenant: 'a', agent: 'named', startedAt: NOW_MS - ageMs, evidenceUntil: NOW_MS });
+    failing = at(DAY_MS / 2);
+    await world.store.runs.write([failing, ...Array.from({ length: 30 }, () => at(2 * DAY_MS))]);
+    const { traceId } = failing;
+    const own = {
+      tenant: 'a',
+      agent: 'named',
+      traceId,
+      targetId: traceId,
+      traceTimestamp: failing.startedAt,
+    };
+    await world.store.failures.write([buildFailure({ ...own, signatureId })]);
+    const other = newTraceId();
+    for (const each of [traceId, other]) {
+      await store(world.store, agentRunSpans(each), 'a');
+    }
+    const scores = [traceId, other].map((each) =>
+      buildScore({ tenant: 'a', traceId: each, targetId: each, scorer: 'tone', agent: 'named' }),
+    );
+    await world.store.scores.write(scores);
+    await updateIssues(world.store);
+  });
+
+  it('on the trace that has it', async () => {
+    expect(await read(`/traces/${failing.traceId}`)).toMatchObject({ issues: [name] });
+  });
+
+  it('on the incident in which its share grew', async () => {
+    const incident = (startsAtMs: number) =>
+      anAlert({ series: { ...anAlert().series, tenant: 'a', agent: 'named' }, startsAtMs });
+    const [during, after] = [incident(NOW_MS - DAY_MS), incident(NOW_MS - DAY_MS / 4)];
+    await world.store.alerts.write([during, after]);
+    expect(await read(`/alerts/${during.incidentId}`)).toMatchObject({ issues: [name] });
+    expect(await read(`/alerts/${after.incidentId}`)).toMatchObject({ issues: [] });
+  });
+
+  it('by a queue that is drawn from it', async () => {
+    const queue = async (more: string) =>
+      (
+        (await read(`/labels/queue?scorer=tone&reviewer=ann${more}`)) as { items: { traceId: string }[] }
+      ).items.map(({ traceId }) => traceId);
+    expect(await queue('')).toHaveLength(2);
+    expect(await queue(`&issue=${signatureId}`)).toEqual([failing.traceId]);
+    expect((await world.ask({ path: '/labels/queue?scorer=tone&issue=0', token: ADMIN })).status).toBe(404);
   });
 });

@@ -82,7 +82,7 @@ export const ISSUE_DETAIL: IssueDetail = {
 };
 
 /** Parts of an incident that its own route tells. */
-export const INCIDENT_DETAIL: Pick<Incident, 'cause' | 'versions' | 'messages' | 'notes'> = {
+export const INCIDENT_DETAIL: Pick<Incident, 'cause' | 'versions' | 'issues' | 'messages' | 'notes'> = {
   cause: {
     sentence: '−0.25 in tone: 98 % within agent version 1.5.0 (new, 0.95 → 0.70), mix 2 %.',
     verdict: 'segment',
@@ -109,6 +109,7 @@ export const INCIDENT_DETAIL: Pick<Incident, 'cause' | 'versions' | 'messages' |
     dimensions: [],
   },
   versions: VERSIONS,
+  issues: [],
   messages: [
     { channel: 'slack-quality', at: LATER, state: 'sent' },
     { channel: 'pagerduty', at: LATER, state: 'failed' },

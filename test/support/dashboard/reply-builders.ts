@@ -124,6 +124,7 @@ export function aTrace(more: Partial<Trace> = {}): Trace {
     ],
     decisions: [aDecisionItem({ scorer: 'hallucination' })],
     joinedWith: [],
+    issues: [],
     ...more,
   };
 }

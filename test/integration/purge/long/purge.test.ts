@@ -1,3 +1,4 @@
+import { updateIssues } from '../../../../src/issues/update-issues.ts';
 import { buildFailure, buildIssueRow } from '../../../support/builders/a-failure.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { chooseExitCode } from '../../../../src/cli/exit-codes.ts';
@@ -157,7 +158,9 @@ async function storeRun({
     text: said,
   });
   await store.failures.write([failure]);
-  await store.failures.writeIssues([buildIssueRow(failure, { title: said })]);
+  await store.failures.writeIssues([
+    buildIssueRow(failure, { title: said, split: [`${traceId} issue-${id} other`] }),
+  ]);
   await store.decisions.write([
     buildDecision({ ...common, traceId, targetId: traceId, reason: said }),
     buildDecision({ ...common, traceId: '', target: 'session', targetId: sessionId }),
@@ -231,11 +234,41 @@ test('a purged user is in no column of any table; other users keep all rows', as
   // The row of the shared session goes, too: it quotes a turn of the purged user.
   // Titles of the tenant are emptied, and made again from the failures that stay.
   const kept = bobBefore.filter((hit) => !hit.startsWith('issues:'));
-  expect(await findTexts(it.options, [ofBob, 'umbrella of bob'])).toEqual(kept);
+  const bobAfter = await findTexts(it.options, [ofBob, 'umbrella of bob']);
+  expect(bobAfter.filter((hit) => !hit.startsWith('issues:'))).toEqual(kept);
   expect(await countRows('scores', "Target = 'session'")).toBe(0);
   expect(await countRows('dead_letters')).toBe(1);
   expect(await countRows('deliveries', "Kind = 'score'")).toBe(1);
   expect(await countRows('decisions', "Target = 'session' AND TargetId = 'shared-chat'")).toBe(0);
+});
+
+test('the title of an issue is made again from what other users have', async () => {
+  const claim = async (userId: string, age: number) => {
+    const traceId = await storeRun({ userId });
+    const failure = buildFailure({
+      traceId,
+      userId,
+      signatureId: `claim-of-${age}`,
+      kind: 'claim',
+      subject: { verdict: 'unsupported', text: `the red umbrella was sent with a card of ${userId}` },
+      traceTimestamp: (await nowMs()) - age,
+    });
+    await store.failures.write([failure]);
+  };
+  await claim('ann', 2_000);
+  await claim('bob', 1_000);
+  const readTitles = async () => {
+    await updateIssues(store);
+    const issues = await store.failures.issues(undefined);
+    return issues.filter(({ kind }) => kind === 'claim').map(({ issueId, title }) => ({ issueId, title }));
+  };
+  const title = (userId: string) =>
+    `answer has a claim that is unsupported: the red umbrella was sent with a card of ${userId}`;
+  expect(await readTitles()).toEqual([{ issueId: 'claim-of-2000', title: title('ann') }]);
+  expect(await purge({ id: 'ann' })).toMatchObject({ status: 'done' });
+  expect(await findTexts(it.options, ['of ann', '"ann"'])).toEqual([]);
+  expect(await readTitles()).toEqual([{ issueId: 'claim-of-2000', title: title('bob') }]);
+  expect(await findTexts(it.options, ['of ann', '"ann"'])).toEqual([]);
 });
 
 test('a session of which turns are left is found by the search for undecided sessions', async () => {
