@@ -53,57 +53,19 @@ export type Versions = z.output<typeof VersionsReply>;
 /** Money of agents and judges by a facet and a bucket of time. */
 export type Costs = z.output<typeof CostsReply>;
 
-/** Part of an alert that says whether the agent or its judge changed. */
-interface Judged {
-  /** True when no message is sent, because the judge changed or is not certified. */
-  readonly held?: boolean;
-  readonly cause: {
-    readonly who?: 'agent' | 'judge' | 'both' | 'unknown' | 'deciding' | null;
-    readonly judge?: { readonly before: number; readonly after: number; readonly n: number } | null;
-  } | null;
-}
-
 /** Incident with its cause, what was sent about it, and what people wrote. */
-export type Incident = z.output<typeof AlertDetail> &
-  Judged & {
-    readonly versions?: Versions | null;
-    readonly issues?: readonly IssueName[];
-  };
+export type Incident = z.output<typeof AlertDetail>;
 
 /** Counts of traces by filter, and over time. */
 export type Facets = z.output<typeof TraceCounts>;
 
 export type Funnel = z.output<typeof FunnelReply>;
 
-/** Proof that a version mends an issue. */
-interface Verification {
-  readonly version: string;
-  readonly state: 'running' | 'verified' | 'not-verified';
-  readonly before: Rate | null;
-  readonly since: Rate | null;
-  readonly decidedAt: string | null;
-}
-
 /** Kind of failure that runs share, with its share of all runs. */
-export type Issue = Omit<z.output<typeof IssueSchema>, 'state'> & {
-  readonly state: 'new' | 'ongoing' | 'escalating' | 'fading' | 'resolved' | 'regressed' | 'ignored';
-  readonly verification?: Verification | null;
-};
+export type Issue = z.output<typeof IssueSchema>;
 
 /** Issue with examples, where it occurs, and what people did with it. */
-export type IssueDetail = Issue &
-  Pick<z.output<typeof IssueDetailSchema>, 'history'> & {
-    readonly examples: readonly (z.output<typeof IssueDetailSchema>['examples'][number] & {
-      readonly question?: string | null;
-      readonly comment?: string | null;
-    })[];
-    readonly segments?: readonly {
-      readonly dimension: string;
-      readonly value: string;
-      readonly runs: number;
-      readonly share: Rate | null;
-    }[];
-  };
+export type IssueDetail = z.output<typeof IssueDetailSchema>;
 
 /** Name of an issue, where another page names it. */
 export type IssueName = Pick<Issue, 'id' | 'title' | 'kind'>;
@@ -113,7 +75,7 @@ export interface Replies {
   '/agents': { readonly items: readonly AgentItem[]; readonly next: string | null };
   '/agents/{agent}': AgentDetail;
   '/agents/{agent}/versions': Versions;
-  '/alerts': { readonly items: (z.output<typeof Alert> & Judged)[]; readonly next: string | null };
+  '/alerts': { readonly items: z.output<typeof Alert>[]; readonly next: string | null };
   '/alerts/{id}': Incident;
   '/backfills': Page<typeof Backfill>;
   '/backfills/{id}': z.output<typeof Backfill>;
@@ -150,7 +112,7 @@ export interface Replies {
   '/status': z.output<typeof Status>;
   '/traces': Page<typeof TraceItem>;
   '/traces/facets': Facets;
-  '/traces/{traceId}': z.output<typeof TraceDetail> & { readonly issues?: readonly IssueName[] };
+  '/traces/{traceId}': z.output<typeof TraceDetail>;
   '/traces/{traceId}/spans/{spanId}': z.output<typeof SpanItem>;
 }
 

@@ -146,10 +146,7 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     comparedScores: createComparedScoreStore(database),
     runSums: createRunSums(database),
     aggregates: createAggregateStore(database, () => spans.nowMs()),
-    /**
-     * Creates the computation of the numbers of decisions by the hour.
-     * @param listPairs lists the scorers of each rule over time
-     */
+    /** Creates the computation of the numbers of decisions by the hour. `listPairs` lists the scorers of each rule over time. */
     decisionHours: (listPairs: () => Promise<readonly CoveredPair[]>) =>
       createDecisionHours(database, () => spans.nowMs(), listPairs),
     repairs: createRepairStore(database),

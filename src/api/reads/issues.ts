@@ -43,17 +43,9 @@ export type IssueExample = Awaited<ReturnType<IssueReads['read']>>['examples'][n
 /** Creates the reads of issues for one tenant, or for all. */
 export function createIssueReads({ config, store }: CaseStores, tenant: string | undefined) {
   const { failures, spans } = store;
-  const read: ReadIssues = async (issues, query) => {
-    const [counts, runs] = await Promise.all([failures.counts(query), failures.runs(query)]);
-    return buildReadings(issues, { counts, runs }, await spans.nowMs());
-  };
-  const readAll = async (query: IssueQuery): Promise<IssueReading[]> => {
-    const [issues, counts, runs, nowMs] = await Promise.all([
-      failures.issues(tenant),
-      failures.counts(query),
-      failures.runs(query),
-      spans.nowMs(),
-    ]);
+  const read: ReadIssues = async (rows, query) => {
+    const reads = [failures.counts(query), failures.runs(query), spans.nowMs()] as const;
+    const [issues, counts, runs, nowMs] = await Promise.all([rows, ...reads]);
     return buildReadings(issues, { counts, runs }, nowMs);
   };
   return {
@@ -71,14 +63,9 @@ export function createIssueReads({ config, store }: CaseStores, tenant: string |
     /** Lists the issues with a run in the range, the greatest share first. */
     list: async ({ agents, kinds, states, ...filter }: IssueListFilter, page: ListPage) => {
       const agent = agents?.length === 1 ? agents[0] : undefined;
-      const found = await readAll({ ...filter, agent, tenant });
+      const found = await read(failures.issues(tenant), { ...filter, agent, tenant });
       return takePage(
-        found.filter(
-          (issue) =>
-            (agents?.includes(issue.agent) ?? true) &&
-            (kinds?.includes(issue.kind) ?? true) &&
-            (states?.includes(issue.shownState) ?? true),
-        ),
+        found.filter((issue) => isListed(issue, { agents, kinds, states })),
         page,
       );
     },
@@ -120,6 +107,15 @@ export function createIssueReads({ config, store }: CaseStores, tenant: string |
   };
 }
 
+function isListed(
+  { agent, kind, shownState }: IssueReading,
+  { agents, kinds, states }: Pick<IssueListFilter, 'agents' | 'kinds' | 'states'>,
+): boolean {
+  return [agents?.includes(agent), kinds?.includes(kind), states?.includes(shownState)].every(
+    (has) => has ?? true,
+  );
+}
+
 /** Takes a page of issues that are in order. */
 function takePage(issues: readonly IssueReading[], { limit, after }: ListPage): Listed<IssueReading> {
   const keys = issues.map((issue): ListKey => ({ atMs: orderOf(issue), id: issue.issueId }));
@@ -145,7 +141,10 @@ export interface GrowthQuery {
 }
 
 /** Reads the numbers of issues in a range. */
-type ReadIssues = (issues: readonly IssueRow[], query: IssueQuery) => Promise<IssueReading[]>;
+type ReadIssues = (
+  issues: readonly IssueRow[] | Promise<readonly IssueRow[]>,
+  query: IssueQuery,
+) => Promise<IssueReading[]>;
 
 async function listGrown(
   failures: Pick<Store['failures'], 'issues'>,

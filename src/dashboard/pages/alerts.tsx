@@ -150,7 +150,7 @@ function IncidentCard({ event, onMuted }: { readonly event: AlertEvent; readonly
               · <Text of={cause} />
             </>
           )}
-          {event.held === true && (
+          {event.held && (
             <>
               {' '}
               · <b>{describeHold(event)}</b>

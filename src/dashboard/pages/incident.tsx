@@ -131,7 +131,7 @@ function Course({ incident }: { readonly incident: Reply }) {
           · accepted as normal <Time at={acknowledgedAt} />
         </>
       )}
-      {incident.held === true && (
+      {incident.held && (
         <>
           {' '}
           · <b>{describeHold(incident)}</b>
@@ -267,11 +267,11 @@ function Change({ incident }: { readonly incident: Reply }) {
           </p>
         )}
         <Checked scorer={series.scorer} agent={series.agent} />
-        {(incident.issues ?? []).length > 0 && (
+        {incident.issues.length > 0 && (
           <>
             <h3>Issues that grew</h3>
             <ul class="plain">
-              {incident.issues?.map((issue) => (
+              {incident.issues.map((issue) => (
                 <li key={issue.id}>
                   <IssueLink issue={issue} />
                 </li>

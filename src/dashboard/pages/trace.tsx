@@ -167,7 +167,7 @@ function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
   );
   const row = listed.kind === 'ready' ? listed.data.items.find((each) => each.tenant === tenant) : undefined;
   const run = reading?.runs[0];
-  const issues = (trace.issues ?? []).map((issue) => (
+  const issues = trace.issues.map((issue) => (
     <span key={issue.id} class="below">
       <IssueLink issue={issue} />
     </span>
