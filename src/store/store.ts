@@ -126,7 +126,6 @@ async function setUp(database: Database, options: StoreOptions): Promise<void> {
 
 function buildParts(database: Database, foreign: ForeignTables | undefined) {
   const source = foreign === undefined ? undefined : createForeignSpans(database, foreign);
-  const listing = source?.listing ?? ownListing(database);
   const spans = rememberClock(source?.spans ?? createOwnSpans(database), () => performance.now());
   const alerts = createAlertStore(database);
   return {
@@ -179,7 +178,8 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
      */
     reopenTraces: (keys: readonly TraceKey[], sinceMs: number) => reopenTraces(database, keys, sinceMs),
     /** Newest traces with their runs and the state of their decisions. */
-    listTraces: (filter: TraceListFilter) => listTraces(database, filter, listing),
+    listTraces: (filter: TraceListFilter) =>
+      listTraces(database, filter, source?.listing ?? ownListing(database)),
     /** Names of scorers that have score rows, of one tenant or of all. */
     scorerNames: (tenant?: string) => readScorerNames(database, tenant),
     /**
