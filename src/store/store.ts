@@ -124,9 +124,17 @@ async function setUp(database: Database, options: StoreOptions): Promise<void> {
   await applyMergeSettings(database, definitions, options.log);
 }
 
-function buildParts(database: Database, foreign: ForeignTables | undefined) {
+function createSpans(database: Database, foreign: ForeignTables | undefined) {
   const source = foreign === undefined ? undefined : createForeignSpans(database, foreign);
-  const spans = rememberClock(source?.spans ?? createOwnSpans(database), () => performance.now());
+  return {
+    source,
+    listing: source?.listing ?? ownListing(database),
+    spans: rememberClock(source?.spans ?? createOwnSpans(database), () => performance.now()),
+  };
+}
+
+function buildParts(database: Database, foreign: ForeignTables | undefined) {
+  const { source, spans, listing } = createSpans(database, foreign);
   const alerts = createAlertStore(database);
   return {
     sink: createSpanSink(database),
@@ -178,8 +186,7 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
      */
     reopenTraces: (keys: readonly TraceKey[], sinceMs: number) => reopenTraces(database, keys, sinceMs),
     /** Newest traces with their runs and the state of their decisions. */
-    listTraces: (filter: TraceListFilter) =>
-      listTraces(database, filter, source?.listing ?? ownListing(database)),
+    listTraces: (filter: TraceListFilter) => listTraces(database, filter, listing),
     /** Names of scorers that have score rows, of one tenant or of all. */
     scorerNames: (tenant?: string) => readScorerNames(database, tenant),
     /**
