@@ -23,6 +23,8 @@ const variables = {
   INGEST_TOKEN: 'a-token-that-is-long-enough',
   ENGINE_PASSWORD: 'a-password',
   HOOK_SECRET: 'a-secret',
+  LANGFUSE_PUBLIC_KEY: 'a-key',
+  LANGFUSE_SECRET_KEY: 'a-secret',
 };
 
 /** The configurations on a page; rule files of monitors begin with `groups` and are tested with the alerts. */

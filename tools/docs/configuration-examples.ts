@@ -71,6 +71,11 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
     secretKey: "\${env:LANGFUSE_SECRET_KEY}"
   langsmith: { endpoint: https://api.smith.langchain.com, apiKey: "\${env:LANGSMITH_API_KEY}" }
   datadog: { endpoint: https://api.datadoghq.com, apiKey: "\${env:DD_API_KEY}", mlApp: shop }`,
+  sources: `sources:
+  phoenix: { phoenix: { endpoint: "http://127.0.0.1:6006" }, since: 24h }
+  archive: { files: "archive/**/*.jsonl.gz" }`,
+  labels: `sources: { phoenix: { phoenix: { endpoint: "http://127.0.0.1:6006" } } }
+labels: { from: [phoenix] }`,
   api: `api: { endpoint: 127.0.0.1:4320 }`,
   log: `log: { level: info, format: json }`,
   monitors: `monitors:

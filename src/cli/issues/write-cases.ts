@@ -20,9 +20,11 @@ export async function writeCases(folder: string, title: string, cases: readonly 
     await mkdir(join(folder, 'otlp'), { recursive: true });
     await removeEarlier(folder);
     await Promise.all([
-      ...listFiles(title, cases).map(async ([name, text]) => writeFile(join(folder, name), text)),
+      ...listFiles(title, cases).map(async ([name, text]) =>
+        writeFile(join(folder, name), text, { mode: 0o600 }),
+      ),
       // A file that is there is the user's own.
-      writeFile(join(folder, FILES.agent), AGENT, { flag: 'wx' }).catch(ignoreExisting),
+      writeFile(join(folder, FILES.agent), AGENT, { flag: 'wx', mode: 0o600 }).catch(ignoreExisting),
     ]);
   } catch (error) {
     if (error instanceof Error && 'syscall' in error) {

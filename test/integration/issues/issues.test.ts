@@ -191,7 +191,7 @@ describe('the failures of an issue', () => {
       await store(world.store, spans, 'a');
     }
     const failure = {
-      signatureId: '00000000000000b0',
+      signatureId: '0000000000000090',
       kind: 'answer' as const,
       subject: { answer: 'refusal' },
     };
@@ -199,27 +199,27 @@ describe('the failures of an issue', () => {
       ...traces.map((spans) => ({ ...failure, traceId: spans[0]!.traceId, targetId: spans[0]!.traceId })),
       failure,
     ]);
-    const { items } = (await read('/issues/00000000000000b0/tests')) as { items: IssueCase[] };
+    const { items } = (await read('/issues/0000000000000090/tests')) as { items: IssueCase[] };
     expect(items.map(({ output }) => output)).toEqual(expect.arrayContaining(answers.slice(0, 2)));
     expect(items).toHaveLength(2);
     expect(items[0]).toMatchObject({
       id: expect.stringMatching(/^[0-9a-f]{12}$/u),
       input: 'What is the weather in Paris?',
-      tags: ['issue:00000000000000b0', 'answer'],
+      tags: ['issue:0000000000000090', 'answer'],
       metadata: {
-        issue: '00000000000000b0',
+        issue: '0000000000000090',
         expect: { scorer: 'behaviour-answered', min: 1 },
         score: 0,
         flaky: false,
       },
     });
-    expect(await read('/issues/00000000000000b0/tests')).toEqual({ items, next: null });
-    expect(await read('/issues/00000000000000b0/tests?limit=1')).toMatchObject({ items: [items[0]] });
+    expect(await read('/issues/0000000000000090/tests')).toEqual({ items, next: null });
+    expect(await read('/issues/0000000000000090/tests?limit=1')).toMatchObject({ items: [items[0]] });
   });
 });
 
 describe('a split by hand', () => {
-  const [KEPT, MOVED, LATE] = ['00000000000000c0', '00000000000000c1', '00000000000000c2'] as const;
+  const [KEPT, MOVED, LATE] = ['00000000000000f0', '00000000000000f1', '00000000000000f2'] as const;
   const claim = (signatureId: string, text: string) => ({
     signatureId,
     failureId: signatureId,
