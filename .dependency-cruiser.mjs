@@ -257,6 +257,7 @@ const ROOMS = {
     'src/configuration.ts',
     'src/components.ts',
     'src/serve.ts',
+    'src/sources',
     'collector/otlp/decode-request.ts',
     'collector/otlp/row-pieces.ts',
     'src/aggregates',

@@ -52,7 +52,7 @@ export function startLabelImport(
   { everyMs, post, ...deps }: ImportDeps,
 ): StartedPart {
   let offset = PAGE;
-  const refused = new Set<string>();
+  const postEach = createPoster(post, deps.log);
   const work = async (signal: AbortSignal) => {
     const sinceMs = (await store.spans.nowMs()) - RANGE_MS;
     const newest = await store.labels.recentTraces({ sinceMs, offset: 0, limit: PAGE });
@@ -89,8 +89,14 @@ export function startLabelImport(
     }
   }
 
-  /** Stores labels. One that cannot be stored must not hold up the others. */
-  async function postEach(tenant: string, labels: readonly GivenLabel[]): Promise<void> {
+  const failing = 'labels of other tools cannot be read; they are read again later';
+  return startRepeatedDuty({ duty: 'labels of tools', everyMs, failing, work }, deps);
+}
+
+/** Stores labels. One that cannot be stored must not hold up the others; it is logged once. */
+function createPoster(post: ImportDeps['post'], log: DutyDeps['log']): ImportDeps['post'] {
+  const refused = new Set<string>();
+  return async function postEach(tenant, labels): Promise<void> {
     try {
       await post(tenant, labels);
     } catch (error) {
@@ -105,18 +111,11 @@ export function startLabelImport(
       } else if (only !== undefined && !refused.has(joinKey(only))) {
         refused.add(joinKey(only));
         const { scorer, scoredBy, traceId } = only;
-        deps.log.warn('a label of another tool cannot be stored', {
-          scorer,
-          scoredBy,
-          traceId,
-          reason: readErrorMessage(error),
-        });
+        const reason = readErrorMessage(error);
+        log.warn('a label of another tool cannot be stored', { scorer, scoredBy, traceId, reason });
       }
     }
-  }
-
-  const failing = 'labels of other tools cannot be read; they are read again later';
-  return startRepeatedDuty({ duty: 'labels of tools', everyMs, failing, work }, deps);
+  };
 }
 
 type Key = Pick<Score, 'traceId' | 'spanId' | 'scorer' | 'scoredBy'>;
@@ -138,7 +137,7 @@ export function readLabelScore(value: unknown): number | undefined {
   if (typeof value === 'number') {
     return Number.isFinite(value) ? value : undefined;
   }
-  const word = String(value as string | boolean | undefined)
+  const word = (typeof value === 'string' || typeof value === 'boolean' ? String(value) : '')
     .trim()
     .toLowerCase();
   const number = word === '' ? Number.NaN : Number(word);

@@ -253,21 +253,22 @@ export function createLangfuseLabels(options: KindOptions<'langfuse'>): LabelRea
 }
 
 function toLabel(each: ScoreOfLangfuse): ForeignLabel[] {
-  const { subject, metadata = {}, value, stringValue } = each;
-  const spanId = each.observationId ?? (subject?.kind === 'observation' ? subject.id : undefined);
-  const traceId = each.traceId ?? subject?.traceId ?? (subject?.kind === 'trace' ? subject.id : undefined);
+  const { metadata = {}, value, stringValue, source } = each;
+  const { traceId = '', spanId = '' } = findSubject(each);
   const score = readLabelScore(value ?? stringValue);
-  return each.source !== 'ANNOTATION' || OWN_ID in metadata || score === undefined || traceId === undefined
-    ? []
-    : [
-        {
-          traceId: toHex(traceId, 32),
-          spanId: toHex(spanId ?? '', 16),
-          scorer: each.name,
-          score,
-          label: stringValue ?? (typeof value === 'string' ? value : ''),
-          reason: each.comment ?? '',
-          author: each.authorUserId ?? '',
-        },
-      ];
+  if (source !== 'ANNOTATION' || OWN_ID in metadata || score === undefined || traceId === '') {
+    return [];
+  }
+  const { name: scorer, comment: reason = '', authorUserId: author = '' } = each;
+  const label = stringValue ?? (typeof value === 'string' ? value : '');
+  return [{ traceId: toHex(traceId, 32), spanId: toHex(spanId, 16), scorer, score, label, reason, author }];
+}
+
+/** Finds the ids that a score is about. Version 2 of the API has them beside the score, version 3 in its subject. */
+function findSubject({ subject, traceId, observationId: spanId }: ScoreOfLangfuse) {
+  return subject === undefined
+    ? { traceId, spanId }
+    : subject.kind === 'observation'
+      ? { traceId: subject.traceId, spanId: subject.id }
+      : { traceId: subject.kind === 'trace' ? subject.id : undefined };
 }

@@ -52,26 +52,6 @@ export function createLabelStore(database: Database) {
         passLines.set(scorer, line);
       }
     },
-    /** Lists traces with runs since a time, Unix milliseconds, the newest first. */
-    recentTraces: ({
-      sinceMs,
-      ...page
-    }: {
-      readonly sinceMs: number;
-      readonly offset: number;
-      readonly limit: number;
-    }): Promise<LabelledTrace[]> =>
-      database.rows(
-        `SELECT Tenant AS tenant, TraceId AS traceId, groupUniqArray(SpanId) AS spanIds FROM runs FINAL
-         WHERE StartedAt >= fromUnixTimestamp64Milli({since:Int64}) AND TraceId != '' GROUP BY Tenant, TraceId
-         ORDER BY max(StartedAt) DESC, TraceId LIMIT {limit:UInt32} OFFSET {offset:UInt32}`,
-        { ...sinceParams(sinceMs), ...page },
-      ),
-    /** Reads the labels of traces whose authors begin with a text. */
-    byAuthors: async (prefix: string, traces: readonly LabelledTrace[]): Promise<Score[]> => {
-      const from = `FROM scores FINAL PREWHERE ${IN_KEYS} WHERE Source = 'human' AND ScoredBy LIKE '${prefix}%'`;
-      return [...(await scoreRows.readByTrace(database, from, traces)).values()].flat();
-    },
     /** Counts the targets that have a score of the reviewer. */
     countLabelled: async (query: LabelQuery) => {
       const [row] = await database.rows<{ n: number }>(
@@ -101,6 +81,8 @@ export function createLabelStore(database: Database) {
     },
     ...bind(database, {
       tenantsOf: readTenants,
+      recentTraces: readRecentTraces,
+      byAuthors: readByAuthors,
       scales: readScales,
       unjoined: readUnjoined,
       reviewers: readReviewers,
@@ -369,4 +351,27 @@ async function readTenants(
     }
   }
   return new Map([...found].map(([id, tenants]) => [id, [...tenants].toSorted()]));
+}
+
+/** Lists traces with runs since a time (Unix milliseconds), the newest first. */
+function readRecentTraces(
+  database: Database,
+  { sinceMs, ...page }: { readonly sinceMs: number; readonly offset: number; readonly limit: number },
+): Promise<LabelledTrace[]> {
+  return database.rows(
+    `SELECT Tenant AS tenant, TraceId AS traceId, groupUniqArray(SpanId) AS spanIds FROM runs FINAL
+     WHERE StartedAt >= fromUnixTimestamp64Milli({since:Int64}) AND TraceId != '' GROUP BY Tenant, TraceId
+     ORDER BY max(StartedAt) DESC, TraceId LIMIT {limit:UInt32} OFFSET {offset:UInt32}`,
+    { ...sinceParams(sinceMs), ...page },
+  );
+}
+
+/** Reads the labels of traces whose authors begin with a kind of tools. */
+async function readByAuthors(
+  database: Database,
+  kind: string,
+  traces: readonly LabelledTrace[],
+): Promise<Score[]> {
+  const from = `FROM scores FINAL PREWHERE ${IN_KEYS} WHERE Source = 'human' AND startsWith(ScoredBy, '${kind}')`;
+  return [...(await scoreRows.readByTrace(database, from, traces)).values()].flat();
 }
