@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { EXPORTERS } from '../../../src/components.ts';
 import { parseConfig } from '../../../src/configuration.ts';
 import { startScoreDelivery } from '../../../src/delivery/deliver-scores.ts';
@@ -212,7 +212,9 @@ describe('the exporter langsmith', () => {
   const { start, write, isSettled } = prepareTool('langsmith', STRICT_TOOLS['langsmith']?.options ?? {});
 
   test('names the run and the trace as the library of LangSmith did, else by the ids of the span', async () => {
-    const { store, stop } = await testStore();
+    const stored = await testStore();
+    onTestFinished(() => stored.stop());
+    const { store } = stored;
     const [run, trace] = [randomUUID(), randomUUID()];
     const own = write();
     const attributes = new Map([
@@ -234,7 +236,5 @@ describe('the exporter langsmith', () => {
       { run: '00000000-0000-0000-0123-456789abcdef', target: other.traceId },
       { run: '00000000-0000-0000-fedc-ba9876543210', target: strange.traceId },
     ]);
-    await Promise.all(loops.splice(0).map((loop) => loop.stop()));
-    await stop();
   });
 });
