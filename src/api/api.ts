@@ -242,7 +242,9 @@ async function answerMcp(api: Hono<ApiEnv>, c: Context<ApiEnv>): Promise<Respons
   return mcp.answerMcp(request, async (path, init) => {
     const headers = new Headers([...sent].filter(([name]) => !OF_BODY.test(name)));
     new Headers(init.headers).forEach((value, name) => headers.set(name, value));
-    return api.fetch(new Request(new URL(`${PREFIX}${path}`, url), { ...init, headers, signal }), c.env);
+    const ends = AbortSignal.any([signal, ...(init.signal ? [init.signal] : [])]);
+    const asked = new Request(new URL(`${PREFIX}${path}`, url), { ...init, headers, signal: ends });
+    return api.fetch(asked, c.env);
   });
 }
 

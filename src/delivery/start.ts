@@ -5,12 +5,13 @@ import { durationMs, type Config } from '../configuration.ts';
 import type { Duties } from '../ownership/duties.ts';
 import { packageVersion } from '../process/package.ts';
 import type { StartedPart } from '../process/parts.ts';
+import { joinTraceKey, type SpanSource } from '../store/contracts/stores.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics, Reading } from '../telemetry/metrics.ts';
 import type { AlertChannel, ChannelDefinition } from './channels/channel.ts';
 import type { DeliveryLoop, ReceiverDuties } from './deliver.ts';
-import type { ExporterDefinition, ScoreExporter } from './exporters/exporter.ts';
+import type { ExporterDefinition, ReadSpan, ScoreExporter } from './exporters/exporter.ts';
 
 interface StartDeps {
   readonly duties: Duties;
@@ -20,11 +21,23 @@ interface StartDeps {
   readonly onExports?: ((read: () => ExporterState[]) => void) | undefined;
 }
 
+/** Source without spans, for exporters that are only checked. */
+const NO_SPANS: Pick<SpanSource, 'read'> = { read: async () => new Map() };
+
 /** Creates the exporters of some kinds that a configuration has options for. */
-export function createExporters(section: object, kinds: readonly ExporterDefinition[]): ScoreExporter[] {
+export function createExporters(
+  section: object,
+  kinds: readonly ExporterDefinition[],
+  spans = NO_SPANS,
+): ScoreExporter[] {
+  const readSpan: ReadSpan = async ({ tenant, traceId, spanId }) => {
+    const key = { tenant, traceId };
+    const trace = (await spans.read([key])).get(joinTraceKey(key));
+    return trace?.spans.find((span) => span.spanId === spanId)?.attributes;
+  };
   return kinds.flatMap((kind) => {
     const options = readOptions(section, kind.name);
-    return options === undefined ? [] : kind.create(options, packageVersion());
+    return options === undefined ? [] : kind.create(options, { version: packageVersion(), readSpan });
   });
 }
 
@@ -42,10 +55,10 @@ export function createChannels(
 export async function startExports(
   section: object,
   kinds: readonly ExporterDefinition[],
-  { scoreFeed: feed, deadLetters }: Pick<Store, 'scoreFeed' | 'deadLetters'>,
+  { scoreFeed: feed, deadLetters, spans }: Pick<Store, 'scoreFeed' | 'deadLetters' | 'spans'>,
   { duties, log, metrics, onExports }: StartDeps,
 ): Promise<StartedPart[]> {
-  const exporters = createExporters(section, kinds);
+  const exporters = createExporters(section, kinds, spans);
   if (exporters.length === 0) {
     onExports?.(() => []);
     return [];

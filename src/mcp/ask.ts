@@ -29,10 +29,10 @@ interface Problem {
   readonly detail?: string;
 }
 
-/** Creates the API of tools. */
-export function createAsked(send: SendRequest): Asked {
+/** Creates the API for one call of a tool. Its requests end with the signal. */
+export function createAsked(send: SendRequest, signal: AbortSignal): Asked {
   async function ask<Body>(path: string, init: RequestInit): Promise<Body> {
-    const response = await send(path, init).catch((cause: unknown) => {
+    const response = await send(path, { ...init, signal }).catch((cause: unknown) => {
       throw new ToolFault(`the API cannot be reached: ${readErrorMessage(cause)}; start spanscore serve`);
     });
     const text = await response.text();

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { MAX_TEXT } from '../api/json/reading.ts';
+import { MAX_TEXTS } from '../api/json/reading.ts';
 import type { TraceDetail } from '../api/resources/traces.ts';
 import type { AgentRun } from '../domain/trace/agent-run.ts';
 import type { AgentMessage, ToolInvocation } from '../domain/trace/messages.ts';
@@ -182,7 +182,7 @@ function buildPage(
   };
   const notes = [
     ...(next === null ? [] : ['The run goes on: ask again with `next` as the cursor.']),
-    ...(isCut ? [`Of a text, the first ${MAX_TEXT} characters are shown.`] : []),
+    ...(isCut ? [`The texts of the run have more than ${MAX_TEXTS} characters: the last ones are cut.`] : []),
   ];
   const note = notes.length === 0 ? undefined : notes.join(' ');
   return buildResult(page, { note }, 'none');

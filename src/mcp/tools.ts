@@ -235,7 +235,7 @@ const showRun = defineTool(
   'One run: its question and answer, the calls of its tools, and its scores with their reasons.',
   { traceId, cursor },
   async (api, { traceId: id, cursor: at }) =>
-    buildRunPage(await api.read<Item<typeof TraceDetail>>(`/traces/${id}`), at),
+    buildRunPage(await api.read<Item<typeof TraceDetail>>(`/traces/${id}`, { texts: 'whole' }), at),
 );
 
 const whyNotScored = defineTool(

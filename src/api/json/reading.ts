@@ -113,10 +113,10 @@ export const Reading = z
   .openapi('Reading');
 
 /** Longest text in the reply of a trace, in characters. Other routes give it whole. */
-export const MAX_TEXT = 16_384;
+const MAX_TEXT = 16_384;
 
 /** Most characters of all texts together. Further texts are cut to `MAX_LATE_TEXT`. */
-const MAX_TEXTS = 8 * 1024 * 1024;
+export const MAX_TEXTS = 8 * 1024 * 1024;
 const MAX_LATE_TEXT = 200;
 
 /** Cuts long texts of one reply, and remembers whether it did. */
@@ -126,10 +126,10 @@ export interface TextCutter {
 }
 
 /** Creates a cutter of texts for one reply. */
-export function createTextCutter(): TextCutter {
+export function createTextCutter(longest = MAX_TEXT): TextCutter {
   let left = MAX_TEXTS;
   const cutText = (text: string): string => {
-    const most = left > 0 ? MAX_TEXT : MAX_LATE_TEXT;
+    const most = left > 0 ? longest : MAX_LATE_TEXT;
     const kept = text.length > most ? cutWhole(text, most) : text;
     left -= kept.length;
     return kept;

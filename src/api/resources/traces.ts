@@ -11,7 +11,7 @@ import {
   computedJson,
   isoTime,
 } from '../json/rows.ts';
-import { Reading, Usage, createTextCutter, type TextCutter } from '../json/reading.ts';
+import { MAX_TEXTS, Reading, Usage, createTextCutter, type TextCutter } from '../json/reading.ts';
 import { readWhole } from '../access/limits.ts';
 import type { CompleteTrace, StepSpan, TraceView } from '../reads/traces.ts';
 import { createList, describePage, refuseCursor, CURSOR_FIELDS } from '../lists/cursors.ts';
@@ -218,7 +218,15 @@ const listFacets = describeRoute('get', '/traces/facets', {
 const readTrace = describeRoute('get', '/traces/{traceId}', {
   tag: 'traces',
   summary: 'One trace: its reading, spans, scores and decisions.',
-  request: { query: TenantQuery, params: z.strictObject({ traceId: hexId(32) }) },
+  request: {
+    query: TenantQuery.extend({
+      texts: z
+        .enum(['cut', 'whole'])
+        .default('cut')
+        .describe('`whole`: the texts of the reading are not cut, up to 8 MiB together.'),
+    }),
+    params: z.strictObject({ traceId: hexId(32) }),
+  },
   replies: { 200: describeJson('The trace.', TraceDetail) },
 });
 
@@ -272,8 +280,9 @@ export function createTraceRoutes() {
     })
     .openapi(readTrace, async (c) => {
       const { traces } = tenantStore(c.var);
-      const asked = { ...c.req.valid('param'), ...c.req.valid('query') };
-      return readWhole(async () => c.json(traceViewJson(await traces.read(asked)), 200));
+      const { texts, ...query } = c.req.valid('query');
+      const asked = { ...c.req.valid('param'), ...query };
+      return readWhole(async () => c.json(traceViewJson(await traces.read(asked), texts), 200));
     })
     .openapi(readSpan, async (c) => {
       const { traces } = tenantStore(c.var);
@@ -298,21 +307,15 @@ function readArrived(query: z.output<typeof TraceQuery>, sinceMs: number | undef
   return { sinceMs, service: service?.[0] };
 }
 
-/** Formats a whole trace as JSON, with big texts cut. */
-function traceViewJson({
-  key,
-  reading,
-  spans,
-  scores,
-  decisions,
-  computed,
-  joinedWith,
-  nowMs,
-  issues,
-}: TraceView) {
+/** Formats a whole trace as JSON, with big texts cut; those of the reading only where this is asked for. */
+function traceViewJson(
+  { key, reading, spans, scores, decisions, computed, joinedWith, nowMs, issues }: TraceView,
+  texts: 'cut' | 'whole',
+) {
   const cutter = createTextCutter();
   const counts = Object.entries(Object.groupBy(decisions, ({ status }) => status));
-  const cut = reading === null ? null : cutter.cut(reading);
+  const ofReading = texts === 'whole' ? createTextCutter(MAX_TEXTS) : cutter;
+  const cut = reading === null ? null : ofReading.cut(reading);
   return {
     tenant: key.tenant,
     traceId: key.traceId,

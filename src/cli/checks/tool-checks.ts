@@ -37,7 +37,9 @@ async function checkSource(
 /** Without a serve, or without a token of all tenants, nothing is known of the exporters. */
 async function checkExporters({ store, auth }: Config): Promise<CheckResult[]> {
   const api = readServeFile(store.dataDir)?.api;
-  const token = auth.tokens.find(({ tenant, scopes }) => tenant === '' && scopes.includes('read'))?.token;
+  const token = auth.tokens.find(
+    ({ tenant, scopes }) => tenant === '' && (scopes.includes('read') || scopes.includes('admin')),
+  )?.token;
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const signal = AbortSignal.timeout(LIMIT_MS);
   const reply =
@@ -46,11 +48,18 @@ async function checkExporters({ store, auth }: Config): Promise<CheckResult[]> {
       : undefined;
   const status: unknown = reply?.ok === true ? await reply.json() : {};
   const exporters = isRecord(status) && Array.isArray(status['exporters']) ? status['exporters'] : [];
-  return exporters.filter(isRecord).map(({ name, lastError }) => {
-    const check = `exporter ${String(name)}`;
-    const fix = `fix exporters.${String(name)}: its address or its key`;
-    return typeof lastError === 'string'
-      ? { check, status: 'failed', detail: lastError, fix }
-      : { check, status: 'ok', detail: 'delivers' };
-  });
+  return exporters.filter(isRecord).map(checkExporter);
+}
+
+function checkExporter({ name, lastError, deadLetters }: Readonly<Record<string, unknown>>): CheckResult {
+  const check = `exporter ${String(name)}`;
+  if (typeof lastError === 'string') {
+    const fix = `fix exporters.${String(name)}: its address or its key; a trace that the tool does not know must be sent there, too`;
+    return { check, status: 'failed', detail: lastError, fix };
+  }
+  if (typeof deadLetters === 'number' && deadLetters > 0) {
+    const fix = 'spanscore dlq list has the reasons, and spanscore dlq replay sends them again';
+    return { check, status: 'warning', detail: `gave up ${deadLetters} scores`, fix };
+  }
+  return { check, status: 'ok', detail: 'delivers' };
 }

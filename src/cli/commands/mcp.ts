@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readEnvironment } from '../../config/environment.ts';
 import { readServeFile } from '../../config/serve-file.ts';
+import type { SendRequest } from '../../mcp/ask.ts';
 import { RequestError, StoreUnavailableError } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
@@ -29,25 +30,24 @@ export const registerMcp: RegisterCommand = (program, bind) => {
 
 async function mcp(context: CommandContext, options: McpOptions): Promise<ExitCode> {
   const { url, token } = await findApi(context, options);
-  const [{ serveStdio }, { createAsked }, { createMcpServer }] = await Promise.all([
+  const [{ serveStdio }, { createMcpServer }] = await Promise.all([
     import('@modelcontextprotocol/server/stdio'),
-    import('../../mcp/ask.ts'),
     import('../../mcp/mcp-server.ts'),
   ]);
   const base = `${url.replace(/\/+$/u, '')}/api/v1`;
-  const api = createAsked(async (path, init) => {
+  const send: SendRequest = async (path, init) => {
     const headers = new Headers(init.headers);
     if (token !== undefined) {
       headers.set('authorization', `Bearer ${token}`);
     }
     return fetch(`${base}${path}`, { ...init, headers });
-  });
+  };
   const ended = Promise.race([
     once(process.stdin, 'end'),
     once(process.stdin, 'close'),
     once(context.signal, 'abort'),
   ]);
-  const server = serveStdio(() => createMcpServer(api), {
+  const server = serveStdio(() => createMcpServer(send), {
     onerror: (error) => context.log.debug('a message of the agent could not be read', { error }),
   });
   await ended;

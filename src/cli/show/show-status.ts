@@ -118,7 +118,7 @@ function showFailing({ judge, scorer, ...state }: ScorerStatus['judges'][number]
   );
 }
 
-/** Shows each source of spans, and the exporters that have a fault. */
+/** Shows each source of spans, and the exporters that have a fault or gave scores up. */
 function showTools({ sources = [], exporters = [] }: StatusReport): string[] {
   const fault = (text: string | null) => (text === null ? '' : `; ${cleanLine(text, 200)}`);
   return [
@@ -127,10 +127,11 @@ function showTools({ sources = [], exporters = [] }: StatusReport): string[] {
       return line('source', `${name}: ${spans} spans, ${age}${fault(lastError)}`);
     }),
     ...exporters
-      .filter(({ lastError }) => lastError !== null)
-      .map(({ name, waiting, lastError }) =>
-        line('exporter', `${name}: ${waiting} scores wait${fault(lastError)}`),
-      ),
+      .filter(({ lastError, deadLetters }) => lastError !== null || deadLetters > 0)
+      .map(({ name, waiting, deadLetters, lastError }) => {
+        const dead = deadLetters === 0 ? '' : `, ${deadLetters} were given up (spanscore dlq list)`;
+        return line('exporter', `${name}: ${waiting} scores wait${dead}${fault(lastError)}`);
+      }),
   ];
 }
 

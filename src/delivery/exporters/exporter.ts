@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import type { ExporterSection } from '../../config/schema/components.ts';
 import { AppError, readErrorMessage } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
+import type { Attributes } from '../../domain/trace/span.ts';
 import type { Outcome } from '../deliver.ts';
 import { retryAfterMs } from '../http/headers.ts';
 import { outboundFetch } from '../http/proxies.ts';
@@ -25,13 +26,25 @@ export interface ScoreExporter {
   send(scores: readonly Score[], signal: AbortSignal): Promise<Outcome>;
 }
 
+/** Reads the attributes of the span of a score; undefined while the span is not stored. */
+export type ReadSpan = (
+  score: Pick<Score, 'tenant' | 'traceId' | 'spanId'>,
+) => Promise<Attributes | undefined>;
+
+/** What exporters get beside their options. */
+export interface ExporterTerms {
+  /** Version of this program. */
+  readonly version: string;
+  readonly readSpan: ReadSpan;
+}
+
 /** Exporter of scores, with its options. */
 export interface ExporterDefinition<
   Name extends string = string,
   Options extends z.ZodType = z.ZodType,
 > extends ExporterSection<Name, Options> {
-  /** Creates the exporters of its options; `version` is that of this program. */
-  create(options: z.infer<Options>, version: string): ScoreExporter[];
+  /** Creates the exporters of its options. */
+  create(options: z.infer<Options>, terms: ExporterTerms): ScoreExporter[];
 }
 
 /** Defines an exporter; returns the definition with the types of its name and its options. */

@@ -27,7 +27,7 @@ export const otlpExporter = defineExporter({
     })
     .describe('Scores as OpenTelemetry gen_ai.evaluation.result events.'),
   readOtlpUrl: ({ endpoint }) => ({ key: 'endpoint', url: endpoint }),
-  create: (options, version) => createOtlpExporters({ ...options, version }),
+  create: (options, { version }) => createOtlpExporters({ ...options, version }),
 });
 
 /**

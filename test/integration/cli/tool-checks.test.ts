@@ -20,7 +20,8 @@ beforeEach(async () => {
     response.writeHead(isAllowed ? 200 : 401, { 'content-type': 'application/json' });
     const exporters = [
       { name: 'phoenix', lastError: 'phoenix answered HTTP 401' },
-      { name: 'webhook', lastError: null },
+      { name: 'mlflow', lastError: null, deadLetters: 2 },
+      { name: 'webhook', lastError: null, deadLetters: 0 },
     ];
     response.end(JSON.stringify(isStatus ? { exporters } : { data: [], next_cursor: null }));
   });
@@ -47,6 +48,7 @@ test('doctor names the sources that cannot be read, and the exporters with a fau
     expect.stringMatching('source shut failed: phoenix answered HTTP 401'),
     expect.stringMatching('source archive failed: no file matches'),
     'exporter phoenix failed: phoenix answered HTTP 401',
+    'exporter mlflow warning: gave up 2 scores',
     'exporter webhook ok: delivers',
   ]);
 });

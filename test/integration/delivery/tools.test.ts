@@ -1,18 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { EXPORTERS } from '../../../src/components.ts';
 import { parseConfig } from '../../../src/configuration.ts';
 import { startScoreDelivery } from '../../../src/delivery/deliver-scores.ts';
 import type { DeliveryLoop } from '../../../src/delivery/deliver.ts';
 import { createExporters } from '../../../src/delivery/start.ts';
 import type { Score } from '../../../src/domain/score.ts';
+import type { Store } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { aScore } from '../../support/builders/a-score.ts';
 import { STRICT_TOOLS, startTool, type ToolServer } from '../../support/exports/tool-server.ts';
 import { memoryScoreFeed, type MemoryScoreFeed } from '../../support/fakes/memory-score-feed.ts';
 import { recordingLetters } from '../../support/fakes/recording-letters.ts';
 import { soleDuties } from '../../support/fakes/sole-duties.ts';
-import { newSpanId, newTraceId } from '../../support/store/store-rows.ts';
+import { buildSpan, newSpanId, newTraceId, testStore } from '../../support/store/store-rows.ts';
+import { store as storeSpans } from '../../support/store/stored-agent.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -37,12 +39,12 @@ function prepareTool(name: string, options: Readonly<Record<string, string>>) {
     await tool.close();
   });
 
-  const start = async (more: Record<string, unknown> = {}): Promise<DeliveryLoop> => {
+  const start = async (more: Record<string, unknown> = {}, store?: Store): Promise<DeliveryLoop> => {
     const { exporters } = parseConfig({
       exporters: { [name]: { endpoint: tool.url, ...options, ...more } },
     });
     const times = { intervalMs: 5, firstRetryMs: 5, maxRetryMs: 20, drainMs: 100 };
-    const loop = await startScoreDelivery(createExporters(exporters, EXPORTERS), times, {
+    const loop = await startScoreDelivery(createExporters(exporters, EXPORTERS, store?.spans), times, {
       feed,
       deadLetters: letters,
       duties: soleDuties,
@@ -203,5 +205,36 @@ describe.each(REFUSING)('the exporter %s', (name, { options }) => {
     await expect
       .poll(() => letters.letters.map(({ reason }) => reason))
       .toEqual([expect.stringContaining(lost.traceId)]);
+  });
+});
+
+describe('the exporter langsmith', () => {
+  const { start, write, isSettled } = prepareTool('langsmith', STRICT_TOOLS['langsmith']?.options ?? {});
+
+  test('names the run and the trace as the library of LangSmith did, else by the ids of the span', async () => {
+    const stored = await testStore();
+    onTestFinished(() => stored.stop());
+    const { store } = stored;
+    const [run, trace] = [randomUUID(), randomUUID()];
+    const own = write();
+    const attributes = new Map([
+      ['langsmith.span.id', run],
+      ['langsmith.trace.id', trace],
+    ]);
+    await storeSpans(store, [buildSpan({ traceId: own.traceId, spanId: own.spanId, attributes })]);
+    const other = write({ spanId: '0123456789abcdef' });
+    const strange = write({ spanId: 'fedcba9876543210' });
+    const wrong = new Map([['langsmith.span.id', 'a run']]);
+    await storeSpans(store, [
+      buildSpan({ traceId: strange.traceId, spanId: strange.spanId, attributes: wrong }),
+    ]);
+    await start({}, store);
+    await expect.poll(isSettled).toBe(true);
+    expect(tool.faults).toEqual([]);
+    expect([own, other, strange].map(({ scoreId }) => tool.held.get(scoreId))).toMatchObject([
+      { run, target: trace.replaceAll('-', '') },
+      { run: '00000000-0000-0000-0123-456789abcdef', target: other.traceId },
+      { run: '00000000-0000-0000-fedc-ba9876543210', target: strange.traceId },
+    ]);
   });
 });

@@ -10,6 +10,8 @@ export interface HeldScore {
   readonly value: number;
   /** Trace, span or session. */
   readonly target: string;
+  /** Run of the score, where the tool names it beside its trace. */
+  readonly run?: string;
 }
 
 interface Reply {
@@ -207,8 +209,8 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
         .strictObject({
           ...change,
           id: z.guid(),
-          run_id: z.string().regex(/^00000000-0000-0000-[0-9a-f]{4}-[0-9a-f]{12}$/u),
-          trace_id: z.string(),
+          run_id: z.guid(),
+          trace_id: z.guid(),
           key: z.string(),
           feedback_source: z.strictObject({ type: z.enum(['api', 'model']), metadata: z.looseObject({}) }),
         })
@@ -220,7 +222,7 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
       if (!isKnown(target)) {
         return UNKNOWN;
       }
-      held.set(created.id, { value: created.score, target });
+      held.set(created.id, { value: created.score, target, run: created.run_id });
       return DONE;
     },
   },

@@ -33,12 +33,14 @@ it('the status names each source, and the exporters with a fault', () => {
     ],
     exporters: [
       { ...exporter, name: 'mlflow', lastError: 'mlflow answered HTTP 403' },
+      { ...exporter, name: 'phoenix', deadLetters: 3, lastError: null },
       { ...exporter, name: 'webhook', lastError: null },
     ],
   });
   expect(shown).toMatch(/source +old: 7 spans, read to its end 3 s ago$/mu);
   expect(shown).toMatch(/source +new: 0 spans, not read to its end yet; phoenix answered HTTP 401$/mu);
   expect(shown).toMatch(/exporter +mlflow: 2 scores wait; mlflow answered HTTP 403$/mu);
+  expect(shown).toMatch(/exporter +phoenix: 2 scores wait, 3 were given up \(spanscore dlq list\)$/mu);
   expect(shown).not.toContain('webhook');
 });
 
