@@ -101,9 +101,9 @@ export const Issues = z.strictObject({
     .default(true)
     .describe('Notes the failures of the runs that are scored, and groups them to issues.'),
   name: z
-    .enum(['none', 'judge'])
+    .enum(['none'])
     .default('none')
-    .describe('`judge`: judges.default writes the title of each new issue, in one call under the budgets.'),
+    .describe('Source of the titles of issues. none: they are made by rule, and no judge is asked.'),
   alertAbove: z
     .number()
     .min(0, { error: 'must be between 0 and 1' })

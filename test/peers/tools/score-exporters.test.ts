@@ -1,0 +1,212 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { anAgentTrace } from '../../support/builders/agent-trace.ts';
+import { requestBytes, type Json } from '../../support/builders/otlp-proto-writer.ts';
+import { tellNotProved } from '../../support/not-proved.ts';
+import { freePorts } from '../../support/processes/free-ports.ts';
+import { ServeFolder } from '../../support/processes/serve-process.ts';
+import { until } from '../../support/until.ts';
+import { PYTHON_CODE_CACHE, pythonVenv } from '../python/python-venv.ts';
+
+// Phoenix and MLflow from their packages, on loopback. Both get the traces that `serve` gets, and the scores from `serve`.
+
+/** Traces of the proof. */
+const TRACES = 200;
+/** Kills of `serve` while it exports. */
+const KILLS = 3;
+/** Enough to fetch the packages and to start both servers on a busy machine. */
+const START_WITHIN_MS = 600_000;
+
+/** Score as a tool shows it. */
+interface ShownScore {
+  readonly name: string;
+  readonly value: number;
+  readonly author: string;
+}
+
+/** Server of a tool, and how its scores are read. */
+interface Tool {
+  readonly command: (port: number, folder: string) => { args: string[]; env: Record<string, string> };
+  readonly program: string;
+  readonly health: string;
+  readonly headers: Record<string, string>;
+  readonly listScores: (url: string, traceId: string) => Promise<ShownScore[]>;
+}
+
+async function readJson<T>(url: string): Promise<T> {
+  const response = await fetch(url);
+  if (!response.ok) {
+    throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
+  }
+  return (await response.json()) as T;
+}
+
+const TOOLS: Record<'phoenix' | 'mlflow', Tool> = {
+  phoenix: {
+    program: 'phoenix',
+    command: (port, folder) => ({
+      args: ['serve'],
+      env: {
+        PHOENIX_WORKING_DIR: folder,
+        PHOENIX_HOST: '127.0.0.1',
+        PHOENIX_PORT: String(port),
+        PHOENIX_GRPC_PORT: String(port + 1),
+        PHOENIX_TELEMETRY_ENABLED: 'false',
+      },
+    }),
+    health: '/healthz',
+    headers: {},
+    async listScores(url, traceId) {
+      const { data } = await readJson<{
+        data: { name: string; annotator_kind: string; result: { score: number } }[];
+      }>(`${url}/v1/projects/default/trace_annotations?trace_ids=${traceId}&limit=100`);
+      return data.map(({ name, annotator_kind: author, result }) => ({ name, author, value: result.score }));
+    },
+  },
+  mlflow: {
+    program: 'mlflow',
+    command: (port, folder) => ({
+      args: [
+        'server',
+        '--host=127.0.0.1',
+        `--port=${port}`,
+        '--workers=1',
+        `--backend-store-uri=sqlite:///${join(folder, 'mlflow.db')}`,
+        `--default-artifact-root=${folder}`,
+      ],
+      env: {},
+    }),
+    health: '/health',
+    headers: { 'x-mlflow-experiment-id': '0' },
+    async listScores(url, traceId) {
+      const { trace } = await readJson<{
+        trace: {
+          trace_info: {
+            assessments?: {
+              assessment_name: string;
+              source: { source_type: string };
+              feedback: { value: number };
+            }[];
+          };
+        };
+      }>(`${url}/api/3.0/mlflow/traces/tr-${traceId}`);
+      return (trace.trace_info.assessments ?? []).map(({ assessment_name: name, source, feedback }) => ({
+        name,
+        author: source.source_type,
+        value: feedback.value,
+      }));
+    },
+  },
+};
+
+describe.each(Object.entries(TOOLS))('the real server of %s', async (name, tool) => {
+  const venv = await pythonVenv(name);
+  if ('missing' in venv) {
+    tellNotProved(`scores in ${name}`, venv.missing);
+  }
+  const folder = mkdtempSync(join(tmpdir(), `spanscore-${name}-`));
+  const traces = Array.from({ length: TRACES }, (_, n) => anAgentTrace().answering(`It is ${n} degrees.`));
+  let serve: ServeFolder;
+  let server: ChildProcess | undefined;
+  let url: string;
+  let output = '';
+
+  beforeAll(async () => {
+    if ('missing' in venv) {
+      return;
+    }
+    const [port = 0] = await freePorts(1);
+    url = `http://127.0.0.1:${port}`;
+    const { args, env } = tool.command(port, folder);
+    server = spawn(join(dirname(venv.python), tool.program), args, {
+      detached: true,
+      env: { ...process.env, PYTHONPYCACHEPREFIX: PYTHON_CODE_CACHE, ...env },
+    });
+    server.stdout?.on('data', (data: Buffer) => (output += data.toString()));
+    server.stderr?.on('data', (data: Buffer) => (output += data.toString()));
+    serve = new ServeFolder({
+      rules: [{ name: 'all', scorers: ['keyword-coverage'] }],
+      exporters: { [name]: { endpoint: url } },
+    });
+    await until(
+      () =>
+        fetch(`${url}${tool.health}`).then(
+          ({ ok }) => ok,
+          () => false,
+        ),
+      START_WITHIN_MS,
+      () => output.slice(-2_000),
+    );
+    await serve.start();
+  }, START_WITHIN_MS);
+  afterAll(async () => {
+    await serve?.dispose();
+    if (server?.pid !== undefined) {
+      process.kill(-server.pid, 'SIGKILL');
+    }
+    rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
+  });
+
+  const send = async (base: string, requests: readonly unknown[], headers: Record<string, string>) => {
+    for (const request of requests) {
+      const response = await fetch(`${base}/v1/traces`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-protobuf', ...headers },
+        body: new Uint8Array(requestBytes(request as Json)),
+      });
+      expect(response.status).toBe(200);
+    }
+  };
+  const listAll = () => Promise.all(traces.map(({ traceId }) => tool.listScores(url, traceId)));
+  const countWanted = async (scorer: string, wanted = 1) => {
+    const all = await listAll().catch(() => []);
+    return all.filter((scores) => scores.filter(({ name: each }) => each === scorer).length === wanted)
+      .length;
+  };
+
+  it.skipIf('missing' in venv)(
+    'shows each score once on its trace, over kills of the exporter, and the new value of a changed score',
+    { timeout: START_WITHIN_MS },
+    async () => {
+      const requests = traces.map((trace) => trace.request());
+      await send(url, requests, tool.headers);
+      await send(serve.addresses().otlpHttp, requests, {});
+      for (let kill = 0; kill < KILLS; kill += 1) {
+        const before = await countWanted('keyword-coverage');
+        await until(async () => (await countWanted('keyword-coverage')) >= Math.min(TRACES, before + 5));
+        await serve.killGroup();
+        await serve.start();
+      }
+      await until(
+        async () => (await countWanted('keyword-coverage')) === TRACES,
+        START_WITHIN_MS,
+        () => serve.output.slice(-2_000),
+      );
+      const [first] = traces;
+      const post = async (score: number) => {
+        const response = await fetch(`${serve.addresses().api}/api/v1/scores`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ traceId: first?.traceId, scorer: 'helpful', score, source: 'human' }),
+        });
+        expect(response.ok).toBe(true);
+      };
+      const readHelpful = async () =>
+        (await tool.listScores(url, first?.traceId ?? '')).filter((each) => each.name === 'helpful');
+      for (const value of [0.25, 0.75]) {
+        await post(value);
+        await expect
+          .poll(readHelpful, { timeout: 60_000 })
+          .toEqual([{ name: 'helpful', author: 'HUMAN', value }]);
+      }
+      expect(await countWanted('keyword-coverage')).toBe(TRACES);
+      const report = (await (await fetch(`${serve.addresses().api}/api/v1/status`)).json()) as {
+        exporters: { name: string; deadLetters: number }[];
+      };
+      expect(report.exporters).toMatchObject([{ name, deadLetters: 0 }]);
+    },
+  );
+});
