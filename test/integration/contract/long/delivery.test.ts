@@ -121,7 +121,7 @@ function withoutTimes({ body, headers }: ReceivedRequest) {
 
 it('exporters and channels are those that the configuration has keys for, each with its options and a line of documentation', () => {
   const { exporters, alerts } = configSchema.shape;
-  const shared = new Set(['groupWait', 'budgetPercents', 'allowAddresses']);
+  const shared = new Set(['groupWait', 'budgetPercents', 'judgeDrift', 'allowAddresses']);
   const sections = [
     [EXPORTERS, exporters.unwrap().shape],
     [CHANNELS, alerts.unwrap().shape],
