@@ -44,7 +44,7 @@ import {
 import { createTurnReader } from './scoring/setup/read-traces.ts';
 import { loadScorerKit, type ScorerKit } from './scoring/setup/scorer-kit.ts';
 import { createPassLineFinder } from './scoring/setup/scorer-names.ts';
-import { createLabelReaders } from './sources/label-readers.ts';
+import { createLabelReaders } from './sources/start-sources.ts';
 import type { Store } from './store/store.ts';
 import type { Log } from './telemetry/log.ts';
 import type { Metrics } from './telemetry/metrics.ts';

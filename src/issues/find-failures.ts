@@ -21,7 +21,7 @@ const LOOP_CALLS = 3;
 const CYCLE_STEPS = 8;
 const CYCLE_LENGTHS = [2, 3, 4];
 
-/** What a configuration says of the failures of each scorer, by its name. */
+/** Terms on which the scores of each scorer are failures, by the scorer's name. */
 export type FailureTerms = ReadonlyMap<
   string,
   {

@@ -13,7 +13,7 @@ export interface IssueHours {
   readonly runs: readonly RunHour[];
 }
 
-/** Joins the hours of an issue with those of its agent, in order of time. */
+/** Joins the hours of an issue with the hours of its agent, in order of time. */
 export function joinHours({ failing, runs }: IssueHours): ShareHour[] {
   const found = new Map<number, { runs: number; weights: Map<number, number> }>();
   const at = (hourMs: number) => {

@@ -15,7 +15,7 @@ const ABOUT_SCORES: ReadonlySet<Detection['kind']> = new Set([
   'threshold',
 ]);
 
-/** What alerts ask about the judges of their scores. */
+/** Wait for the verdict on a judge, and the judge's certificate: both decide whether an alert is sent. */
 export interface AlertJudges {
   /** Longest wait for the verdict who changed, milliseconds; null without anchors. */
   readonly waitMs: number | null;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
-import { retryAfterMs } from '../delivery/http/headers.ts';
-import { outboundFetch } from '../delivery/http/proxies.ts';
+import { askTool, showReply } from '../delivery/http/ask-tool.ts';
 
 /** Piece of a source: what is stored before its cursor is. */
 export interface Batch {
@@ -25,9 +24,6 @@ export const OWN_ID = 'spanscore.score_id';
 /** Longest time of a request, milliseconds. */
 const TIMEOUT_MS = 30_000;
 
-/** Most characters of a reply that an error shows. */
-const SHOWN_CHARS = 300;
-
 /** Asks a tool for JSON of a form. */
 export type AskJson = <T>(
   form: z.ZodType<T>,
@@ -49,27 +45,13 @@ export function createAskJson(
 ): AskJson {
   const base = endpoint.replace(/\/+$/u, '');
   return async (form, method, path, { body, signal, mayMiss } = {}) => {
-    const limit = AbortSignal.timeout(TIMEOUT_MS);
     try {
-      const response = await outboundFetch(`${base}${path}`, {
-        method,
-        headers: {
-          'user-agent': 'spanscore',
-          ...headers,
-          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        redirect: 'manual',
-        signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
-      });
-      const text = await response.text();
-      const isThere = response.status !== 404 || mayMiss?.(text) !== true;
-      if (isThere && !response.ok) {
-        const after = { 'retry-after': response.headers.get('retry-after') ?? undefined };
-        const shown = text.replaceAll(/\s+/gu, ' ').slice(0, SHOWN_CHARS).toWellFormed();
-        throw unread(`${name} answered HTTP ${response.status}: ${shown}`, {
-          retryAfterMs: retryAfterMs(after, Date.now()),
-        });
+      const request = { method, headers, body, signal, timeoutMs: TIMEOUT_MS };
+      const reply = await askTool(`${base}${path}`, request);
+      const { status, text } = reply;
+      const isThere = status !== 404 || mayMiss?.(text) !== true;
+      if (isThere && (status < 200 || status >= 300)) {
+        throw unread(`${name} answered HTTP ${status}: ${showReply(reply)}`, reply);
       }
       const read = form.safeParse(isThere ? parseExact(text) : {});
       if (!read.success) {
@@ -87,9 +69,10 @@ export function createAskJson(
 /** Creates the error of a source that cannot be read now. */
 export function unread(
   message: string,
-  options: { cause?: unknown; retryAfterMs?: number | undefined } = {},
+  { cause, retryAfterMs }: { cause?: unknown; retryAfterMs?: number | undefined } = {},
 ): AppError {
-  return new AppError(message, { code: 'delivery_failed', stage: 'receive', retryable: true, ...options });
+  const more = { ...(cause === undefined ? {} : { cause }), retryAfterMs };
+  return new AppError(message, { code: 'delivery_failed', stage: 'receive', retryable: true, ...more });
 }
 
 /** Parses JSON. Integers that a number cannot hold, such as times in nanoseconds, stay texts; members without a value are left out. */

@@ -1,17 +1,20 @@
 import { v5 as uuidv5 } from 'uuid';
 import type { ExportRequest } from '../../collector/ingest.ts';
 import type { CollectorDependencies, StartReceiver } from '../../collector/receivers/receiver.ts';
-import type { SourceConfig } from '../config/schema/sources.ts';
+import type { Config } from '../config/index.ts';
+import { readOptions } from '../config/schema/components.ts';
+import type { KindOptions, SourceConfig } from '../config/schema/sources.ts';
 import { durationMs } from '../config/units.ts';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
+import type { LabelReader } from '../labels/import-labels.ts';
 import type { Duties } from '../ownership/duties.ts';
 import { type DutyDeps, startRepeatedDuty } from '../process/parts.ts';
 import type { CursorStore, SourceState } from '../store/contracts/sources.ts';
 import { isFields, readField } from '../wire/otlp-json.ts';
 import { createFileReader } from './files.ts';
-import { createLangfuseReader } from './langfuse.ts';
-import { createMlflowReader } from './mlflow.ts';
-import { createPhoenixReader } from './phoenix.ts';
+import { createLangfuseLabels, createLangfuseReader } from './langfuse.ts';
+import { createMlflowLabels, createMlflowReader } from './mlflow.ts';
+import { createPhoenixLabels, createPhoenixReader } from './phoenix.ts';
 import type { Batch, SourceReader } from './source.ts';
 
 /** Creates the reader of a source. */
@@ -24,6 +27,26 @@ export function createReader({ phoenix, langfuse, mlflow, files = '', since }: S
       : mlflow !== undefined
         ? createMlflowReader(mlflow, sinceMs)
         : createFileReader(files);
+}
+
+/** Creates the readers of labels that a configuration names: by the connection of the source of that name, else of the exporter. */
+export function createLabelReaders({
+  labels,
+  sources,
+  exporters,
+}: Pick<Config, 'labels' | 'sources' | 'exporters'>): LabelReader[] {
+  return labels.from.flatMap((name) => {
+    const { phoenix, langfuse, mlflow } = sources[name] ?? {
+      phoenix: name === 'phoenix' ? readOptions(exporters, name) : undefined,
+      langfuse: name === 'langfuse' ? readOptions(exporters, name) : undefined,
+      mlflow: name === 'mlflow' ? readOptions(exporters, name) : undefined,
+    };
+    return [
+      ...(phoenix === undefined ? [] : [createPhoenixLabels(phoenix as KindOptions<'phoenix'>)]),
+      ...(langfuse === undefined ? [] : [createLangfuseLabels(langfuse as KindOptions<'langfuse'>)]),
+      ...(mlflow === undefined ? [] : [createMlflowLabels(mlflow as KindOptions<'mlflow'>)]),
+    ];
+  });
 }
 
 export type SourceDuties = Pick<Duties, 'join' | 'readEpoch' | 'leave' | 'stop'>;

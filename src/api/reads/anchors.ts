@@ -4,7 +4,7 @@ import { JUDGINGS_READ_MS, judgeThresholds } from '../../monitors/live/watch-jud
 import type { Store } from '../../store/store.ts';
 import { readRowNames } from './configuration.ts';
 
-/** Creates the read of the anchors of a scorer, or of all; those of one tenant, or of all. */
+/** Creates the read of anchors: of one scorer or all scorers, of one tenant or all tenants. */
 export function createAnchorReads(
   config: Config,
   store: Pick<Store, 'anchors' | 'alerts' | 'spans' | 'scorerNames'>,

@@ -307,7 +307,7 @@ function readArrived(query: z.output<typeof TraceQuery>, sinceMs: number | undef
   return { sinceMs, service: service?.[0] };
 }
 
-/** Formats a whole trace as JSON, with big texts cut; those of the reading only where this is asked for. */
+/** Formats a whole trace as JSON. Big texts are cut; `whole` leaves the texts of the reading uncut. */
 function traceViewJson(
   { key, reading, spans, scores, decisions, computed, joinedWith, nowMs, issues }: TraceView,
   texts: 'cut' | 'whole',

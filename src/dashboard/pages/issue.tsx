@@ -2,6 +2,7 @@ import { useRef } from 'preact/hooks';
 import type { IssueDetail } from '../api-types.ts';
 import { read, write } from '../client.ts';
 import { useOrders, type Order } from '../orders.ts';
+import { MarkedText } from '../parts/answer.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Facts } from '../parts/facts.tsx';
@@ -210,15 +211,7 @@ function ExampleItem({ example, tenant }: { readonly example: Example; readonly 
           </p>
         )}
         <p class="answer">
-          {parts.map(({ text, claims }, index) =>
-            claims.length === 0 ? (
-              <Text key={index} of={text} />
-            ) : (
-              <mark key={index}>
-                <Text of={text} />
-              </mark>
-            ),
-          )}
+          <MarkedText parts={parts} />
         </p>
         {elsewhere.length > 0 && (
           <p>

@@ -4,6 +4,23 @@ import { verdictSign } from '../view-models/findings.ts';
 import { tracePath } from '../view-models/paths/row-paths.ts';
 import { Text, Time } from './text.tsx';
 
+/** Parts of an answer, with claims marked. */
+export function MarkedText({ parts }: Pick<ReturnType<typeof markAnswer>, 'parts'>) {
+  return (
+    <>
+      {parts.map(({ text, claims }, index) =>
+        claims.length === 0 ? (
+          <Text key={index} of={text} />
+        ) : (
+          <mark key={index}>
+            <Text of={text} />
+          </mark>
+        ),
+      )}
+    </>
+  );
+}
+
 /** Question and answer of a run with its finding marked: a link to its trace. */
 export function AnswerItem({ row }: { readonly row: TraceRow }) {
   const { tenant, traceId, question, answer, finding, userId, startedAt } = row;
@@ -14,15 +31,7 @@ export function AnswerItem({ row }: { readonly row: TraceRow }) {
         “<Text of={question ?? ''} />”
       </span>
       <span class="answer">
-        {parts.map(({ text, claims }, index) =>
-          claims.length === 0 ? (
-            <Text key={index} of={text} />
-          ) : (
-            <mark key={index}>
-              <Text of={text} />
-            </mark>
-          ),
-        )}
+        <MarkedText parts={parts} />
       </span>
       <span class="small quiet">
         {finding !== null && (

@@ -31,7 +31,7 @@ export type ReadSpan = (
   score: Pick<Score, 'tenant' | 'traceId' | 'spanId'>,
 ) => Promise<Attributes | undefined>;
 
-/** What exporters get beside their options. */
+/** Facts and reads that each exporter gets beside its options. */
 export interface ExporterTerms {
   /** Version of this program. */
   readonly version: string;

@@ -4,15 +4,11 @@ import { duration, exportAttempts, httpUrl } from '../../config/schema/fields.ts
 import { readErrorMessage } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 import type { Outcome } from '../deliver.ts';
-import { retryAfterMs } from '../http/headers.ts';
-import { outboundFetch } from '../http/proxies.ts';
+import { askTool, showReply, type ToolReply } from '../http/ask-tool.ts';
 import { deliveryFailed, type ScoreExporter } from './exporter.ts';
 
 /** Longest time of a request, milliseconds. */
 const TIMEOUT_MS = 10_000;
-
-/** Most characters of a reply that an error shows. */
-const SHOWN_CHARS = 300;
 
 /** Returns the options that every tool for traces has. */
 export function toolOptions(example: string) {
@@ -37,12 +33,6 @@ interface ToolOptions {
   readonly scorers?: readonly string[] | undefined;
   readonly attempts: number;
   readonly unknownFor: string;
-}
-
-interface ToolReply {
-  readonly status: number;
-  readonly text: string;
-  readonly retryAfterMs: number | undefined;
 }
 
 /** Sends a request to a path of the tool. Throws when no reply comes in time. */
@@ -117,25 +107,8 @@ async function removeScore(calls: ToolCalls, score: Score, ask: AskTool): Promis
 }
 
 function createAsk(base: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): AskTool {
-  return async (method, path, body) => {
-    const response = await outboundFetch(`${base}${path}`, {
-      method,
-      headers: {
-        'user-agent': 'spanscore',
-        ...headers,
-        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      redirect: 'manual',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
-    });
-    const after = { 'retry-after': response.headers.get('retry-after') ?? undefined };
-    return {
-      status: response.status,
-      text: await response.text(),
-      retryAfterMs: retryAfterMs(after, Date.now()),
-    };
-  };
+  return (method, path, body) =>
+    askTool(`${base}${path}`, { method, headers, body, signal, timeoutMs: TIMEOUT_MS });
 }
 
 /** A key that the tool refuses is no fault of the score: the exporter waits for another key. */
@@ -147,14 +120,14 @@ function judgeReply(name: string, score: Score, reply: ToolReply | undefined): O
   if (reply === undefined) {
     return { kind: 'unknown', error: deliveryFailed(`${name} does not know ${place}`) };
   }
-  const { status, text, retryAfterMs: waitMs } = reply;
+  const { status, retryAfterMs: waitMs } = reply;
   if (status >= 200 && status < 300) {
     return { kind: 'delivered' };
   }
-  const shown = text.replaceAll(/\s+/gu, ' ').slice(0, SHOWN_CHARS).toWellFormed();
-  const error = deliveryFailed(`${name} answered HTTP ${status} for a score of ${place}: ${shown}`, {
-    retryAfterMs: waitMs,
-  });
+  const error = deliveryFailed(
+    `${name} answered HTTP ${status} for a score of ${place}: ${showReply(reply)}`,
+    { retryAfterMs: waitMs },
+  );
   if (OF_RECEIVER.includes(status) || waitMs !== undefined) {
     return { kind: 'away', error };
   }

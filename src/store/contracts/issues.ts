@@ -20,7 +20,7 @@ export interface Signature {
 /** Failures of an issue with one signature. */
 export interface SignatureTraces {
   readonly signatureId: string;
-  /** Those of the named traces that have it. */
+  /** Traces of the request with a failure of the signature. */
   readonly named: readonly string[];
   /** Number of failures in other traces. */
   readonly others: number;

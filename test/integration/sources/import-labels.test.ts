@@ -5,7 +5,7 @@ import { createPostDeps, postScores } from '../../../src/api/writes/posted-score
 import { parseConfig } from '../../../src/configuration.ts';
 import { startLabelImport } from '../../../src/labels/import-labels.ts';
 import type { StartedPart } from '../../../src/process/parts.ts';
-import { createLabelReaders } from '../../../src/sources/label-readers.ts';
+import { createLabelReaders } from '../../../src/sources/start-sources.ts';
 import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 
