@@ -92,6 +92,8 @@ export class ReloadWorld {
       judges: {
         default: 'local/judge',
         reuse: false,
+        // Anchors ask the judge again: the calls about a trace are counted.
+        anchors: { size: 0 },
         providers: { local: { baseURL: this.judge.baseUrl, concurrency: 4 } },
         ...config.judges,
       },
