@@ -69,8 +69,11 @@ const STEADY_PACE: CommitPace = {
   gatherMs: 50,
 };
 
-/** Pace of judge calls and their scores in a stream: a kill loses replies that were paid and not yet stored. */
-const JUDGED_PACE: CommitPace = { ...STEADY_PACE, everyMs: 300, busyEveryMs: 300 };
+/**
+ * Pace of judge calls and their scores in a stream: a kill loses replies that were paid and not yet stored. Only a flood, with
+ * more than a hundred replies a second, waits longer for larger inserts.
+ */
+const JUDGED_PACE: CommitPace = { everyMs: 150, busyEveryMs: 300, manyItems: 20, gatherMs: 20 };
 
 /** Pace of a command, for which somebody waits. */
 const COMMAND_PACE: CommitPace = {
