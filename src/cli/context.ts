@@ -19,7 +19,7 @@ export interface App {
   /** Store without purged traces. */
   readonly store: Store;
   readonly purged: WatchedTraces;
-  readonly readTrace: (data: TraceData, options?: ReadingOptions) => TraceReading;
+  readonly readTrace: (data: TraceData, options?: ReadingOptions) => Promise<TraceReading>;
   close(): Promise<void>;
 }
 
@@ -31,7 +31,6 @@ export async function openApp(
   const connection = await connectStore(config, log, { ...user, existing: true });
   out.talk(`store: ${formatPlace(config, connection)}`);
   try {
-    const { readTrace } = await import('../conventions/index.ts');
     const opened = await openConnectedStore(connection, log, { existing: true });
     const { store, purged } = await leaveOutPurged(config, opened, log);
     const close = async () => {
@@ -45,6 +44,10 @@ export async function openApp(
     throw error;
   }
 }
+
+/** Reads a trace. Commands that read none do not load the conventions. */
+const readTrace: App['readTrace'] = async (...args) =>
+  (await import('../conventions/index.ts')).readTrace(...args);
 
 /** Returns text like `running serve (pid 7), /data/.spanscore` or `server http://127.0.0.1:8123, database spanscore`. */
 function formatPlace({ store }: Config, { kind, options }: StoreConnection): string {

@@ -1,4 +1,3 @@
-import { createLog } from '../telemetry/log.ts';
 import { EXIT } from './exit-codes.ts';
 import { run } from './run.ts';
 import { execFile } from 'node:child_process';
@@ -40,15 +39,20 @@ void watchNpx(() => {
  * finishes the accepted work and ends.
  */
 process.on('unhandledRejection', (error) => {
-  createLog('error').error('unhandled promise rejection; the process continues', { error });
+  void logError('unhandled promise rejection; the process continues', error);
 });
 process.on('uncaughtException', (error) => {
-  createLog('error').error('uncaught exception; the process stops', { error });
+  void logError('uncaught exception; the process stops', error);
   if (!broken) {
     broken = true;
     onSignal('SIGTERM');
   }
 });
+
+async function logError(message: string, error: unknown): Promise<void> {
+  const { createLog } = await import('../telemetry/log.ts');
+  createLog('error').error(message, { error });
+}
 
 /** A reader that closes the pipe early (`| head`) is no error. */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

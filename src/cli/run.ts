@@ -1,15 +1,11 @@
 import { Command, CommanderError } from 'commander';
-import { loadConfig, type LoadedConfig, reportedIssues } from '../configuration.ts';
+import { reportedIssues } from '../config/faults/config-issue.ts';
 import { AppError, readErrorMessage, RequestError, InvalidInputError } from '../domain/errors.ts';
-import { createLog } from '../telemetry/log.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
 import { safeJson } from './show/clean-text.ts';
-import type { Action, BindOptions, CommandContext, ConfigOptions, GlobalOptions } from './command.ts';
-import { openApp, type App } from './context.ts';
-import type { StoreUser } from '../store/connection/connect-store.ts';
+import type { Action, BindOptions, CommandContext, GlobalOptions } from './command.ts';
 import { EXIT, chooseExitCode, type ExitCode } from './exit-codes.ts';
 import { createOutput, type Output, type TextSink } from './show/output.ts';
-import { PREBUILT_SCORERS } from '../components.ts';
 import { buildProgram, readGlobals } from './program.ts';
 
 const ADVICE: Readonly<Record<string, string>> = {
@@ -99,6 +95,8 @@ async function runAction(
   const yielding = createYielding(options, out);
   const signal = AbortSignal.any([surroundings.signal, yielding.signal]);
   const user = { command: options.command, signal, onWanted: () => yielding.start() };
+  // Help and wrong usage need no configuration, and do not load its code.
+  const { createSession } = await import('./session.ts');
   const session = createSession(globals, { ...surroundings, signal }, { out, user });
   try {
     const working = work(session.context);
@@ -148,65 +146,6 @@ async function reportInterrupt(signal: AbortSignal): Promise<ExitCode> {
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
   return EXIT.interrupted;
-}
-
-/** Opens each resource of a command at its first use and closes all at the end. */
-function createSession(
-  globals: GlobalOptions,
-  surroundings: Surroundings,
-  { out, user }: { out: Output; user: StoreUser },
-) {
-  let loading: Promise<LoadedConfig> | undefined;
-  let opening: Promise<App> | undefined;
-  const log = createLog(globals.verbose === true ? 'debug' : 'warn');
-  const context: CommandContext = {
-    out,
-    log,
-    globals,
-    cwd: surroundings.cwd,
-    signal: surroundings.signal,
-    stdin: surroundings.stdin,
-    loadConfig: async (options = {}) => {
-      if (options.anew !== undefined) {
-        return load(globals, options, surroundings.cwd, out);
-      }
-      return (loading ??= load(globals, options, surroundings.cwd, out));
-    },
-    openApp: async () =>
-      (opening ??= context.loadConfig().then(async ({ config }) => openApp(config, { log, out, user }))),
-  };
-  return {
-    context,
-    close: async () => {
-      const app = await opening?.catch(() => undefined);
-      await app?.close().catch((error: unknown) => log.warn('the store did not close cleanly', { error }));
-    },
-  };
-}
-
-async function load(
-  globals: GlobalOptions,
-  { file = globals.config, checksParts = false, loadsModules = false, anew }: ConfigOptions,
-  cwd: string,
-  out: Output,
-): Promise<LoadedConfig> {
-  const loaded = await loadConfig({
-    path: file,
-    text: anew?.text,
-    check: async (config) =>
-      checksParts ? (await import('./checks/part-issues.ts')).partIssues(config, { loadsModules }) : [],
-    cwd,
-    flags: {
-      ...globals.set,
-      ...(globals.dataDir === undefined ? {} : { 'store.dataDir': globals.dataDir }),
-      ...(globals.storeUrl === undefined ? {} : { 'store.url': globals.storeUrl }),
-    },
-    scorers: PREBUILT_SCORERS,
-  });
-  for (const warning of loaded.warnings) {
-    out.talk(`warning: ${warning}`);
-  }
-  return loaded;
 }
 
 /** Prints to stderr that a command was interrupted before its work was done. */

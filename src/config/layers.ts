@@ -27,24 +27,20 @@ export function nameVariable(path: readonly string[]): string {
 /**
  * Returns the values of `SPANSCORE_…` variables, and a warning for each unknown one: it may be a misspelling, or a variable
  * for another version.
- * @param settable paths of the values that a variable can set
+ * @param listSettable lists the paths of the values that a variable can set
  */
 function environmentOverrides(
   variables: Variables,
-  settable: readonly string[][],
+  listSettable: () => readonly string[][],
 ): { overrides: Override[]; warnings: string[] } {
+  const given = Object.entries(variables).flatMap(([name, value]) =>
+    !name.startsWith('SPANSCORE_') || !value || OTHER_VARIABLES.includes(name) ? [] : [{ name, value }],
+  );
+  const settable = given.length === 0 ? [] : listSettable();
   const paths = new Map(settable.map((path) => [nameVariable(path), path]));
   const overrides: Override[] = [];
   const warnings: string[] = [];
-  for (const [name, value] of Object.entries(variables)) {
-    if (
-      !name.startsWith('SPANSCORE_') ||
-      value === undefined ||
-      value === '' ||
-      OTHER_VARIABLES.includes(name)
-    ) {
-      continue;
-    }
+  for (const { name, value } of given) {
     const path = paths.get(name);
     if (path !== undefined) {
       overrides.push({ path, value, where: name });
@@ -77,15 +73,15 @@ interface Outside {
   readonly variables: Variables;
   /** Values by dotted path; they override everything. */
   readonly flags: Variables | undefined;
-  readonly settable: readonly string[][];
+  readonly listSettable: () => readonly string[][];
 }
 
 /** Applies variables and flags to a file. */
 export function stackLayers(
   file: ConfigFile | undefined,
-  { variables, flags = {}, settable }: Outside,
+  { variables, flags = {}, listSettable }: Outside,
 ): Layers {
-  const { overrides: fromEnvironment, warnings } = environmentOverrides(variables, settable);
+  const { overrides: fromEnvironment, warnings } = environmentOverrides(variables, listSettable);
   const { SPANSCORE_JUDGE: judge } = variables;
   const overrides: Override[] = [
     ...(judge ? [{ path: ['judges', 'default'], value: judge, where: 'SPANSCORE_JUDGE' }] : []),
@@ -94,6 +90,7 @@ export function stackLayers(
       value === undefined ? [] : [{ path: toPath(key), value, where: `--set ${key}` }],
     ),
   ];
+  const settable = overrides.length === 0 ? [] : listSettable();
   const resolved = resolveReferences(file?.value ?? {}, (name) => variables[name] || undefined);
   const findOrigin = (path: KeyPath): Origin => {
     const override = overrides.findLast((entry) => isSame(entry.path, path));

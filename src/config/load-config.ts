@@ -87,7 +87,7 @@ export function createConfigReader<const Listed extends Components>(components: 
 interface ConfigFormat {
   readonly components: Components;
   readonly schema: z.ZodType<ParsedConfig>;
-  /** Created at the first use. */
+  /** Created at the first use, which takes longer than to read a sound configuration without it. */
   readonly jsonSchema: () => JsonSchemaNode;
 }
 
@@ -95,7 +95,11 @@ async function loadConfig(format: ConfigFormat, options: LoadConfigOptions = {})
   const { cwd = process.cwd(), variables = environment(), flags, scorers } = options;
   const { components } = format;
   const file = await openFile(cwd, options.path ?? variables['SPANSCORE_CONFIG'], options.text);
-  const layers = stackLayers(file, { variables, flags, settable: settablePaths(format.jsonSchema()) });
+  const layers = stackLayers(file, {
+    variables,
+    flags,
+    listSettable: () => settablePaths(format.jsonSchema()),
+  });
   const parse = parseLayers(layers, format);
   const judge = defaultJudge(parse.parsed, variables);
   const findFolder = (keys: KeyPath) =>
@@ -133,7 +137,7 @@ async function openFile(
 function parseLayers(layers: Layers, { schema, jsonSchema }: ConfigFormat): LenientParse<ParsedConfig> {
   const first = schema.safeParse(layers.value, PARSE_TERMS);
   const typed = convertTexts(layers, first.success ? [] : first.error.issues);
-  return parseLeniently(typed, { schema, jsonSchema: jsonSchema() }, layers.unusable);
+  return parseLeniently(typed, { schema, jsonSchema }, layers.unusable);
 }
 
 /** Returns the judge of the default rule. A judge of the file alone calls none. */
@@ -194,7 +198,7 @@ function parseConfig(
   input: object,
   { cwd = process.cwd(), scorers }: ParseConfigOptions = {},
 ): Config {
-  const parse = parseLeniently(input, { schema, jsonSchema: jsonSchema() });
+  const parse = parseLeniently(input, { schema, jsonSchema });
   const config = finish(parse.parsed, { scorers, judge: undefined, findFolder: () => cwd, components });
   const issues = [...parse.issues, ...conclude(config, parse, { components, scorers })];
   if (config === undefined || issues.length > 0) {

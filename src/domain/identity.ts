@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
-import { v5 as uuidv5 } from 'uuid';
+import { hash } from 'node:crypto';
+import { parse, v5 as uuidv5 } from 'uuid';
 import type { TargetKind } from './trace/agent-run.ts';
 
 /** UUIDv5 namespace of every spanscore score id. It must never change: users' tables hold ids made with it. */
-const SCORE_NAMESPACE = '6f1b8f5e-6c0e-5b7e-9f0a-2f6d1c3a9e41';
+const SCORE_NAMESPACE = parse('6f1b8f5e-6c0e-5b7e-9f0a-2f6d1c3a9e41');
 
 /**
  * Writes JSON with object keys in code-unit order at every level, so that equal values give equal text. Leaves `undefined`
@@ -44,17 +44,17 @@ function isSorted(keys: readonly string[]): boolean {
 
 /** Computes the SHA-256 of a text. */
 export function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }
 
 /** Computes the SHA-256 of a text in lower-case hex. */
 export function sha256Hex(text: string): string {
-  return sha256(text).toString('hex');
+  return hash('sha256', text, 'hex');
 }
 
 /** Computes a hash of 32 hex digits from bytes. */
 export function hashBytes(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+  return hash('sha256', bytes, 'hex').slice(0, 32);
 }
 
 /** Computes a hash of 32 hex digits from the canonical JSON of a value. */
@@ -79,7 +79,7 @@ export function computeScoreId(key: {
   fingerprint: string;
 }): string {
   return uuidv5(
-    JSON.stringify([key.tenant, key.target, key.targetId, key.scorer, key.fingerprint]),
+    Buffer.from(JSON.stringify([key.tenant, key.target, key.targetId, key.scorer, key.fingerprint])),
     SCORE_NAMESPACE,
   );
 }

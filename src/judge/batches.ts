@@ -125,7 +125,7 @@ export class JudgeBatches {
 
   #ask(judge: string, modelId: string, asked: object): Promise<unknown> {
     const { abortSignal: _, ...options } = asked as { readonly abortSignal?: AbortSignal };
-    const { fenceCode } = currentJudgeScope();
+    const fenceCode = currentJudgeScope().fenceCode?.();
     const text = JSON.stringify(options);
     // The code on the marker lines is another one in each process.
     const content = fenceCode === undefined ? text : text.replaceAll(fenceCode, '');

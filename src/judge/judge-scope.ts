@@ -45,8 +45,8 @@ export interface JudgeScope {
    * call.
    */
   readonly cache?: ReplyCache | undefined;
-  /** Code on the marker lines around the data of a prompt, the same for all questions about a target. The cache ignores it. */
-  readonly fenceCode?: string | undefined;
+  /** Computes the code on the marker lines around the data of a prompt, the same for all questions about a target. The cache ignores it. */
+  readonly fenceCode?: (() => string) | undefined;
   /** Called with the name of the judge when its earlier answer replaces a call. */
   readonly onReuse?: ((judge: string) => void) | undefined;
   /** Part of the limits of each provider that these questions use. Absent: the whole. */

@@ -178,7 +178,7 @@ export async function askOnce<T>(conversation: Conversation<T>): Promise<Answer<
     return converse(conversation);
   }
   const { system, prompt, temperature, deps, schema, read } = conversation;
-  const { fenceCode } = deps.scope;
+  const fenceCode = deps.scope.fenceCode?.();
   // Equal data of two targets is the same question, under different codes.
   const asked = fenceCode === undefined ? prompt : prompt.replaceAll(fenceCode, '');
   const key = hashValue([deps.judge.name, system, asked, temperature, schema?.jsonSchema ?? null]);

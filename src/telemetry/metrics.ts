@@ -46,9 +46,6 @@ export interface MetricWriter {
   record(name: HistogramName, value: number, labels?: MetricLabels): void;
 }
 
-/** Writer of a program that nobody scrapes. */
-export const NO_METRICS: MetricWriter = { add: () => undefined, record: () => undefined };
-
 type Serializable = Parameters<PrometheusSerializer['serialize']>[0];
 
 /** Limit of series; higher than the limit of labels allows. */

@@ -84,7 +84,7 @@ export async function requestsOf(
   options: object = {},
 ): Promise<JudgeRequest[]> {
   const judge = createSchemaJudge();
-  await withJudgeScope({ fenceCode: computeFenceCode('one run') }, async () => {
+  await withJudgeScope({ fenceCode: () => computeFenceCode('one run') }, async () => {
     for (const name of names) {
       const judged = JUDGED_CASES.find((candidate) => candidate.name === name);
       await judged?.create(judge.model as never, options).run({ ...run });

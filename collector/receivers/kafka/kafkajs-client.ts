@@ -1,12 +1,5 @@
 import type { Log } from '../../../src/telemetry/log.ts';
-import type {
-  BatchOutcome,
-  KafkaBatch,
-  KafkaClient,
-  KafkaConsumer,
-  KafkaRecord,
-  OnBatch,
-} from './take-batch.ts';
+import type { KafkaClient, KafkaConsumer, KafkaRecord, OnBatch } from './take-batch.ts';
 import {
   type Consumer,
   createKafka,
@@ -115,57 +108,80 @@ async function leave(consumer: Consumer, log: Log): Promise<void> {
   }
 }
 
+/** Most records and bytes of a slice. What a kill finds unfinished, at most a slice of each partition, is read and stored again. */
+const SLICE_RECORDS = 512;
+const SLICE_BYTES = 2 * MIB;
+
 /**
- * Handles a batch. The client fetches a partition again only after its handler has ended, and the group rebalances only
- * after all handlers have ended. So the offsets committed here are contiguous, and the partition still belongs to this
- * member. Unfinished records are fetched again.
+ * Handles a batch in slices, and commits the offset of each as soon as its records are durable. The client fetches a partition again
+ * only after its handler has ended, and the group rebalances only after all handlers have ended. So the offsets committed here are
+ * contiguous, and the partition still belongs to this member. Unfinished records are fetched again.
  */
 async function handleBatch(
   payload: EachBatchPayload,
   onBatch: OnBatch,
   pauses: Set<NodeJS.Timeout>,
 ): Promise<void> {
-  const { batch } = payload;
-  if (!payload.isRunning() || payload.isStale()) {
-    return;
-  }
-  const records = listRecords(batch.messages);
+  const { topic, partition } = payload.batch;
   // A failed heartbeat does not stop the work: the work is finished and committed, then the member joins the group again.
   const beat = setInterval(() => void payload.heartbeat().catch(() => undefined), HEARTBEAT_MS);
-  let outcome: BatchOutcome;
   try {
-    const { topic, partition } = batch;
-    outcome = await onBatch({ topic, partition, records } satisfies KafkaBatch);
+    const slices = splitIntoSlices(listRecords(payload.batch.messages));
+    for (const [index, records] of slices.entries()) {
+      if (!payload.isRunning() || payload.isStale()) {
+        return;
+      }
+      const { done, retryAfterMs } = await onBatch({ topic, partition, records });
+      const isWhole = done >= records.length && index === slices.length - 1;
+      // Behind the last record, a topic may have offsets without a record.
+      await commit(payload, isWhole ? BigInt(payload.batch.lastOffset()) : records[done - 1]?.lastOffset);
+      if (retryAfterMs !== undefined) {
+        pause(payload, retryAfterMs, pauses);
+        break;
+      }
+    }
   } finally {
     clearInterval(beat);
-  }
-  await commit(payload, records, outcome.done);
-  if (outcome.retryAfterMs !== undefined) {
-    const resume = payload.pause();
-    const timer = setTimeout(() => {
-      pauses.delete(timer);
-      resume();
-    }, outcome.retryAfterMs);
-    pauses.add(timer);
   }
   await payload.heartbeat();
 }
 
-async function commit(
-  payload: EachBatchPayload,
-  records: readonly KafkaRecord[],
-  done: number,
-): Promise<void> {
-  const { batch } = payload;
-  const last = done >= records.length ? BigInt(batch.lastOffset()) : records[done - 1]?.lastOffset;
+function pause(payload: EachBatchPayload, retryAfterMs: number, pauses: Set<NodeJS.Timeout>): void {
+  const resume = payload.pause();
+  const timer = setTimeout(() => {
+    pauses.delete(timer);
+    resume();
+  }, retryAfterMs);
+  pauses.add(timer);
+}
+
+async function commit(payload: EachBatchPayload, last: bigint | undefined): Promise<void> {
   if (last === undefined) {
     return;
   }
-  const offset = String(last + 1n);
+  const { topic, partition } = payload.batch;
   await payload.commitOffsetsIfNecessary({
-    topics: [{ topic: batch.topic, partitions: [{ partition: batch.partition, offset }] }],
+    topics: [{ topic, partitions: [{ partition, offset: String(last + 1n) }] }],
   });
   payload.resolveOffset(String(last));
+}
+
+/** Splits records where a slice is full. One large record is a slice of its own. */
+function splitIntoSlices(records: readonly KafkaRecord[]): KafkaRecord[][] {
+  const slices: KafkaRecord[][] = [];
+  let bytes = 0;
+  for (const record of records) {
+    const size = record.value?.length ?? 0;
+    const slice = slices.at(-1);
+    if (slice === undefined || slice.length >= SLICE_RECORDS || bytes + size > SLICE_BYTES) {
+      slices.push([record]);
+      bytes = size;
+    } else {
+      slice.push(record);
+      bytes += size;
+    }
+  }
+  return slices;
 }
 
 /** Merges the stand-ins of one unreadable batch into one record. */

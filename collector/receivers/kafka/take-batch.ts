@@ -76,10 +76,6 @@ interface Context extends KafkaDependencies {
 
 /** Namespace of the ids of dead letters. It must never change. */
 const LETTER_NAMESPACE = 'a6a3d6c5-5b1e-5d0c-8f2b-3f0a7c2f4e19';
-/** Number of records of a batch that are stored together: they fit one insert. */
-const SLICE_RECORDS = 512;
-const SLICE_BYTES = 8 * 1024 * 1024;
-
 /**
  * Creates a handler that makes batches durable. A record that can never be stored becomes a dead letter. A record that
  * cannot be stored now blocks its partition, with a pause that doubles; no later record is counted as done.
@@ -94,27 +90,24 @@ export function createBatchTaker(source: KafkaSource, deps: KafkaDependencies): 
 }
 
 async function takeBatch(batch: KafkaBatch, context: Context): Promise<BatchOutcome> {
+  const { records } = batch;
   const { limits, log, troubles } = context;
   const place = formatPlace(batch);
-  let done = 0;
-  for (const slice of splitIntoSlices(batch.records)) {
-    const failures = await Promise.all(slice.map((record) => takeRecord(batch, record, context)));
-    const failedAt = failures.findIndex((failure) => failure !== undefined);
-    const [failure, failed] = [failures[failedAt], slice[failedAt]];
-    if (failure !== undefined && failed !== undefined) {
-      const retryAfterMs = troubles.pauseMs(place, failed.offset, failure, limits.retryAfterMs);
-      log.warn('a Kafka partition is blocked until its record can be stored', {
-        place,
-        offset: String(failed.offset),
-        retryAfterMs,
-        error: failure,
-      });
-      return { done: done + failedAt, retryAfterMs };
-    }
-    done += slice.length;
+  const failures = await Promise.all(records.map((record) => takeRecord(batch, record, context)));
+  const done = failures.findIndex((failure) => failure !== undefined);
+  const [failure, failed] = [failures[done], records[done]];
+  if (failure === undefined || failed === undefined) {
+    troubles.clear(place);
+    return { done: records.length };
   }
-  troubles.clear(place);
-  return { done };
+  const retryAfterMs = troubles.pauseMs(place, failed.offset, failure, limits.retryAfterMs);
+  log.warn('a Kafka partition is blocked until its record can be stored', {
+    place,
+    offset: String(failed.offset),
+    retryAfterMs,
+    error: failure,
+  });
+  return { done, retryAfterMs };
 }
 
 /** Returns the retryable error, or undefined when the record is done. */
@@ -236,24 +229,6 @@ function formatTenant(source: KafkaSource, { headers }: KafkaRecord): string {
   return source.trustsTenants === true ? (headers[TENANT_HEADER] ?? source.tenant) : source.tenant;
 }
 
-function* splitIntoSlices(records: readonly KafkaRecord[]): Generator<readonly KafkaRecord[]> {
-  let slice: KafkaRecord[] = [];
-  let bytes = 0;
-  for (const record of records) {
-    const size = record.value?.length ?? 0;
-    if (slice.length > 0 && (slice.length >= SLICE_RECORDS || bytes + size > SLICE_BYTES)) {
-      yield slice;
-      slice = [];
-      bytes = 0;
-    }
-    slice.push(record);
-    bytes += size;
-  }
-  if (slice.length > 0) {
-    yield slice;
-  }
-}
-
 /** Creates the error of a failed dead letter. The record waits until it can be set aside. */
 function notWritten(error: unknown): AppError {
   return new AppError(`a dead letter could not be written: ${readErrorMessage(error)}`, {
@@ -280,7 +255,7 @@ export interface KafkaRecord {
   readonly fault?: string;
 }
 
-/** Records of one partition in order of their offsets. */
+/** Records of one partition in order of their offsets. They are stored together: together they fit one insert. */
 export interface KafkaBatch {
   readonly topic: string;
   readonly partition: number;

@@ -18,7 +18,6 @@ import { compareValues } from '../../domain/compare-values.ts';
 import type { Store } from '../../store/store.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import { setImmediate as pause } from 'node:timers/promises';
-import { readStepKinds } from '../../conventions/normalise-trace.ts';
 import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import type { StepKind } from '../../domain/trace/agent-run.ts';
 import type { Span, TraceData } from '../../domain/trace/span.ts';
@@ -27,7 +26,6 @@ import { readSlices } from '../../scoring/read/read-slices.ts';
 import { findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
 import { isPassing, PASS_AT } from '../../domain/agreement/directed-score.ts';
 import type { createPassLines } from '../../scoring/setup/scorer-names.ts';
-import { JOINER, createTurnReader } from '../../scoring/setup/read-traces.ts';
 
 /** Finds the reasons why rules have no decision on a trace. */
 export type ExplainTrace = (key: TraceKey) => Promise<readonly ComputedDecision[]>;
@@ -281,6 +279,7 @@ export async function readStoredTrace(spans: SpanSource, activity: TraceActivity
       throw read.error;
     }
     if (read !== undefined) {
+      const { JOINER } = await loadReading();
       const source = { spans, joiner: JOINER, cache: new PieceCache() };
       const [run] = await findJoinedRuns(source, [{ activity, data: read.data }]);
       const others = (run?.members ?? []).filter(({ traceId }) => traceId !== activity.traceId);
@@ -290,13 +289,18 @@ export async function readStoredTrace(spans: SpanSource, activity: TraceActivity
   return { data: { traceId: activity.traceId, spans: [], logs: [] }, joinedWith: [] };
 }
 
-const readTrace = createTurnReader();
+/** Loads the reading of traces as runs with the first one: lists need none of its code. */
+const loadReading = () => import('../../scoring/setup/read-traces.ts');
 
 /** Reads a trace as runs, and the kinds of its steps; the spans by their start. Large traces let other work run between. */
 export async function readSteps(
   data: TraceData,
 ): Promise<{ readonly reading: TraceReading; readonly spans: readonly StepSpan[] }> {
-  const reading = await readTrace(data);
+  const [{ readInTurns }, { readStepKinds }] = await Promise.all([
+    loadReading(),
+    import('../../conventions/normalise-trace.ts'),
+  ]);
+  const reading = await readInTurns(data);
   const kinds = await readStepKinds(data, { nowMs: () => performance.now(), pause });
   const spans = data.spans
     .map((span) => ({ span, kind: kinds.get(span.spanId) ?? 'other' }))

@@ -11,12 +11,7 @@ import { narrowTenant } from '../reads/traces.ts';
 import { BACKFILL } from '../../jobs/stored-job.ts';
 import { followJob, openJob } from '../../jobs/follow-job.ts';
 import type { ListPage } from '../../store/contracts/lists.ts';
-import {
-  findBackfill,
-  orderBackfill,
-  planBackfill,
-  type AskedBackfill,
-} from '../../jobs/configured-backfill.ts';
+import type { AskedBackfill } from '../../jobs/configured-backfill.ts';
 import type { ScoringOnDemand } from './scoring.ts';
 
 /** Thing to purge. */
@@ -82,6 +77,9 @@ function isVisible(config: Config, { tenant }: Caller, { kind, tenant: owner, sp
   return purge?.kind === 'tenant' && purge.hash === loadPurgeKey(config.store).compute('tenant', '', tenant);
 }
 
+/** Loads the work of backfills with the first one: other requests need none of its code. */
+const loadBackfills = () => import('../../jobs/configured-backfill.ts');
+
 /** Time for which a dry run lists targets, milliseconds: within the time of a request, it also renders prompts. */
 const LISTING_LIMIT_MS = 15_000;
 
@@ -97,7 +95,7 @@ export function createBackfillReads(
   return {
     list: (page: ListPage) => jobs.list({ kind: BACKFILL, tenant }, page),
     /** Throws a `NotFoundError` for an unknown id, and for a backfill of another tenant. */
-    find: (id: string) => findBackfill(jobs, id, tenant),
+    find: async (id: string) => (await loadBackfills()).findBackfill(jobs, id, tenant),
     /** Calls `onChange` with each state of a backfill, until it has ended or the signal is aborted. */
     follow: async (id: string, onChange: (job: Job) => void, signal: AbortSignal) => {
       await followJob(jobs, id, {
@@ -126,6 +124,7 @@ export function createBackfillWrites(
   const plan = async (asked: AskedBackfill) => {
     try {
       const { kit, scoring } = await onDemand.load();
+      const { planBackfill } = await loadBackfills();
       return { kit, scoring, spec: await planBackfill({ config, kit }, asked) };
     } catch (error) {
       throw error instanceof ConfigError ? new InvalidInputError(error.message, {}, error) : error;
@@ -137,7 +136,7 @@ export function createBackfillWrites(
       const { spec } = await plan(asked);
       const { hide } = loadPurgeKey(config.store);
       const id = await openJob(jobs, { kind: BACKFILL, tenant, spec: { ...spec } }, hide);
-      return findBackfill(jobs, id);
+      return (await loadBackfills()).findBackfill(jobs, id);
     },
     /** Says what it would do and cost, and stores nothing. */
     async dryRun(asked: AskedBackfill) {
@@ -150,7 +149,9 @@ export function createBackfillWrites(
       );
     },
     /** Throws an `InvalidInputError` when the backfill has ended. */
-    order: async (id: string, order: JobOrder) =>
-      orderBackfill(jobs, await findBackfill(jobs, id, caller.tenant), order),
+    async order(id: string, order: JobOrder) {
+      const { findBackfill, orderBackfill } = await loadBackfills();
+      return orderBackfill(jobs, await findBackfill(jobs, id, caller.tenant), order);
+    },
   };
 }

@@ -22,7 +22,6 @@ import type { LabelTarget } from '../../store/contracts/sums.ts';
 import type { Store } from '../../store/store.ts';
 import type { Config } from '../../configuration.ts';
 import { readRowNames } from '../reads/configuration.ts';
-import { readJoinedTraces, createTurnReader } from '../../scoring/setup/read-traces.ts';
 
 /** Judgement of a reviewer on a target. */
 export interface GivenLabel extends Pick<
@@ -231,8 +230,6 @@ async function recordImport({ recordWrite }: ImportDeps, labels: readonly Import
 /** Most content of a queue, characters of JSON: the queue ends with the item that exceeds it. */
 const MAX_CONTENT = 8 * MIB;
 
-const readTrace = createTurnReader();
-
 /** Targets for a reviewer, each with its run. */
 export type LabelQueueView = Awaited<ReturnType<ReturnType<typeof createLabelReads>['queue']>>;
 
@@ -303,6 +300,7 @@ async function readRun(
   { spans }: Pick<Store, 'spans'>,
   { tenant, target, targetId, traceId }: LabelTarget,
 ): Promise<AgentRun | null> {
+  const { readInTurns, readJoinedTraces } = await import('../../scoring/setup/read-traces.ts');
   const found = traceId === '' ? [] : await spans.findTrace(traceId);
   const [data] = await readJoinedTraces(
     spans,
@@ -311,6 +309,6 @@ async function readRun(
   if (data === undefined) {
     return null;
   }
-  const reading = await readTrace(data, { modelCalls: target === 'model-call' ? MAX_MODEL_CALLS : 0 });
+  const reading = await readInTurns(data, { modelCalls: target === 'model-call' ? MAX_MODEL_CALLS : 0 });
   return listTargets(reading, target).find((each) => each.targetId === targetId)?.run ?? null;
 }

@@ -9,8 +9,8 @@ import { isUnjoined, joinPostedScore, joinPostedScores } from '../../scoring/rec
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import type { Store } from '../../store/store.ts';
 import type { Config } from '../../configuration.ts';
-import { configureCatchUp } from '../../scoring/setup/configured-scoring.ts';
 import {
+  configureCatchUp,
   createPassLineFinder,
   createScaleReader,
   fillScale,

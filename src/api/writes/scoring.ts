@@ -3,9 +3,7 @@ import type { Scoring } from '../../scoring/scoring.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Asked, Config } from '../../configuration.ts';
-import { createConfiguredScoring } from '../../scoring/setup/configured-scoring.ts';
-import { createTurnReader } from '../../scoring/setup/read-traces.ts';
-import { loadScorerKit, type ScorerKit, listRulesNow } from '../../scoring/setup/scorer-kit.ts';
+import type { ScorerKit } from '../../scoring/setup/scorer-kit.ts';
 import type { Caller } from '../access/request-access.ts';
 import { ConfigError, InvalidInputError, NotFoundError } from '../../domain/errors.ts';
 import { describeUnknownScorer, listConfiguredScorers, findRule } from '../../scoring/setup/scorer-names.ts';
@@ -13,9 +11,6 @@ import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
 import type { Score } from '../../domain/score.ts';
 import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
-import { findWhy } from '../../scoring/setup/why.ts';
-import { scoreTraces } from '../../scoring/score-traces.ts';
-import { apiMode } from '../../scoring/scoring-mode.ts';
 
 export interface ScoringOnDemandDeps {
   readonly config: Config;
@@ -44,7 +39,7 @@ export interface ScoringOnDemand {
   stop(): Promise<void>;
 }
 
-/** Creates the scoring on demand. It costs nothing before the first request. */
+/** Creates the scoring on demand. It costs nothing before the first request: no code of the scoring is loaded. */
 export function createScoringOnDemand({
   config,
   store,
@@ -54,9 +49,16 @@ export function createScoringOnDemand({
 }: ScoringOnDemandDeps): ScoringOnDemand {
   let loading: Promise<LoadedScoring> | undefined;
   const load = async (): Promise<LoadedScoring> => {
+    const [{ createConfiguredScoring }, { readInTurns }, { loadScorerKit }] = await Promise.all([
+      import('../../scoring/setup/configured-scoring.ts'),
+      import('../../scoring/setup/read-traces.ts'),
+      import('../../scoring/setup/scorer-kit.ts'),
+    ]);
     const kit = shared ?? (await loadScorerKit(config, { log }));
-    const readTrace = createTurnReader();
-    return { kit, scoring: createConfiguredScoring({ config, kit, stores: store, purged, readTrace, log }) };
+    return {
+      kit,
+      scoring: createConfiguredScoring({ config, kit, stores: store, purged, readTrace: readInTurns, log }),
+    };
   };
   return {
     isBesideLive: shared !== undefined,
@@ -119,6 +121,11 @@ export async function scoreNow(
   try {
     const { kit, scoring } = await onDemand.load();
     const stopped = { ...scoring, signal };
+    const [{ scoreTraces }, { apiMode }, { listRulesNow }] = await Promise.all([
+      import('../../scoring/score-traces.ts'),
+      import('../../scoring/scoring-mode.ts'),
+      import('../../scoring/setup/scorer-kit.ts'),
+    ]);
     const outcomes =
       why === undefined
         ? await scoreTraces(stopped, keys, apiMode(await listRulesNow(kit, scorers, false, ask), { write }))
@@ -149,6 +156,7 @@ async function explainScore(
   if (score === undefined || !keys.some((key) => joinTraceKey(key) === joinTraceKey(score))) {
     throw new NotFoundError(`score ${scoreId} is no score of the trace`);
   }
+  const { findWhy } = await import('../../scoring/setup/why.ts');
   return findWhy(scoring, score, { judge, choices: judges });
 }
 

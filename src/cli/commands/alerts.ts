@@ -69,9 +69,6 @@ interface BacktestOptions extends RulesOptions {
 export const registerAlerts: RegisterCommand = (program, bind) => {
   const alerts = program
     .command('alerts')
-    .description(
-      'Score-drift alerts: states of monitors, incidents, mutes; checks, tests and backtests of rule files.',
-    )
     .addHelpText(
       'before',
       examples(

@@ -11,7 +11,6 @@ const FINGERPRINT_DIGITS = 8;
 export const registerAnchors: RegisterCommand = (program, bind) => {
   program
     .command('anchors')
-    .description('Print whether judges judge as before: the runs that they are asked about again and again.')
     .addHelpText('before', examples(['one scorer', 'spanscore anchors --scorer grounding']))
     .option('--scorer <name>', 'only this scorer')
     .action(bind(list));

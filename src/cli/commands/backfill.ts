@@ -27,9 +27,6 @@ import { requireRules, requireScorers } from '../input/names.ts';
 export const registerBackfill: RegisterCommand = (program, bind) => {
   const words = { from: 'when', to: 'when', rate: 'number' };
   const backfill = addRequestOptions(program.command('backfill'), NewBackfill, words)
-    .description(
-      'Score stored traces and the sessions that ended, as a job. Skips traces with scores, traces that still arrive and traces that live scoring must still score. Ctrl-C leaves the job to a running serve.',
-    )
     .option('--detach', 'only create the job: a running serve does the work')
     .addHelpText(
       'before',

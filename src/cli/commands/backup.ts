@@ -10,9 +10,6 @@ interface BackupOptions {
 export const registerBackup: RegisterCommand = (program, bind) => {
   program
     .command('backup')
-    .description(
-      'Copy the store of the embedded engine to a folder, also while serve runs. The folder is a backup once it has backup.json.',
-    )
     .requiredOption('--to <folder>', 'folder of the backup; it must not exist yet')
     .addHelpText('before', examples(['a backup of today', 'spanscore backup --to "/backups/$(date +%F)"']))
     .action(bind(backup, { stopsItself: true }));

@@ -7,7 +7,6 @@ import { EXIT } from '../exit-codes.ts';
 export const registerCheckConfig: RegisterCommand = (program, bind) => {
   program
     .command('check-config [file]')
-    .description('Check a configuration and print every fault. Contacts no service.')
     .addHelpText(
       'before',
       examples(

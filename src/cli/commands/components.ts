@@ -6,7 +6,6 @@ import { packageVersion } from '../../process/package.ts';
 export const registerComponents: RegisterCommand = (program, bind) => {
   program
     .command('components')
-    .description('List the receivers, conventions, scorers, exporters and alert channels of this version.')
     .addHelpText('before', examples(['names to use in a configuration', 'spanscore components']))
     .action(bind(components));
 };

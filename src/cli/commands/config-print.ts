@@ -14,7 +14,6 @@ interface PrintOptions {
 export const registerConfigPrint: RegisterCommand = (program, bind) => {
   program
     .command('config')
-    .description('Show the configuration.')
     .command('print')
     .description('Print the configuration in use. Secrets are never shown.')
     .option('--defaults', 'print the default values')

@@ -29,9 +29,6 @@ const KEYS_SHOWN = 8;
 export const registerConventions: RegisterCommand = (program, bind) => {
   program
     .command('conventions')
-    .description(
-      'Summarise how spanscore understands the newest stored traces, per service and scope, and which settings are missing.',
-    )
     .addOption(
       new Option('--since <when>', 'traces that arrived since 1h, 7d, or a date and time')
         .argParser(parseMoment)
@@ -123,7 +120,7 @@ async function surveyTraces(app: App, keys: readonly TraceKey[], signal: AbortSi
     const read = slice.flatMap((each) => ('data' in each ? [each.data] : []));
     unreadable += slice.length - read.length;
     for (const { data, members } of joinTraces(read)) {
-      survey.add(data, app.readTrace(data), members.length);
+      survey.add(data, await app.readTrace(data), members.length);
     }
     if (signal.aborted) {
       break;

@@ -20,9 +20,6 @@ const DEFAULT_RANGE_MS = DAY_MS;
 export const registerCoverage: RegisterCommand = (program, bind) => {
   program
     .command('coverage')
-    .description(
-      'Count what the rules decided: eligible, sampled, scored, not applicable, deferred, failed. Each scorer of a rule counts once for each target.',
-    )
     .option(
       '--since <when>',
       'targets whose last span arrived since 1h, 7d, or a date and time (default: 24h)',

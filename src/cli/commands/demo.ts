@@ -34,9 +34,6 @@ const ATTENDED_MS = 24 * DAY_MS;
 export const registerDemo: RegisterCommand = (program, bind) => {
   program
     .command('demo')
-    .description(
-      'Run a small agent with real telemetry and a scripted model, and score its traces. Needs no API key.',
-    )
     .addHelpText(
       'before',
       examples(

@@ -28,9 +28,6 @@ const MAX_LETTERS = 500;
 export const registerDlq: RegisterCommand = (program, bind) => {
   const dlq = program
     .command('dlq')
-    .description(
-      'Dead letters: records, rows, alerts and scores that could not be processed. List, replay or drop them.',
-    )
     .addHelpText(
       'before',
       examples(

@@ -19,9 +19,6 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 export const registerDoctor: RegisterCommand = (program, bind) => {
   program
     .command('doctor')
-    .description(
-      'Check Node.js, configuration, ports, store, judge, sources and exporters. Print a fix for each fault.',
-    )
     .option('--judge', 'also ask each judge two short questions (costs a few tokens)')
     .addHelpText(
       'before',

@@ -27,7 +27,6 @@ export const registerExplain: RegisterCommand = (program, bind) => {
     .option('--session <id>', 'explain a session in place of a trace')
     .option('--why', 'ask a chat judge for the reasons of verdicts that a decision judge gave without words')
     .option('--judge <provider/model>', 'judge of --why; default: judges.default')
-    .description('Print every decision about a trace and its reason: why it was scored or not scored.')
     .addHelpText(
       'before',
       examples(
@@ -106,7 +105,7 @@ async function print({ out }: CommandContext, explained: Explained): Promise<voi
 /** Explains a trace directly, not by the API: the advice on what was not read needs its spans whole. */
 async function explainOneTrace(context: CommandContext, traceId: string, { why, judge }: ExplainOptions) {
   const { explainTrace } = await import('../../scoring/explain.ts');
-  const { kit, store, scoring, readTrace } = await openScoring(context);
+  const { kit, store, scoring } = await openScoring(context);
   const found = await store.spans.findTrace(traceId);
   const { readJoinedTraces } = await import('../../scoring/setup/read-traces.ts');
   const keys = found.length > 0 ? found : [{ tenant: '', traceId }];
@@ -117,7 +116,7 @@ async function explainOneTrace(context: CommandContext, traceId: string, { why, 
       store.spans,
       found.filter(({ tenant }) => tenant === key.tenant),
     );
-    const { surveyTrace } = await import('../../conventions/index.ts');
+    const { readTrace, surveyTrace } = await import('../../conventions/index.ts');
     const read = traces.map((data) => {
       const reading = readTrace(data);
       return { reading, unread: surveyTrace(data, reading).flatMap(showUnread) };

@@ -20,7 +20,6 @@ interface ExportOptions {
 export const registerExport: RegisterCommand = (program, bind) => {
   program
     .command('export')
-    .description('Write scores with the facts of their runs to a file, for notebooks and fine-tuning.')
     .requiredOption('--since <when>', 'scored since 1h, 7d, or a date and time', parseMoment)
     .option('--until <when>', 'scored before this time', parseMoment)
     .option(

@@ -14,9 +14,6 @@ interface InspectOptions {
 export const registerInspect: RegisterCommand = (program, bind) => {
   program
     .command('inspect <input...>')
-    .description(
-      'Show how spanscore understands spans. Reads files of OTLP JSON, stdin (-) or stored traces (ids).',
-    )
     .option('--model-calls', 'show each model call as a run, too')
     .option('--debug', 'show what each convention states of each span, and where it stands')
     .addHelpText(

@@ -68,7 +68,6 @@ interface DetailJson extends IssueJson {
 export const registerIssues: RegisterCommand = (program, bind) => {
   const issues = program
     .command('issues')
-    .description('What goes wrong, how often, and since when: failures of runs, grouped without a model.')
     .addHelpText(
       'before',
       examples(

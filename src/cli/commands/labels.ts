@@ -53,7 +53,6 @@ const FINGERPRINT_DIGITS = 8;
 export const registerLabels: RegisterCommand = (program, bind) => {
   const labels = program
     .command('labels')
-    .description('Labels: scores of people. Import and export them, and compare them with a scorer.')
     .addHelpText(
       'before',
       examples(

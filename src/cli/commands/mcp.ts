@@ -15,7 +15,6 @@ interface McpOptions {
 export const registerMcp: RegisterCommand = (program, bind) => {
   program
     .command('mcp')
-    .description('Answer a coding agent over MCP on stdin and stdout, from a running serve.')
     .option('--url <url>', 'address of the API (default: the serve of this folder)')
     .option('--token <token>', 'bearer token (default: SPANSCORE_TOKEN, else one of auth.tokens)')
     .addHelpText(

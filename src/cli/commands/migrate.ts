@@ -21,7 +21,6 @@ interface MigrateOptions {
 export const registerMigrate: RegisterCommand = (program, bind) => {
   program
     .command('migrate')
-    .description('Create the tables of this version. serve also does this when it starts.')
     .option('--status', 'only print which schema the store has')
     .option('--dry-run', 'only print the SQL that would run')
     .option('--rebuild-aggregates', 'compute the numbers of the pages anew from all scores and decisions')

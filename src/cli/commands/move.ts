@@ -12,9 +12,6 @@ interface MoveCommandOptions {
 export const registerMove: RegisterCommand = (program, bind) => {
   program
     .command('move')
-    .description(
-      'Copy the store of the embedded engine to a ClickHouse server, with serve stopped. Senders repeat what serve does not take meanwhile.',
-    )
     .requiredOption('--to <url>', 'HTTP address of the server: http://user@host:8123')
     .option('--password-file <file>', 'file with the password of the user, instead of one in the URL')
     .option('--database <name>', 'new database of the server (default: store.database)')

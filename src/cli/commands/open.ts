@@ -10,7 +10,6 @@ import { dashboardUrl, showDashboard } from '../show/dashboard-address.ts';
 export const registerOpen: RegisterCommand = (program, bind) => {
   program
     .command('open')
-    .description('Print the address of the dashboard, and open it in a browser on a desktop.')
     .option('--no-browser', 'only print the address')
     .addHelpText(
       'before',

@@ -22,9 +22,6 @@ interface PreviewOptions {
 export const registerPreview: RegisterCommand = (program, bind) => {
   const ofRequest = NewPreview.pick({ last: true, sample: true });
   addRequestOptions(program.command('preview'), ofRequest, { last: 'duration' })
-    .description(
-      'Show what a rule would match, score and cost, with some real verdicts. Stores no score; what the verdicts cost counts in the budgets.',
-    )
     .option('--rule <name>', 'the rule; may be left out when there is only one')
     .option('--rules <file>', 'a file with rules (and scorers) that is not loaded yet')
     .addHelpText(

@@ -26,9 +26,6 @@ interface PurgeOptions {
 export const registerPurge: RegisterCommand = (program, bind) => {
   program
     .command('purge')
-    .description(
-      'Delete a trace, a session, a user or a tenant from every table, for ever. Late spans of the deleted traces are refused. Asks first.',
-    )
     .option('--trace <id>', 'the trace with this id', parseTraceId)
     .option('--session <id>', 'all traces of the session')
     .option('--user <id>', 'all traces with this user id')

@@ -12,9 +12,6 @@ import { EXIT, type ExitCode } from '../exit-codes.ts';
 export const registerReload: RegisterCommand = (program, bind) => {
   program
     .command('reload')
-    .description(
-      'Put the changed configuration in force in the running serve of this folder: all of it, or nothing.',
-    )
     .addHelpText(
       'before',
       examples(

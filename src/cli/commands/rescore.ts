@@ -21,9 +21,6 @@ interface RescoreOptions {
 export const registerRescore: RegisterCommand = (program, bind) => {
   program
     .command('rescore')
-    .description(
-      'Run scorers again: those that failed, or one scorer on all that it has scored. The judge is asked again. A killed rescore continues in serve, or when the command runs again.',
-    )
     .option('--failed', 'run the scorers of failed decisions again')
     .option('--scorer <name>', 'run this scorer again on all that it has scored, as it is configured now')
     .option(

@@ -9,7 +9,6 @@ interface RestoreOptions {
 export const registerRestore: RegisterCommand = (program, bind) => {
   program
     .command('restore')
-    .description('Fill an empty data directory from a backup, and count the rows of every table.')
     .requiredOption('--from <folder>', 'folder that spanscore backup wrote; it is only read')
     .addHelpText(
       'before',

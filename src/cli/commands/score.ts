@@ -34,9 +34,6 @@ interface ScoreOptions {
 export const registerScore: RegisterCommand = (program, bind) => {
   program
     .command('score [input...]')
-    .description(
-      'Run scorers now on a stored trace, on files of spans (names or patterns; - is stdin) or on a session, and print the scores.',
-    )
     .option('--session <id>', 'score a stored session in place of a trace')
     .option(
       '--scorer <names>',

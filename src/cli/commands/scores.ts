@@ -28,7 +28,6 @@ const FOLLOW_OVERLAP_MS = 60_000;
 export const registerScores: RegisterCommand = (program, bind) => {
   program
     .command('scores')
-    .description('Print score rows, newest first.')
     .option('--trace <id>', 'only scores of this trace', parseTraceId)
     .option('--session <id>', 'only scores of this session and of its traces')
     .option(

@@ -22,9 +22,6 @@ const ROLES: readonly Role[] = ['collector', 'scorer', 'api', 'store'];
 export const registerServe: RegisterCommand = (program, bind) => {
   program
     .command('serve')
-    .description(
-      'Receive spans, score agent runs and export scores. Ctrl-C finishes the accepted work and stops.',
-    )
     .addOption(
       new Option('--role <roles>', `one or more of ${ROLES.join(', ')}; default: all`).argParser(parseRoles),
     )

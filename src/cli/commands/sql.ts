@@ -8,7 +8,6 @@ const MAX_SECONDS = 3_600;
 export const registerSql: RegisterCommand = (program, bind) => {
   program
     .command('sql')
-    .description('Run one SELECT over the tables of spanscore, read-only (see docs/sql.md).')
     .argument('<statement>', 'SELECT …, without FORMAT and SETTINGS')
     .option('--format <format>', 'output format of ClickHouse (default: a table; with --json JSONEachRow)')
     .addHelpText(

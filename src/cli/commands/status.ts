@@ -16,9 +16,6 @@ const REFUSALS = [401, 403];
 export const registerStatus: RegisterCommand = (program, bind) => {
   program
     .command('status')
-    .description(
-      'Print the running serve, progress of scoring, failing judges, open jobs, budgets and the size of the store.',
-    )
     .addHelpText(
       'before',
       examples(

@@ -20,7 +20,6 @@ const MAX_TRACES = 500;
 export const registerTraces: RegisterCommand = (program, bind) => {
   program
     .command('traces')
-    .description('Print traces with their state, newest first.')
     .option('--since <when>', 'traces that arrived since 1h, 7d, or a date and time', parseMoment)
     .option('--service <name>', 'only traces of this service')
     .option('--limit <n>', 'print at most n', limitUpTo(MAX_TRACES), 50)

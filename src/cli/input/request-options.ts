@@ -92,12 +92,12 @@ export interface WrittenConditions {
  * Collects conditions: `service=a`, `not.agent=b`, `attributes.tier=gold`, `duration.min=5s`. A repeated condition has several values.
  * The names are checked later, with the words of the configuration.
  */
-export function collectConditions(text: string, previous: WrittenConditions = {}): WrittenConditions {
+export function collectConditions(text: string, previous?: WrittenConditions): WrittenConditions {
   const [, path = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
   if (path === '') {
     throw new InvalidArgumentError('Write a name and a value: service=checkout.');
   }
-  return addCondition(previous, splitPath(path.trim()), value.trim());
+  return addCondition(previous ?? {}, splitPath(path.trim()), value.trim());
 }
 
 /** Splits a path at its dots; the key of an attribute may have dots. */

@@ -14,13 +14,13 @@ import { cleanLine } from '../show/clean-text.ts';
 export type Bars = ReadonlyMap<string, number>;
 
 /** Collects bars: `--fail-under tone=0.6 --fail-under hallucination=0.9`. */
-export function collectBars(text: string, previous: Bars = new Map()): Bars {
+export function collectBars(text: string, previous?: Bars): Bars {
   const [, name = '', value = ''] = /^(.+)=([^=]+)$/su.exec(text.trim()) ?? [];
   const bar = Number(value);
   if (name === '' || value.trim() === '' || !(bar >= 0 && bar <= 1)) {
     throw new InvalidArgumentError('Write a scorer and a bar from 0 (worst) to 1 (best): hallucination=0.9.');
   }
-  return new Map([...previous, [name.trim(), bar]]);
+  return new Map([...(previous ?? []), [name.trim(), bar]]);
 }
 
 /** Check of scores against bars. */

@@ -25,7 +25,7 @@ const MAX_ROUNDS = 20;
  */
 export function parseLeniently<Schema extends z.ZodType>(
   value: unknown,
-  { schema, jsonSchema }: { readonly schema: Schema; readonly jsonSchema: JsonSchemaNode },
+  { schema, jsonSchema }: { readonly schema: Schema; readonly jsonSchema: () => JsonSchemaNode },
   unusable: readonly KeyPath[] = [],
 ): LenientParse<z.infer<Schema>> {
   const remainder = createRemainder(value, jsonSchema, unusable);
@@ -37,7 +37,7 @@ export function parseLeniently<Schema extends z.ZodType>(
     if (result.success) {
       return { parsed: result.data, issues, isSound, writtenPath: rest.writtenPath };
     }
-    const found = listIssues(result.error, { schema: jsonSchema, value: rest.value }).map((issue) => ({
+    const found = listIssues(result.error, { schema: jsonSchema(), value: rest.value }).map((issue) => ({
       ...issue,
       path: rest.writtenPath(issue.path),
     }));
@@ -61,7 +61,7 @@ function selectRealIssues(issues: readonly SchemaIssue[]): SchemaIssue[] {
 }
 
 /** Creates a value from which faulty parts are removed one after the other. */
-function createRemainder(value: unknown, schema: JsonSchemaNode, unusable: readonly KeyPath[]) {
+function createRemainder(value: unknown, jsonSchema: () => JsonSchemaNode, unusable: readonly KeyPath[]) {
   let written = value;
   let removed: readonly KeyPath[] = unusable;
   const doubtful: KeyPath[] = [...unusable];
@@ -69,7 +69,7 @@ function createRemainder(value: unknown, schema: JsonSchemaNode, unusable: reado
 
   /** Inserts an example for a missing key, once, so that the group around it can be checked. */
   function fill({ kind, path }: SchemaIssue): boolean {
-    const example = kind === 'missing' ? exampleAt(path, schema) : undefined;
+    const example = kind === 'missing' ? exampleAt(path, jsonSchema()) : undefined;
     if (example === undefined || filled.has(JSON.stringify(path))) {
       return false;
     }

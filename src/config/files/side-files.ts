@@ -38,7 +38,7 @@ interface CheckedFile<T> {
  */
 async function readCheckedFile<Schema extends z.ZodType>(
   path: string,
-  schemas: { readonly schema: Schema; readonly jsonSchema: JsonSchemaNode },
+  schemas: { readonly schema: Schema; readonly jsonSchema: () => JsonSchemaNode },
   crossCheck: (value: z.infer<Schema>) => readonly ConfigIssue[] = () => [],
 ): Promise<CheckedFile<z.infer<Schema>>> {
   const file = await readConfigFile(path).catch((error: unknown) => {
@@ -81,7 +81,7 @@ const ruleFileSchema = z.strictObject({ rules: Rules.min(1), scorers: Scorers.pr
 export async function loadRuleFile(path: string): Promise<RuleFile> {
   const { value, issues } = await readCheckedFile(path, {
     schema: ruleFileSchema,
-    jsonSchema: toJsonSchema(ruleFileSchema),
+    jsonSchema: () => toJsonSchema(ruleFileSchema),
   });
   throwIssues(path, issues);
   const { rules = [], scorers = {} } = value ?? {};
@@ -172,7 +172,7 @@ export async function readConfiguredMonitors(
 export async function loadMonitorTests(path: string): Promise<MonitorTestFile> {
   const { value, issues } = await readCheckedFile(path, {
     schema: monitorTestFileSchema,
-    jsonSchema: monitorTestFileJsonSchema(),
+    jsonSchema: monitorTestFileJsonSchema,
   });
   throwIssues(path, issues);
   const { rules = [], tests = [] } = value ?? {};
@@ -195,7 +195,7 @@ async function readMonitorFiles(
   for (const path of paths) {
     const { value, issues: found } = await readCheckedFile(
       path,
-      { schema: monitorFileSchema, jsonSchema: monitorFileJsonSchema() },
+      { schema: monitorFileSchema, jsonSchema: monitorFileJsonSchema },
       ({ groups }) => ruleIssues(groups, [], path, surroundings),
     );
     issues.push(...found);

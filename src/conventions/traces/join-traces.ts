@@ -7,7 +7,7 @@ import {
 } from '../../domain/trace/span.ts';
 import { plainName } from '../assembly/call-index.ts';
 import { messageKey, splitInput } from '../assembly/run-plan.ts';
-import { normaliseTrace } from '../normalise-trace.ts';
+import { keepForReading, normaliseTrace } from '../normalise-trace.ts';
 import type { NormalisedSpan, SpanFacts } from '../normalised-span.ts';
 
 /** Most candidates for one question that a fragment is compared with; older ones are ignored. */
@@ -334,10 +334,13 @@ function readFragment(trace: TraceData): Fragment | undefined {
   if (root === undefined || roots.length !== 1) {
     return undefined;
   }
-  const normalised = normaliseTrace(trace).spans;
+  const read = normaliseTrace(trace);
+  const normalised = read.spans;
   const kind = readKind(normalised);
   const facts = findFacts(normalised, root, kind);
   if (kind === undefined || facts === undefined) {
+    // It is a run by itself, so it is read next.
+    keepForReading(trace, read);
     return undefined;
   }
   const split = splitInput(facts.input);

@@ -41,7 +41,7 @@ export function fence(material: Record<string, unknown>): string {
     .replaceAll('>>>', String.raw`\u003e\u003e\u003e`)
     .replaceAll('\u2028', String.raw`\u2028`)
     .replaceAll('\u2029', String.raw`\u2029`);
-  const code = currentJudgeScope().fenceCode ?? computeFenceCode(json);
+  const code = currentJudgeScope().fenceCode?.() ?? computeFenceCode(json);
   return `<<<${code}\n${json.replaceAll(code, '')}\n${code}>>>`;
 }
 

@@ -58,10 +58,16 @@ async function runWithinLimit(
   { signal: outer, scorerTimeoutMs }: Scoring,
   start: (signal: AbortSignal) => Promise<ScorerRunResult>,
 ): Promise<AttemptResult> {
+  // A listener costs less than `AbortSignal.any`, and every run of a scorer needs one.
   const limit = new AbortController();
+  const { signal } = limit;
+  const stop = () => limit.abort(outer?.reason);
   const timeoutMs = bound.timeoutMs ?? scorerTimeoutMs;
   const timer = bound.own === undefined ? setTimeout(() => limit.abort(), timeoutMs) : undefined;
-  const signal = AbortSignal.any([limit.signal, ...(outer === undefined ? [] : [outer])]);
+  if (outer?.aborted) {
+    stop();
+  }
+  outer?.addEventListener('abort', stop);
   try {
     signal.throwIfAborted();
     // A scorer may ignore its signal.
@@ -70,11 +76,12 @@ async function runWithinLimit(
     if (outer?.aborted) {
       return { status: 'abandoned' };
     }
-    return limit.signal.aborted
+    return signal.aborted
       ? { status: 'failed', reason: formatReason('timeout', `no result within ${timeoutMs} ms`) }
       : toFailure(error);
   } finally {
     clearTimeout(timer);
+    outer?.removeEventListener('abort', stop);
   }
 }
 
@@ -104,7 +111,7 @@ function buildScope(
     ...judgeScope,
     redactor: notes.redactor,
     // The code on the marker lines around the data of the judge's questions.
-    fenceCode: computeFenceCode(JSON.stringify([task.key.tenant, target.targetId, hash])),
+    fenceCode: () => computeFenceCode(JSON.stringify([task.key.tenant, target.targetId, hash])),
     reserve,
     onReuse: (judge) => {
       notes.reused.push(judge);

@@ -7,7 +7,6 @@ import { findFailures } from '../../issues/find-failures.ts';
 import { createReplyCache } from '../../judge/judge-scope.ts';
 import {
   createScoring,
-  type CatchUpTerms,
   type FindFailures,
   type TraceReader,
   type Scoring,
@@ -21,10 +20,10 @@ import type { WatchedTraces } from '../../purge/purged-traces.ts';
 import type { JudgeCallRecord } from '../../domain/judge-call.ts';
 import { countArrivalDays } from '../../store/schema/table-settings.ts';
 import type { Log } from '../../telemetry/log.ts';
-import { NO_METRICS, type MetricWriter, type Reading } from '../../telemetry/metrics.ts';
+import type { MetricWriter, Reading } from '../../telemetry/metrics.ts';
 import { NOTHING_PURGED } from '../../store/contracts/purge.ts';
 import { JOINER } from './read-traces.ts';
-import { findScorerEntry, listConfiguredScorers } from './scorer-names.ts';
+import { configureCatchUp, findScorerEntry, listConfiguredScorers } from './scorer-names.ts';
 import { createJudgeSlots } from '../live/queue.ts';
 import type { ScoringLoopStatus } from '../live/scoring-loop.ts';
 import type { ScorerKit } from './scorer-kit.ts';
@@ -45,6 +44,9 @@ export interface ConfiguredScoringOptions {
   /** Aborts judge calls; attempts under way stay without a decision. */
   readonly signal?: AbortSignal;
 }
+
+/** Writer of a program that nobody scrapes. */
+const NO_METRICS: MetricWriter = { add: () => undefined, record: () => undefined };
 
 /** Limits of cached judge replies, so that a repeated question (a retry, a second rule) costs nothing. */
 const REPLY_CACHE = { maxEntries: 10_000, maxChars: 32 * 1024 * 1024 };
@@ -116,12 +118,6 @@ export function sessionSettings({ readiness: { session } }: Config): SessionSett
     maxAgeMs: durationMs(session.maxAge),
     rescores: session.rescores,
   };
-}
-
-/** Returns the terms of the catch-up: never longer than spans are stored. */
-export function configureCatchUp({ scoring, store }: Config): CatchUpTerms {
-  const maxAgeMs = Math.min(durationMs(scoring.catchUp), durationMs(store.retention.spans));
-  return { maxAgeMs, order: scoring.catchUpOrder };
 }
 
 /** Computes the age of the oldest arrival that live scoring looks for: as long as the store has arrivals and spans. */

@@ -32,6 +32,9 @@ export function createTurnReader(): (
       : readTrace(data, options);
 }
 
+/** Reads traces for the pages and requests of a process. */
+export const readInTurns: ReturnType<typeof createTurnReader> = createTurnReader();
+
 function isLarge({ spans }: TraceData): boolean {
   if (spans.length > MANY_SPANS) {
     return true;

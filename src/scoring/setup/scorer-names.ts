@@ -1,10 +1,11 @@
 import { PREBUILT_SCORERS } from '../../components.ts';
-import type { Config } from '../../configuration.ts';
+import { durationMs, type Config } from '../../configuration.ts';
 import { findPassLine, type Scale } from '../../domain/agreement/directed-score.ts';
 import { RequestError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
 import type { LabelStore } from '../../store/tables/labels.ts';
+import type { CatchUpTerms } from '../scoring.ts';
 import type { PreparedRule, PreparedScorer } from '../select/rule.ts';
 
 /** Returns the scorers that a rule of this configuration can name. */
@@ -187,4 +188,10 @@ function hasRange({ scoreMin, scoreMax }: Scale): boolean {
 
 function isWhole(scale: Scale = NO_SCALE): boolean {
   return hasRange(scale) && scale.higherIsBetter !== null;
+}
+
+/** Returns the terms of the catch-up: never longer than spans are stored. */
+export function configureCatchUp({ scoring, store }: Config): CatchUpTerms {
+  const maxAgeMs = Math.min(durationMs(scoring.catchUp), durationMs(store.retention.spans));
+  return { maxAgeMs, order: scoring.catchUpOrder };
 }

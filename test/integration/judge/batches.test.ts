@@ -388,7 +388,9 @@ describe('a backfill in batches', () => {
       );
       await batches.recover();
       const question = { instructions: 'Judge it.', prompt: `<${fenceCode}> says-0 </${fenceCode}>` };
-      await withJudgeScope({ judges: batches.judges, fenceCode }, () => askForText('work/judge', question));
+      await withJudgeScope({ judges: batches.judges, fenceCode: () => fenceCode }, () =>
+        askForText('work/judge', question),
+      );
       ({ stored } = batches);
     }
     expect(world.paid).toEqual(paidOnce(1));

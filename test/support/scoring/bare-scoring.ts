@@ -3,7 +3,6 @@ import { findFailures } from '../../../src/issues/find-failures.ts';
 import { NO_WAITS } from '../../../src/scoring/record/group-commit.ts';
 import * as room from '../../../src/scoring/scoring.ts';
 import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
-import { NO_METRICS } from '../../../src/telemetry/metrics.ts';
 
 export type TestPorts = Pick<room.ScoringPorts, 'stores' | 'readTrace' | 'log'> & Partial<room.ScoringPorts>;
 
@@ -16,7 +15,7 @@ export function createScoring(ports: TestPorts, options: TestLimits = {}): room.
     {
       findFailures,
       joiner: null,
-      metrics: NO_METRICS,
+      metrics: { add: () => undefined, record: () => undefined },
       judgeScope: {},
       redaction: {},
       prices: {},

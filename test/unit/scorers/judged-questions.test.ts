@@ -18,7 +18,7 @@ import {
 const MARKED = /^<<<([a-p]{12})\n(.*)\n\1>>>$/;
 
 const inScope = (fenceCode: string, material: Record<string, unknown>): string =>
-  withJudgeScope({ fenceCode }, () => fence(material));
+  withJudgeScope({ fenceCode: () => fenceCode }, () => fence(material));
 
 describe('fenced material of a target', () => {
   it('has the code of the target, whatever the material is', () => {

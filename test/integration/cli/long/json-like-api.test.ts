@@ -192,7 +192,9 @@ describe('the JSON of a command', () => {
 
   it('is compared for each command, or its shape is its own', async () => {
     const silent = () => undefined;
-    const program = await buildProgram([], () => async () => undefined, { stdout: silent, stderr: silent });
+    const build = (argv: readonly string[]) =>
+      buildProgram(argv, () => async () => undefined, { stdout: silent, stderr: silent });
+    const program = await build((await build([])).commands.map((command) => command.name()));
     const names = program.commands.flatMap((command) =>
       command.commands.length === 0
         ? [command.name()]

@@ -108,6 +108,28 @@ describe.skipIf(missing !== undefined)('reading from Kafka', () => {
     expect(names(next.sink)).toEqual(['second']);
   });
 
+  it('commits the first part of a large batch while the store hangs on the next one: a kill repeats that part alone', async () => {
+    await open();
+    const topic = await world.topic();
+    const text = 'x'.repeat(100 * 1024);
+    const large = (name: string) => ({
+      value: requestBytes(traceRequest([jsonSpan({ name, attributes: [attribute('a', text)] })])),
+    });
+    await world.send(topic, numbered(60).map(large), GZIP);
+    const { sink } = await collect([topic]);
+    const store = Promise.withResolvers<void>();
+    sink.before = async ({ rows }) => {
+      if (rows.some((row) => row['SpanName'] === 'span-50')) {
+        await store.promise;
+      }
+    };
+    await until(async () => Number((await world.committed(topic))[0]) >= 20, 60_000);
+    expect((await world.committed(topic))[0]).toBeLessThanOrEqual(50);
+    store.resolve();
+    await until(() => world.caughtUp(topic));
+    expect(names(sink)).toEqual(numbered(60));
+  });
+
   it('reads JSON, logs by topic or by the header of the Collector, and passes over empty records', async () => {
     await open();
     const [spans, logs, json] = [await world.topic(), await world.topic(), await world.topic()];
