@@ -135,10 +135,10 @@ function startSql(time: string, bucketMs: number): string {
 function foldFacets(
   rows: string,
   { of, bucketMs }: Counted,
-  listOf: (facet: { readonly facet: string; readonly column: string; readonly counts: string }) => string,
+  listOf: (facet: { readonly facet: string; readonly column: string }) => string,
 ): string {
   const pairs = valuesOf(of).map(({ facet, column, counts }) =>
-    counts === undefined ? `[('${facet}', toString(${column}), n)]` : listOf({ facet, column, counts }),
+    counts === undefined ? `[('${facet}', toString(${column}), n)]` : listOf({ facet, column }),
   );
   const ofTime = bucketMs === 0 ? "[('runs', '', n)]" : "[('runs', '', n), ('bucket', toString(start), n)]";
   return `SELECT pair.1 AS facet, pair.2 AS value, sum(pair.3) AS count, sum(failed) AS errors FROM (
@@ -154,13 +154,20 @@ async function countSums(database: Database, filters: ListFilters, counted: Coun
   const { sql, params } = await selectRunSums(
     database,
     { fromMs: sinceMs, toMs: untilMs, tenant },
-    asked.sql,
+    { chosen: asked.sql, lists: ['values'] },
   );
-  const rows = `SELECT *, Runs AS n, ToolErrorRuns AS failed, ${startSql('Bucket', counted.bucketMs)} AS start FROM ${sql}`;
+  const values = valuesOf(counted.of);
+  const columns = values.filter(({ counts }) => counts === undefined).map(({ column }) => column);
+  const maps = values.flatMap(({ column, counts }) =>
+    counts === undefined ? [] : [`sumMap(${column}, ${counts}) AS Of${column}`],
+  );
+  const rows = `SELECT ${[...columns, `${startSql('Bucket', counted.bucketMs)} AS start`, ...maps].join(', ')},
+      sum(Runs) AS n, sum(ToolErrorRuns) AS failed
+    FROM ${sql} GROUP BY ${[...columns, 'start'].join(', ')}`;
   const statement = foldFacets(
     rows,
     counted,
-    ({ facet, column, counts }) => `arrayMap((name, each) -> ('${facet}', name, each), ${column}, ${counts})`,
+    ({ facet, column }) => `arrayMap((name, each) -> ('${facet}', name, each), Of${column}.1, Of${column}.2)`,
   );
   return database.rows<FacetRow>(`${statement} ${READ_SETTINGS}`, { ...asked.params, ...params });
 }

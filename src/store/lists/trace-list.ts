@@ -29,6 +29,7 @@ import {
 import { DISTANCE } from './score-list.ts';
 import { SMALL_BLOCKS, leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
 import { readMainRuns } from '../tables/runs.ts';
+import { currentOfKeys } from '../tables/scores.ts';
 import type { Keyed } from './keyset-page.ts';
 import { agentSeenSql } from '../spans/agent-signal-sql.ts';
 
@@ -113,8 +114,7 @@ async function readBriefs(
     const rows = await database.rows<BriefRow>(
       `SELECT Tenant AS tenant, TraceId AS traceId, toString(ScoreId) AS scoreId, Scorer AS scorer, Score AS score, Label AS label,
          HigherIsBetter AS higherIsBetter, Source AS source, ${DISTANCE} AS distance, Verdicts AS verdicts
-       FROM scores FINAL
-       PREWHERE ${IN_KEYS} AND Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))
+       FROM ${currentOfKeys("Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))")}
        ORDER BY Scorer, TargetId, ScoreId`,
       { ...keyParams(slice), first: startOf(firstMs - 2 * DAY_MS) },
     );
@@ -157,7 +157,7 @@ async function readDecided(
   for (const slice of splitIntoSlices(keys)) {
     const rows = await database.rows<TraceKey & DecidedRow>(
       `SELECT Tenant AS tenant, TraceId AS traceId, Scorer AS scorer, Status AS status, if(Status = 'scored', '', Reason) AS reason
-       FROM decisions FINAL WHERE ${IN_KEYS} ORDER BY status, Rule, scorer, TargetId`,
+       FROM decisions FINAL PREWHERE ${IN_KEYS} ORDER BY status, Rule, scorer, TargetId`,
       keyParams(slice),
     );
     Map.groupBy(rows, joinTraceKey).forEach((group, name) => found.set(name, group));

@@ -23,51 +23,67 @@ export const IS_RUN = "NOT IsDeleted AND NotScorable != 'no_agent_or_llm_span'";
 /** Columns that identify a row of the sums. `Model` is the most used one. */
 const KEYS = 'Tenant, Bucket, Agent, ServiceName, Environment, AgentVersion, ServiceVersion, Model, IsAgent';
 
-const COLUMNS = `Runs, ReadRuns, ToolErrorRuns, CostUsd, CostedRuns, UnpricedRuns, Tokens, CountedRuns, FirstAt, UncostedModels,
-  Durations, DurationRuns, Models, ModelRuns, Tools, ToolRuns`;
+/** Columns of the sums beside `NUMBERS` that a read may need. */
+export type RunSumLists = 'durations' | 'values';
+
+const NUMBERS =
+  'Runs, ReadRuns, ToolErrorRuns, CostUsd, CostedRuns, UnpricedRuns, Tokens, CountedRuns, FirstAt';
+
+const LISTS: Readonly<Record<RunSumLists, string>> = {
+  durations: 'UncostedModels, Durations, DurationRuns',
+  values: 'Models, ModelRuns, Tools, ToolRuns',
+};
+
+const ALL_LISTS: readonly RunSumLists[] = ['durations', 'values'];
+
+function columnsOf(lists: readonly RunSumLists[]): string {
+  return [KEYS, NUMBERS, ...lists.map((list) => LISTS[list])].join(', ');
+}
 
 /** Models of runs without a cost that a row names. */
 const MAX_UNCOSTED = 20;
 
-/** SQL for the numbers of rows of `run_starts`, in the order of `COLUMNS` without the durations. */
-const NUMBERS = `count() AS Runs, countIf(ToolCalls IS NOT NULL) AS ReadRuns, countIf(ifNull(ToolErrors, 0) > 0) AS ToolErrorRuns,
+/** SQL for the numbers of runs, in the order of `NUMBERS`. */
+const COUNTED = `count() AS Runs, countIf(ToolCalls IS NOT NULL) AS ReadRuns, countIf(ToolErrors > 0) AS ToolErrorRuns,
     sum(ifNull(Cost, 0)) AS CostUsd, count(Cost) AS CostedRuns, countIf(Cost IS NULL AND notEmpty(Used)) AS UnpricedRuns,
-    sum(ifNull(TotalTokens, 0)) AS Tokens, count(TotalTokens) AS CountedRuns, min(StartedAt) AS FirstAt,
-    groupUniqArrayArrayIf(${MAX_UNCOSTED})(Used, Cost IS NULL) AS UncostedModels`;
+    sum(ifNull(TotalTokens, 0)) AS Tokens, count(TotalTokens) AS CountedRuns, min(StartedAt) AS FirstAt`;
 
-const LISTS = `sumMap(arrayDistinct(Used), arrayMap(model -> toUInt64(1), arrayDistinct(Used))) AS OfModels,
-    sumMap(arrayDistinct(Called), arrayMap(tool -> toUInt64(1), arrayDistinct(Called))) AS OfTools`;
+const UNCOSTED = `groupUniqArrayArrayIf(${MAX_UNCOSTED})(Used, Cost IS NULL) AS UncostedModels`;
 
 /** SQL for a duration in steps of growing length. */
 const STEP = `if(DurationMs > 0, exp(round(log(DurationMs) / log(${STEP_GROWTH})) * log(${STEP_GROWTH})), 0.)`;
+const STEPS = `sumMap([${STEP}], [toUInt64(1)])`;
 
-/**
- * Returns SQL for the sums of current runs: the first run of each trace. Of rows with different starts the newest counts.
- * @param near condition on `StartedAt` that takes the rows of moved starts in, too
- * @param chosen condition on the rows that are summed
- */
-function sumRows(
-  { near, chosen, ofTenant }: { readonly near: string; readonly chosen: string; readonly ofTenant: string },
-  durations: 'steps' | 'exact',
-): string {
-  const [numbers, values, counts] =
-    durations === 'steps'
-      ? [`sumMap([${STEP}], [toUInt64(1)]) AS OfDurations`, 'OfDurations.1', 'OfDurations.2']
-      : ['groupArray(DurationMs) AS Each', 'Each', 'arrayMap(each -> toUInt64(1), Each)'];
+const countEach = (list: string) => `sumMap(${list}, arrayWithConstant(length(${list}), toUInt64(1)))`;
+
+/** SQL for the lists of runs, in the order of `LISTS`. Durations of past hours are in steps. */
+const LISTED: Readonly<Record<RunSumLists | 'steps', string>> = {
+  durations: `${UNCOSTED}, groupArray(DurationMs) AS Durations, arrayWithConstant(length(Durations), toUInt64(1)) AS DurationRuns`,
+  steps: `${UNCOSTED}, ${STEPS}.1 AS Durations, ${STEPS}.2 AS DurationRuns`,
+  values: `${countEach('Used')}.1 AS Models, ${countEach('Used')}.2 AS ModelRuns, ${countEach('Called')}.1 AS Tools,
+    ${countEach('Called')}.2 AS ToolRuns`,
+};
+
+interface SummedRows {
+  /** Condition on `StartedAt` that takes the rows of moved starts in, too. */
+  readonly near: string;
+  /** Condition on the rows that are summed. */
+  readonly chosen: string;
+  readonly ofTenant: string;
+}
+
+/** Returns SQL for the sums of current runs: the first run of each trace. Of rows with different starts the newest counts. */
+function sumRows({ near, chosen, ofTenant }: SummedRows, lists: readonly (keyof typeof LISTED)[]): string {
   return `
-  SELECT ${KEYS}, Runs, ReadRuns, ToolErrorRuns, CostUsd, CostedRuns, UnpricedRuns, Tokens, CountedRuns, FirstAt, UncostedModels,
-    ${values} AS Durations, ${counts} AS DurationRuns, OfModels.1 AS Models, OfModels.2 AS ModelRuns, OfTools.1 AS Tools,
-    OfTools.2 AS ToolRuns
+  SELECT Tenant, ${hourOf('StartedAt')} AS Bucket, Agent, ServiceName, Environment, AgentVersion, ServiceVersion, Used[1] AS Model,
+    toUInt8(${IS_RUN}) AS IsAgent, ${[COUNTED, ...lists.map((list) => LISTED[list])].join(', ')}
   FROM (
-    SELECT ${KEYS}, ${NUMBERS}, ${numbers}, ${LISTS}
-    FROM (
-      SELECT Tenant, StartedAt, ${hourOf('StartedAt')} AS Bucket, Agent, ServiceName, Environment, AgentVersion, ServiceVersion,
-        arrayMap(name -> toString(name), Models) AS Used, Used[1] AS Model,
-        arrayMap(name -> toString(name), Tools) AS Called, toUInt8(${IS_RUN}) AS IsAgent, IsDeleted,
-        CostUsd AS Cost, ToolCalls, ToolErrors, TotalTokens, DurationMs
-      FROM (SELECT * FROM run_starts WHERE (${near}) AND ${ofTenant} ORDER BY Version DESC LIMIT 1 BY Tenant, TraceId))
-    WHERE NOT IsDeleted AND (${chosen})
-    GROUP BY ${KEYS})`;
+    SELECT Tenant, StartedAt, Agent, ServiceName, Environment, AgentVersion, ServiceVersion, IsDeleted, NotScorable, ToolCalls, ToolErrors,
+      TotalTokens, DurationMs, CostUsd AS Cost, arrayDistinct(CAST(Models, 'Array(String)')) AS Used,
+      arrayDistinct(CAST(Tools, 'Array(String)')) AS Called
+    FROM run_starts WHERE (${near}) AND ${ofTenant} ORDER BY Version DESC LIMIT 1 BY Tenant, TraceId)
+  WHERE NOT IsDeleted AND (${chosen})
+  GROUP BY ${KEYS}`;
 }
 
 const HAS_ENDED = 'StartedAt < fromUnixTimestamp64Milli({until:Int64})';
@@ -121,24 +137,16 @@ function computeHours(database: Database, hours: readonly TouchedHour[]): Promis
     {
       table: 'run_hours',
       keys: KEYS,
-      columns: COLUMNS,
+      columns: [NUMBERS, LISTS.durations, LISTS.values].join(', '),
       empty: `0, 0, 0, 0, 0, 0, 0, 0, FirstAt, emptyArrayString(), emptyArrayFloat64(), emptyArrayUInt64(), emptyArrayString(),
         emptyArrayUInt64(), emptyArrayString(), emptyArrayUInt64()`,
       // Of the two rows of a key, one is empty.
       sums: `sum(Runs) AS AllRuns, sum(ReadRuns), sum(ToolErrorRuns), sum(CostUsd), sum(CostedRuns), sum(UnpricedRuns), sum(Tokens),
-        sum(CountedRuns), maxIf(FirstAt, Runs > 0), ${[
-          'UncostedModels',
-          'Durations',
-          'DurationRuns',
-          'Models',
-          'ModelRuns',
-          'Tools',
-          'ToolRuns',
-        ]
+        sum(CountedRuns), maxIf(FirstAt, Runs > 0), ${ALL_LISTS.flatMap((list) => LISTS[list].split(', '))
           .map((list) => `arrayFlatten(groupArray(${list}))`)
           .join(', ')}`,
       isEmpty: 'AllRuns = 0',
-      rows: sumRows({ near, chosen: isAsked('Bucket'), ofTenant: '1' }, 'steps'),
+      rows: sumRows({ near, chosen: isAsked('Bucket'), ofTenant: '1' }, ['steps', 'values']),
     },
     { buckets: hours.map(({ tenant, hourMs }) => [tenant, hourMs]) },
   );
@@ -156,12 +164,12 @@ const LATEST_MS = Date.UTC(2299, 0, 1);
 /**
  * Returns SQL for the sums of the runs that began in a range, with their keys and columns: of past hours from their sums, of all others from
  * the runs.
- * @param chosen conditions on the columns of keys, by which both are left out
+ * @param choice conditions on the columns of keys, and lists that are needed: a statement of fewer columns is planned sooner
  */
 export async function selectRunSums(
   database: Database,
   { fromMs, toMs, tenant }: Pick<RunSumsQuery, 'fromMs' | 'toMs' | 'tenant'>,
-  chosen: string,
+  { chosen, lists }: { readonly chosen: string; readonly lists: readonly RunSumLists[] },
 ): Promise<{ readonly sql: string; readonly params: QueryParams }> {
   const from = atLeastZero(fromMs);
   const to = Math.min(LATEST_MS, atLeastZero(toMs));
@@ -174,14 +182,14 @@ export async function selectRunSums(
           `(${column} >= fromUnixTimestamp64Milli(${first - marginMs}) AND ${column} < fromUnixTimestamp64Milli(${end + marginMs}))`,
       )
       .join(' OR ') || '0';
-  const ofHours = `SELECT ${KEYS}, ${COLUMNS} FROM run_hours FINAL WHERE (${within('Bucket', summed)}) AND ${ofTenant} AND ${chosen}`;
+  const ofHours = `SELECT ${columnsOf(lists)} FROM run_hours FINAL WHERE (${within('Bucket', summed)}) AND ${ofTenant} AND ${chosen}`;
   const ofRows = sumRows(
     {
       near: within('StartedAt', rows, MOVED_MS),
       chosen: `(${within('StartedAt', rows)}) AND ${chosen}`,
       ofTenant,
     },
-    'exact',
+    lists,
   );
   const parts = [...(summed.length === 0 ? [] : [ofHours]), ...(rows.length === 0 ? [] : [ofRows])];
   return { sql: `(${parts.join(' UNION ALL ')})`, params: { tenant } };
@@ -194,12 +202,15 @@ async function splitRange(database: Database, [from, to]: Range) {
   if (first >= end) {
     return { rows: [[from, to]] as Range[], summed: [] };
   }
-  const lacking = await database.rows<{ hourMs: number }>(
-    `SELECT DISTINCT toUnixTimestamp64Milli(Hour) AS hourMs FROM (${TOUCHED})
-     WHERE Hour >= fromUnixTimestamp64Milli({first:Int64}) AND Hour < fromUnixTimestamp64Milli({end:Int64}) ORDER BY hourMs`,
-    { since: atLeastZero(doneMs - OVERLAP_MS), first, end },
+  const touched = await database.rows<{ hour: number }>(
+    `SELECT DISTINCT intDiv(toUnixTimestamp64Milli(StartedAt), ${HOUR_MS}) AS hour FROM run_starts WHERE ${WRITTEN}
+     UNION DISTINCT SELECT DISTINCT intDiv(toUnixTimestamp64Milli(Bucket), ${HOUR_MS}) FROM aggregate_touches WHERE ${WRITTEN}`,
+    { since: atLeastZero(doneMs - OVERLAP_MS) },
   );
-  const ranges = lacking.map(({ hourMs }): Range => [hourMs, hourMs + HOUR_MS]);
+  const ranges = touched
+    .map(({ hour }): Range => [Math.max(first, (hour - 1) * HOUR_MS), Math.min(end, (hour + 2) * HOUR_MS)])
+    .filter(([start, stop]) => start < stop)
+    .toSorted(([a], [b]) => a - b);
   const rows = joinRanges([[from, first], ...ranges, [end, to]]);
   const gaps = rows.slice(1).map(([start], index): Range => [rows[index]?.[1] ?? start, start]);
   return { rows: rows.filter(([start, stop]) => start < stop), summed: gaps };

@@ -1,6 +1,6 @@
 import { isToolSql } from '../spans/facts.ts';
 import { DIRECTED } from './read-sums.ts';
-import { IS_RUN, MOVED_MS, selectRunSums } from './run-hours.ts';
+import { IS_RUN, MOVED_MS, type RunSumLists, selectRunSums } from './run-hours.ts';
 import { READ_SETTINGS } from './score-sums.ts';
 import { ROUNDING } from '../../domain/limits.ts';
 import type { CostKey, CostRow, RunSumsQuery } from '../contracts/sums.ts';
@@ -72,8 +72,9 @@ const NO_RUNS: AllRuns = { runs: 0, readRuns: 0, toolErrorRuns: 0, costUsd: null
 const COST = 'if(sum(CostedRuns) = 0, NULL, sum(CostUsd)) AS';
 
 /** Returns SQL for the sums of the runs of agents that a query selects, and its parameters. */
-async function chosenSums(database: Database, query: RunSumsQuery) {
-  const { sql, params } = await selectRunSums(database, query, `IsAgent AND ${ofChoice(query)}`);
+async function chosenSums(database: Database, query: RunSumsQuery, lists: readonly RunSumLists[] = []) {
+  const chosen = `IsAgent AND ${ofChoice(query)}`;
+  const { sql, params } = await selectRunSums(database, query, { chosen, lists });
   return { sums: sql, params: { ...paramsOf(query), ...params } };
 }
 
@@ -113,12 +114,13 @@ async function agents(
   database: Database,
   query: RunSumsQuery & { readonly limit: number },
 ): Promise<AgentRuns[]> {
-  const { sums, params } = await chosenSums(database, query);
+  const { sums, params } = await chosenSums(database, query, ['durations']);
   return database.rows<AgentRuns>(
     `SELECT agent, if(grouping(versionOf) = 1, NULL, versionOf) AS version, arrayElement(topKWeighted(1)(ServiceName, Runs), 1) AS service,
        sum(Runs) AS runs, sum(ReadRuns) AS readRuns, sum(ToolErrorRuns) AS toolErrorRuns, ${COST} costUsd,
        arraySort(groupUniqArrayArray(20)(UncostedModels)) AS uncostedModels,
-       quantilesExactWeightedArray(0.5, 0.95)(Durations, DurationRuns) AS places, places[1] AS p50Ms, places[2] AS p95Ms,
+       quantilesExactWeightedArray(0.5, 0.95)(Durations, DurationRuns)[1] AS p50Ms,
+       quantilesExactWeightedArray(0.5, 0.95)(Durations, DurationRuns)[2] AS p95Ms,
        if(sum(CountedRuns) = 0, NULL, sum(Tokens) / sum(CountedRuns)) AS tokens
      FROM (SELECT *, ${AGENT_NAME} AS agent, ${AGENT_VERSION} AS versionOf FROM ${sums})
      GROUP BY GROUPING SETS ((agent), (agent, versionOf))
@@ -185,7 +187,7 @@ export interface ModelUse {
 }
 
 async function models(database: Database, query: RunSumsQuery): Promise<ModelUse[]> {
-  const { sums, params } = await chosenSums(database, query);
+  const { sums, params } = await chosenSums(database, query, ['values']);
   return database.rows<ModelUse>(
     `SELECT model, sum(n) AS runs, if(sumIf(CostedRuns, model = Model) = 0, NULL, sumIf(CostUsd, model = Model)) AS costUsd
      FROM ${sums} ARRAY JOIN Models AS model, ModelRuns AS n
