@@ -94,11 +94,14 @@ const ALL_HOURS = `
 
 const WRITTEN = 'WrittenAt >= fromUnixTimestamp64Milli({since:Int64})';
 
-/** Hours of written runs with the hours beside them, which may have had these runs before, and hours of deleted ones. */
+/** Hours of written runs, also those that had these runs before, and hours of deleted ones. */
 const TOUCHED = `
-  SELECT Tenant, arrayJoin([-1, 0, 1]) AS Beside, addHours(${hourOf('StartedAt')}, Beside) AS Hour, count() AS HourRows FROM run_starts
-  WHERE ${WRITTEN} GROUP BY Tenant, Hour, Beside
-  UNION ALL SELECT Tenant, 0, Bucket, 0 FROM aggregate_touches WHERE ${WRITTEN} GROUP BY Tenant, Bucket`;
+  SELECT Tenant, ${hourOf('StartedAt')} AS Hour, count() AS HourRows FROM run_starts
+  WHERE StartedAt >= (SELECT min(StartedAt) FROM run_starts WHERE ${WRITTEN}) - toIntervalMillisecond(${MOVED_MS})
+    AND StartedAt <= (SELECT max(StartedAt) FROM run_starts WHERE ${WRITTEN}) + toIntervalMillisecond(${MOVED_MS})
+    AND (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM run_starts WHERE ${WRITTEN})
+  GROUP BY Tenant, Hour
+  UNION ALL SELECT Tenant, Bucket, 0 FROM aggregate_touches WHERE ${WRITTEN} GROUP BY Tenant, Bucket`;
 
 /** Hours that have ended since the last pass, whenever their runs were written. */
 const NEWLY_ENDED = `
