@@ -648,6 +648,51 @@ SELECT
 FROM runs
 WHERE Target = 'trace' AND TargetId = TraceId;
 
+-- Sums of current runs by the hour of their start, for agents, costs and the counts beside lists. An hour is computed from the runs and
+-- replaced as a whole, like one of scores.
+CREATE TABLE IF NOT EXISTS run_hours
+(
+    `Tenant` LowCardinality(String),
+    `Bucket` DateTime64(3, 'UTC') CODEC(Delta(8), ZSTD(1)),
+    `Agent` LowCardinality(String),
+    `ServiceName` LowCardinality(String),
+    `Environment` LowCardinality(String),
+    `AgentVersion` LowCardinality(String),
+    `ServiceVersion` LowCardinality(String),
+    -- The most used model of the run.
+    `Model` LowCardinality(String),
+    -- 0 for what is no run of an agent.
+    `IsAgent` UInt8,
+    `Runs` UInt64,
+    -- Runs whose tools are known, and those with a tool error.
+    `ReadRuns` UInt64,
+    `ToolErrorRuns` UInt64,
+    `CostUsd` Float64,
+    -- Runs with a cost, and those without one although a model answered.
+    `CostedRuns` UInt64,
+    `UnpricedRuns` UInt64,
+    `Tokens` UInt64,
+    -- Runs with a number of tokens.
+    `CountedRuns` UInt64,
+    `FirstAt` DateTime64(3, 'UTC'),
+    `UncostedModels` Array(String) CODEC(ZSTD(1)),
+    -- Milliseconds, in steps of one percent.
+    `Durations` Array(Float64) CODEC(ZSTD(1)),
+    `DurationRuns` Array(UInt64) CODEC(ZSTD(1)),
+    `Models` Array(String) CODEC(ZSTD(1)),
+    `ModelRuns` Array(UInt64) CODEC(ZSTD(1)),
+    `Tools` Array(String) CODEC(ZSTD(1)),
+    `ToolRuns` Array(UInt64) CODEC(ZSTD(1)),
+    `WrittenAt` DateTime64(3, 'UTC') DEFAULT now64(3),
+    `Version` UInt64,
+    `IsDeleted` UInt8
+)
+ENGINE = ReplacingMergeTree(Version, IsDeleted)
+PARTITION BY toYYYYMM(Bucket)
+ORDER BY (Tenant, Bucket, Agent, ServiceName, Environment, AgentVersion, ServiceVersion, Model, IsAgent)
+TTL toDateTime(WrittenAt) + toIntervalDay(400)
+SETTINGS index_granularity = 256, non_replicated_deduplication_window = 0;
+
 -- One current row for each score id. `Day` is the UTC day of the first score of that id and never moves, so that a re-score replaces
 -- its row; `WrittenAt` is set by the store, for exporters that ask for what is new and for expiry. Verdicts quote spans, so they go
 -- when the spans go. `Version`, from the top: 40 bits of `EvidenceUntil` in milliseconds since 2020, 2 of the source (for the same

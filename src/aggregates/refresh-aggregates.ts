@@ -202,7 +202,7 @@ export const AGGREGATE_DUTY = 'aggregates';
 /** Time between two looks, milliseconds. */
 const LOOK_EVERY_MS = 5_000;
 
-/** Time between two passes over the decisions, milliseconds: only hours that have ended are summed. */
+/** Time between two passes over the decisions and runs, milliseconds: only hours that have ended are summed. */
 const DECISIONS_EVERY_MS = 60_000;
 
 /**
@@ -225,6 +225,7 @@ export function startAggregates(store: Store, deps: DutyDeps): StartedPart {
     await refreshAggregates(store.aggregates, signal, onRefused);
     if (startedMs >= decisionsDueMs) {
       await refreshAggregates(decisionHours, signal, onRefused);
+      await refreshAggregates(store.runHours, signal, onRefused);
       decisionsDueMs = startedMs + DECISIONS_EVERY_MS;
     }
     const endedMs = performance.now();

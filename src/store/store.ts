@@ -10,6 +10,7 @@ import { createAuditStore, createCookieKeyStore } from './tables/access.ts';
 import { createAggregateReads, createComparedScoreStore } from './sums/read-sums.ts';
 import { createDecisionHours } from './sums/decision-hours.ts';
 import { createAggregateStore } from './sums/score-sums.ts';
+import { createRunHours } from './sums/run-hours.ts';
 import { createRunSums } from './sums/run-sums.ts';
 import { createAlertFeed } from './monitors/alert-deliveries.ts';
 import { backdateArrivals } from './monitors/backdate-arrivals.ts';
@@ -156,6 +157,7 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     /** Creates the computation of the numbers of decisions by the hour. `listPairs` lists the scorers of each rule over time. */
     decisionHours: (listPairs: () => Promise<readonly CoveredPair[]>) =>
       createDecisionHours(database, () => spans.nowMs(), listPairs),
+    runHours: createRunHours(database, () => spans.nowMs()),
     repairs: createRepairStore(database),
     /** Moves the arrivals of scores to the starts of their runs, for the demonstration. */
     backdateArrivals: (sinceMs: number) => backdateArrivals(database, sinceMs),

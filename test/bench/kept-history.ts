@@ -83,8 +83,10 @@ async function computeAggregates(store: Store, untilMs: number): Promise<number>
   const decisions = createDecisionAggregates(store);
   const hours = await refreshAggregates(store.aggregates);
   await refreshAggregates(decisions);
+  await refreshAggregates(store.runHours);
   await store.aggregates.markDone(untilMs);
   await decisions.markDone(untilMs);
+  await store.runHours.markDone(untilMs);
   return hours;
 }
 

@@ -72,6 +72,7 @@ async function rebuild({ log, signal }: CommandContext, connection: StoreConnect
     const onRefused = logRefusals(log);
     const hours = await rebuildAggregates(store.aggregates, signal, onRefused);
     await rebuildAggregates(createDecisionAggregates(store), signal, onRefused);
+    await rebuildAggregates(store.runHours, signal, onRefused);
     return hours;
   } finally {
     await store.close();

@@ -87,6 +87,7 @@ const FIRST = [
   'score_hours',
   'score_days',
   'decision_hours',
+  'run_hours',
   'decisions',
   'scores',
   'runs',

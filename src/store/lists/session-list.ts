@@ -121,9 +121,10 @@ async function readSessions(
          sum(TotalTokens) AS totalTokens,
          if(countIf(isNull(CostUsd) AND notEmpty(Models)) > 0, NULL, sum(CostUsd)) AS costUsd
        FROM runs FINAL
-       WHERE ${IS_TURN} AND TargetId = TraceId AND SessionId IN {sessionIds:Array(String)} AND (Tenant, TraceId) IN (
+       PREWHERE (Tenant, TraceId) IN (
          SELECT Tenant, TraceId FROM runs
          WHERE Target = 'trace' AND SessionId IN {sessionIds:Array(String)} AND Tenant IN {tenants:Array(String)})
+       WHERE ${IS_TURN} AND TargetId = TraceId AND SessionId IN {sessionIds:Array(String)}
        GROUP BY Tenant, SessionId
        HAVING countIf(${asked.sql}) > 0`,
       { ...asked.params, sessionIds: slice.map(({ sessionId }) => sessionId), tenants: tenantsOf(slice) },

@@ -8,9 +8,12 @@ import {
 } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import { chooseSource, CLOCKS_MS } from '../sums/coverage.ts';
+import { selectRunSums } from '../sums/run-hours.ts';
+import { READ_SETTINGS } from '../sums/score-sums.ts';
 import {
   buildConditions,
   buildDecided,
+  OF_RUNS,
   ofRange,
   ofTimes,
   startOf,
@@ -44,11 +47,14 @@ export async function countTraceFacets(
   of: readonly (keyof TraceFacets)[],
 ): Promise<CountedTraces> {
   const { sql, params } = joinConditions(filters);
-  const from = `FROM run_starts FINAL WHERE ${sql}`;
   const { sinceMs, untilMs = Date.now() } = filters;
   const bucketMs = sinceMs === undefined ? 0 : untilMs - sinceMs <= HOURLY_MS ? HOUR_MS : DAY_MS;
   const [ofRuns, ofNewest] = await Promise.all([
-    database.rows<FacetRow>(countRuns(from, of, bucketMs), params),
+    Object.keys(filters).every(
+      (name) => filters[name as keyof ListFilters] === undefined || OF_SUMS.has(name),
+    )
+      ? countSums(database, filters, { of, bucketMs })
+      : database.rows<FacetRow>(countRuns(`FROM run_starts FINAL WHERE ${sql}`, of, bucketMs), params),
     of.some((facet) => BESIDE_RUNS.includes(facet)) ? countNewest(database, { sql, params }) : [],
   ]);
   const counted = Map.groupBy([...ofRuns, ...ofNewest], ({ facet }) => facet as string);
@@ -78,43 +84,105 @@ function joinConditions(filters: ListFilters): Conditions {
   };
 }
 
-/** SQL for the values of each facet of a run. */
+/** Filters by the columns of the sums of runs. */
+const OF_SUMS: ReadonlySet<string> = new Set<keyof ListFilters>([
+  'tenant',
+  'sinceMs',
+  'untilMs',
+  'agent',
+  'agentVersion',
+  'environment',
+  'service',
+  'serviceVersion',
+]);
+
+/** Columns of the values of each facet of a run, and of the counts of a list in the sums of runs. */
 const RUN_VALUES: Readonly<
-  Partial<Record<keyof TraceFacets, { readonly column: string; readonly isList?: true }>>
+  Partial<Record<keyof TraceFacets, { readonly column: string; readonly counts?: string }>>
 > = {
   agent: { column: 'Agent' },
   agentVersion: { column: 'AgentVersion' },
   environment: { column: 'Environment' },
   service: { column: 'ServiceName' },
   tenant: { column: 'Tenant' },
-  model: { column: 'Models', isList: true },
-  tool: { column: 'Tools', isList: true },
+  model: { column: 'Models', counts: 'ModelRuns' },
+  tool: { column: 'Tools', counts: 'ToolRuns' },
 };
 
-/**
- * Returns the statement that counts all runs, by their own facets, and over time: one read for all. Runs that are alike are counted together
- * first, because the values of a run are several.
- * @param bucketMs length of a bucket; 0 for none
- */
-function countRuns(from: string, of: readonly (keyof TraceFacets)[], bucketMs: number): string {
-  const values = of.flatMap((facet) => {
+function valuesOf(of: readonly (keyof TraceFacets)[]) {
+  return of.flatMap((facet) => {
     const value = RUN_VALUES[facet];
     return value === undefined ? [] : [{ facet, ...value }];
   });
-  const bucket =
-    bucketMs === 0 ? 'toInt64(0)' : `intDiv(toUnixTimestamp64Milli(StartedAt), ${bucketMs}) * ${bucketMs}`;
-  const pairs = values.map(({ facet, column, isList = false }) =>
-    isList
-      ? `arrayMap(name -> ('${facet}', toString(name)), ${column})`
-      : `[('${facet}', toString(${column}))]`,
+}
+
+interface Counted {
+  readonly of: readonly (keyof TraceFacets)[];
+  /** Length of a bucket; 0 for none. */
+  readonly bucketMs: number;
+}
+
+/** Returns SQL for the start of the bucket of a time. */
+function startSql(time: string, bucketMs: number): string {
+  return bucketMs === 0 ? 'toInt64(0)' : `intDiv(toUnixTimestamp64Milli(${time}), ${bucketMs}) * ${bucketMs}`;
+}
+
+/**
+ * Returns the statement that counts all runs, by their own facets, and over time, from rows of alike runs: the columns of the facets, `n`
+ * runs of which some `failed`, and `start`.
+ * @param listOf SQL for the pairs of a list and their counts
+ */
+function foldFacets(
+  rows: string,
+  { of, bucketMs }: Counted,
+  listOf: (facet: { readonly facet: string; readonly column: string }) => string,
+): string {
+  const pairs = valuesOf(of).map(({ facet, column, counts }) =>
+    counts === undefined ? `[('${facet}', toString(${column}), n)]` : listOf({ facet, column }),
   );
-  const ofTime = bucketMs === 0 ? "[('runs', '')]" : "[('runs', ''), ('bucket', toString(start))]";
-  return `SELECT pair.1 AS facet, pair.2 AS value, sum(n) AS count, sum(failed) AS errors FROM (
-      SELECT arrayJoin(arrayConcat(${[ofTime, ...pairs].join(', ')})) AS pair, n, failed FROM (
-        SELECT ${[...values.map(({ column }) => column), `${bucket} AS start`].join(', ')}, count() AS n, countIf(ToolErrors > 0) AS failed
-        ${from} GROUP BY ALL))
+  const ofTime = bucketMs === 0 ? "[('runs', '', n)]" : "[('runs', '', n), ('bucket', toString(start), n)]";
+  return `SELECT pair.1 AS facet, pair.2 AS value, sum(pair.3) AS count, sum(failed) AS errors FROM (
+      SELECT arrayJoin(arrayConcat(${[ofTime, ...pairs].join(', ')})) AS pair, failed FROM (${rows}))
     WHERE value != '' OR facet = 'runs'
     GROUP BY facet, value ORDER BY count DESC, value LIMIT ${MAX_BUCKETS} BY facet`;
+}
+
+/** Counts runs by the sums of hours. */
+async function countSums(database: Database, filters: ListFilters, counted: Counted): Promise<FacetRow[]> {
+  const { tenant, sinceMs = 0, untilMs = Infinity, ...names } = filters;
+  const asked = buildConditions(names, OF_RUNS);
+  const { sql, params } = await selectRunSums(
+    database,
+    { fromMs: sinceMs, toMs: untilMs, tenant },
+    { chosen: asked.sql, lists: ['values'] },
+  );
+  const values = valuesOf(counted.of);
+  const columns = values.filter(({ counts }) => counts === undefined).map(({ column }) => column);
+  const maps = values.flatMap(({ column, counts }) =>
+    counts === undefined ? [] : [`sumMap(${column}, ${counts}) AS Of${column}`],
+  );
+  const rows = `SELECT ${[...columns, `${startSql('Bucket', counted.bucketMs)} AS start`, ...maps].join(', ')},
+      sum(Runs) AS n, sum(ToolErrorRuns) AS failed
+    FROM ${sql} GROUP BY ${[...columns, 'start'].join(', ')}`;
+  const statement = foldFacets(
+    rows,
+    counted,
+    ({ facet, column }) => `arrayMap((name, each) -> ('${facet}', name, each), Of${column}.1, Of${column}.2)`,
+  );
+  return database.rows<FacetRow>(`${statement} ${READ_SETTINGS}`, { ...asked.params, ...params });
+}
+
+/** Returns the statement that counts runs one by one. Runs that are alike are counted together first, because the values of a run are several. */
+function countRuns(from: string, of: readonly (keyof TraceFacets)[], bucketMs: number): string {
+  const columns = [
+    ...valuesOf(of).map(({ column }) => column),
+    `${startSql('StartedAt', bucketMs)} AS start`,
+  ];
+  return foldFacets(
+    `SELECT ${columns.join(', ')}, count() AS n, countIf(ToolErrors > 0) AS failed ${from} GROUP BY ALL`,
+    { of, bucketMs },
+    ({ facet, column }) => `arrayMap(name -> ('${facet}', toString(name), n), ${column})`,
+  );
 }
 
 /**

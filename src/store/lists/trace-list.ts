@@ -8,7 +8,7 @@ import type {
   SessionKey,
   TraceFinding,
 } from '../contracts/lists.ts';
-import { joinTraceKey, type TraceKey } from '../contracts/stores.ts';
+import { joinTraceKey, MAX_KEYS, type TraceKey } from '../contracts/stores.ts';
 import type { DecisionStatus } from '../../domain/decision.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
@@ -29,6 +29,7 @@ import {
 import { DISTANCE } from './score-list.ts';
 import { SMALL_BLOCKS, leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
 import { readMainRuns } from '../tables/runs.ts';
+import { currentOfKeys } from '../tables/scores.ts';
 import type { Keyed } from './keyset-page.ts';
 import { agentSeenSql } from '../spans/agent-signal-sql.ts';
 
@@ -113,8 +114,7 @@ async function readBriefs(
     const rows = await database.rows<BriefRow>(
       `SELECT Tenant AS tenant, TraceId AS traceId, toString(ScoreId) AS scoreId, Scorer AS scorer, Score AS score, Label AS label,
          HigherIsBetter AS higherIsBetter, Source AS source, ${DISTANCE} AS distance, Verdicts AS verdicts
-       FROM scores FINAL
-       PREWHERE ${IN_KEYS} AND Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))
+       FROM ${currentOfKeys("Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))")}
        ORDER BY Scorer, TargetId, ScoreId`,
       { ...keyParams(slice), first: startOf(firstMs - 2 * DAY_MS) },
     );
@@ -157,7 +157,7 @@ async function readDecided(
   for (const slice of splitIntoSlices(keys)) {
     const rows = await database.rows<TraceKey & DecidedRow>(
       `SELECT Tenant AS tenant, TraceId AS traceId, Scorer AS scorer, Status AS status, if(Status = 'scored', '', Reason) AS reason
-       FROM decisions FINAL WHERE ${IN_KEYS} ORDER BY status, Rule, scorer, TargetId`,
+       FROM decisions FINAL PREWHERE ${IN_KEYS} ORDER BY status, Rule, scorer, TargetId`,
       keyParams(slice),
     );
     Map.groupBy(rows, joinTraceKey).forEach((group, name) => found.set(name, group));
@@ -233,35 +233,52 @@ export function listTraces(
 const SCORES_A_TRACE = 20;
 const SPARE_SCORES = 1_000;
 
+/** Traces beyond the limit that are looked up first; then twice as many each time. */
+const SPARE_TRACES = 20;
+
 /** Lists traces by their worst current score as asked, the worst first, then the newest. Scores without a range or a direction do not count. */
 export async function listWorstTraces(
   database: Database,
   filters: ListFilters,
   limit: number,
 ): Promise<readonly ListedTrace[]> {
-  const ofScores = buildConditions(filters, OF_SCORES, ofTimes('TraceTimestamp'));
-  const rows = await database.rows<TraceKey & { readonly atMs: string }>(
-    `SELECT tenant, traceId, atMs FROM (
-       SELECT Tenant AS tenant, TraceId AS traceId, toString(toUnixTimestamp64Milli(TraceTimestamp)) AS atMs, ${DISTANCE} AS distance
-       FROM score_starts WHERE ${ofScores.sql} AND TraceId != '' AND IsDeleted = 0 AND isNotNull(${DISTANCE})
-       ORDER BY distance DESC, TraceTimestamp DESC LIMIT {scores:UInt32})
-     ORDER BY distance DESC, atMs DESC LIMIT 1 BY tenant, traceId`,
-    { ...ofScores.params, scores: SCORES_A_TRACE * limit + SPARE_SCORES },
-  );
+  const rows = await readWorst(database, filters, SCORES_A_TRACE * limit + SPARE_SCORES);
   const found: ListedTrace[] = [];
-  for (const slice of splitIntoSlices(rows, limit + SPARE_SCORES)) {
+  let at = 0;
+  for (let size = limit + SPARE_TRACES; at < rows.length && found.length < limit; size *= 2) {
+    const slice = rows.slice(at, at + Math.min(size, MAX_KEYS));
     const runs = await readRuns(database, slice, filters);
     const traces = slice.flatMap(({ tenant, traceId }): FoundTrace[] => {
       const run = runs.get(joinTraceKey({ tenant, traceId }));
       return run === undefined ? [] : [{ tenant, traceId, startedAtMs: run.startedAt, run }];
     });
-    const listed = await addFacts(database, traces.slice(0, limit));
+    const listed = await addFacts(database, traces);
     found.push(...listed.filter((trace) => isAsked(trace, filters)));
-    if (found.length >= limit) {
-      break;
-    }
+    at += slice.length;
   }
   return found.slice(0, limit);
+}
+
+/**
+ * Reads the traces of the worst scores. No score is further from its best value than 1, so the newest scores at that distance are the worst
+ * of all, when there are enough of them: they are found in the order of time, without a look at the others.
+ */
+async function readWorst(database: Database, filters: ListFilters, scores: number): Promise<TraceKey[]> {
+  const { sql, params } = buildConditions(filters, OF_SCORES, ofTimes('TraceTimestamp'));
+  const read = (condition: string, order: string) =>
+    database.rows<TraceKey & { readonly n: number }>(
+      `SELECT tenant, traceId, n FROM (
+         SELECT *, toUInt32(count() OVER ()) AS n FROM (
+           SELECT Tenant AS tenant, TraceId AS traceId, TraceTimestamp AS at, ${DISTANCE} AS distance
+           FROM score_starts WHERE ${sql} AND TraceId != '' AND IsDeleted = 0 AND ${condition}
+           ORDER BY ${order} LIMIT {scores:UInt32}))
+       ORDER BY distance DESC, toUnixTimestamp64Milli(at) DESC LIMIT 1 BY tenant, traceId`,
+      { ...params, scores },
+    );
+  const farthest = await read(`${DISTANCE} >= 1`, 'TraceTimestamp DESC');
+  return farthest[0]?.n === scores
+    ? farthest
+    : read(`isNotNull(${DISTANCE})`, 'distance DESC, TraceTimestamp DESC');
 }
 
 /** Reads traces by their ids. */

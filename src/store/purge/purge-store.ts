@@ -388,6 +388,7 @@ function findBuried(traceTables: readonly string[]): Finding[] {
 const SUMMED_TIMES = new Map([
   ['scores', 'TraceTimestamp'],
   ['decisions', 'EvidenceUntil'],
+  ['run_starts', 'StartedAt'],
 ]);
 
 async function complete(database: Database, jobId: string, beforeMs: number | undefined): Promise<void> {

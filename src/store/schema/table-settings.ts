@@ -73,6 +73,7 @@ export function listExpiries({ spansDays, scoresDays, catchUpDays }: Retention):
     { table: 'score_hours', from: WRITTEN, days: scores },
     { table: 'score_days', from: WRITTEN, days: scores },
     { table: 'decision_hours', from: WRITTEN, days: scores },
+    { table: 'run_hours', from: WRITTEN, days: scores },
     { table: 'deliveries', from: WRITTEN, days: scores },
     { table: 'spend', from: WRITTEN, days: Math.max(scores, BUDGET_DAYS) },
     { table: 'score_arrivals', from: WRITTEN, days: Math.min(TAILED_DAYS, scores) },
@@ -173,6 +174,7 @@ const PARTITIONED = [
   'score_hours',
   'score_days',
   'decision_hours',
+  'run_hours',
 ];
 
 /** Tables with an insert every second or two, whose parts are never finished. */

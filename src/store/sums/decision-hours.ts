@@ -5,7 +5,8 @@ import type { CoveredPair } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { pairParams } from '../spans/trace-keys.ts';
 import { createProgress, hourOf, isAsked, listHours, READ_SETTINGS, replaceBuckets } from './score-sums.ts';
-import { AGENT_NAME, IS_RUN } from './run-sums.ts';
+import { IS_RUN } from './run-hours.ts';
+import { AGENT_NAME } from './run-sums.ts';
 import { readDoneUntil } from '../tables/progress.ts';
 
 /** Name of the progress of decisions. With a new name, the first pass computes all hours again. */

@@ -1,3 +1,4 @@
+import { TupleParam } from '@clickhouse/client';
 import { AGGREGATE_FACETS, type AggregateFacet } from '../../domain/aggregate-facets.ts';
 import { PASS_AT } from '../../domain/agreement/directed-score.ts';
 import { DAY_MS } from '../../domain/durations.ts';
@@ -15,6 +16,7 @@ import type {
 import { bind, type Database } from '../database.ts';
 import {
   askBuckets,
+  ASKED_BUCKETS,
   BIN_VALUES,
   IS_LABELLED,
   LABELLED,
@@ -104,16 +106,17 @@ function chooseRows(query: AggregateFilter & { bucketMs?: number | undefined }) 
     : {
         chosen,
         rows: `(${joinLacking(tableOf(query), { condition, chosen })}) WHERE 1`,
-        params: { ...params, ...askBuckets(hours.map(({ tenant: of, hourMs }) => [of, hourMs])) },
+        params: {
+          ...params,
+          ...askBuckets(hours.map(({ tenant: of, hourMs }) => [of, hourMs])),
+          askedDays: hours.map(
+            ({ tenant: of, hourMs }) => new TupleParam([of, Math.floor(hourMs / DAY_MS) * DAY_MS]),
+          ),
+        },
       };
 }
 
 const TIME = 'toUnixTimestamp64Milli(Bucket)';
-
-const LACKING = 'arrayJoin(arrayZip({tenants:Array(String)}, {buckets:Array(Int64)}))';
-
-const LACKING_DAYS = `arrayJoin(arrayZip({tenants:Array(String)},
-  arrayMap(bucket -> intDiv(bucket, ${DAY_MS}) * ${DAY_MS}, {buckets:Array(Int64)})))`;
 
 /**
  * Returns SQL for rows of the aggregates where the asked hours are computed from the scores. The other hours of their days are read from
@@ -124,9 +127,9 @@ function joinLacking(
   { condition, chosen }: { readonly condition: string; readonly chosen: string },
 ): string {
   const columns = `${KEY_COLUMNS}, ${SUM_COLUMNS}`;
-  const ofDays = `(Tenant, intDiv(${TIME}, ${DAY_MS}) * ${DAY_MS}) IN (SELECT ${LACKING_DAYS})`;
+  const ofDays = `(Tenant, intDiv(${TIME}, ${DAY_MS}) * ${DAY_MS}) IN {askedDays:Array(Tuple(String, Int64))}`;
   return [
-    `SELECT ${columns} FROM score_hours FINAL WHERE ${condition} AND (Tenant, ${TIME}) NOT IN (SELECT ${LACKING})
+    `SELECT ${columns} FROM score_hours FINAL WHERE ${condition} AND (Tenant, ${TIME}) NOT IN ${ASKED_BUCKETS}
      ${table === 'score_days' ? `AND ${ofDays}` : ''}`,
     ...(table === 'score_days'
       ? [`SELECT ${columns} FROM score_days FINAL WHERE ${condition} AND NOT (${ofDays})`]

@@ -1,6 +1,7 @@
 import { isToolSql } from '../spans/facts.ts';
 import { DIRECTED } from './read-sums.ts';
-import { HOUR_MS } from '../../domain/durations.ts';
+import { IS_RUN, MOVED_MS, type RunSumLists, selectRunSums } from './run-hours.ts';
+import { READ_SETTINGS } from './score-sums.ts';
 import { ROUNDING } from '../../domain/limits.ts';
 import type { CostKey, CostRow, RunSumsQuery } from '../contracts/sums.ts';
 import { bind, type Database } from '../database.ts';
@@ -16,15 +17,6 @@ export const AGENT_NAME = "toString(if(Agent != '', Agent, ServiceName))";
 
 /** SQL for the version of an agent; an agent without one has the version of its service. */
 export const AGENT_VERSION = "toString(if(AgentVersion != '', AgentVersion, ServiceVersion))";
-
-/** Condition on rows of `run_starts`: the run of an agent. */
-export const IS_RUN = "NOT IsDeleted AND NotScorable != 'no_agent_or_llm_span'";
-
-/** Run of which the content was read: its tools and models are known. */
-const IS_READ = 'ToolCalls IS NOT NULL';
-
-/** Run of which no cost is known although a model answered. */
-const IS_UNPRICED = 'CostUsd IS NULL AND notEmpty(Models)';
 
 const ofTenant = (tenant: string | undefined) => (tenant === undefined ? '1' : 'Tenant = {tenant:String}');
 
@@ -42,9 +34,6 @@ function ofChoice({ tenant, agent, environment }: Omit<RunSumsQuery, 'fromMs' | 
 export function within(column: string): string {
   return `${column} >= fromUnixTimestamp64Milli({from:Int64}) AND ${column} < fromUnixTimestamp64Milli({to:Int64})`;
 }
-
-/** Time by which later spans seldom move the start of a run, milliseconds: a row with the former start is out of date. */
-const MOVED_MS = HOUR_MS;
 
 /** Returns SQL for the current runs that a query selects: the first run of each trace. Of rows with different starts the newest counts. */
 function chosenRuns(query: RunSumsQuery): string {
@@ -79,12 +68,23 @@ export interface AllRuns {
 
 const NO_RUNS: AllRuns = { runs: 0, readRuns: 0, toolErrorRuns: 0, costUsd: null, unpriced: 0 };
 
+/** SQL for the cost of summed runs; NULL without a known one. */
+const COST = 'if(sum(CostedRuns) = 0, NULL, sum(CostUsd)) AS';
+
+/** Returns SQL for the sums of the runs of agents that a query selects, and its parameters. */
+async function chosenSums(database: Database, query: RunSumsQuery, lists: readonly RunSumLists[] = []) {
+  const chosen = `IsAgent AND ${ofChoice(query)}`;
+  const { sql, params } = await selectRunSums(database, query, { chosen, lists });
+  return { sums: sql, params: { ...paramsOf(query), ...params } };
+}
+
 async function all(database: Database, query: RunSumsQuery): Promise<AllRuns> {
+  const { sums, params } = await chosenSums(database, query);
   const [row] = await database.rows<AllRuns>(
-    `SELECT count() AS runs, countIf(${IS_READ}) AS readRuns, countIf(ToolErrors > 0) AS toolErrorRuns, sum(CostUsd) AS costUsd,
-       countIf(${IS_UNPRICED}) AS unpriced
-     FROM ${chosenRuns(query)}`,
-    paramsOf(query),
+    `SELECT sum(Runs) AS runs, sum(ReadRuns) AS readRuns, sum(ToolErrorRuns) AS toolErrorRuns, ${COST} costUsd,
+       sum(UnpricedRuns) AS unpriced
+     FROM ${sums} ${READ_SETTINGS}`,
+    params,
   );
   return row ?? NO_RUNS;
 }
@@ -110,18 +110,22 @@ export interface AgentRuns {
 }
 
 /** Sums the runs of each agent, and of each of its versions: those with the most runs first. */
-function agents(database: Database, query: RunSumsQuery & { readonly limit: number }): Promise<AgentRuns[]> {
+async function agents(
+  database: Database,
+  query: RunSumsQuery & { readonly limit: number },
+): Promise<AgentRuns[]> {
+  const { sums, params } = await chosenSums(database, query, ['durations']);
   return database.rows<AgentRuns>(
-    `SELECT agent, if(grouping(versionOf) = 1, NULL, versionOf) AS version, arrayElement(topK(1)(ServiceName), 1) AS service, count() AS runs,
-       countIf(${IS_READ}) AS readRuns, countIf(ToolErrors > 0) AS toolErrorRuns, sum(CostUsd) AS costUsd,
-       arraySort(groupUniqArrayArrayIf(20)(Models, CostUsd IS NULL)) AS uncostedModels,
-       quantileExact(0.5)(DurationMs) AS p50Ms, quantileExact(0.95)(DurationMs) AS p95Ms, avg(TotalTokens) AS tokens
-     FROM (
-       SELECT ${AGENT_NAME} AS agent, ${AGENT_VERSION} AS versionOf, ServiceName, ToolCalls, ToolErrors, CostUsd, Models, DurationMs, TotalTokens
-       FROM ${chosenRuns(query)})
+    `SELECT agent, if(grouping(versionOf) = 1, NULL, versionOf) AS version, arrayElement(topKWeighted(1)(ServiceName, Runs), 1) AS service,
+       sum(Runs) AS runs, sum(ReadRuns) AS readRuns, sum(ToolErrorRuns) AS toolErrorRuns, ${COST} costUsd,
+       arraySort(groupUniqArrayArray(20)(UncostedModels)) AS uncostedModels,
+       quantilesExactWeightedArray(0.5, 0.95)(Durations, DurationRuns)[1] AS p50Ms,
+       quantilesExactWeightedArray(0.5, 0.95)(Durations, DurationRuns)[2] AS p95Ms,
+       if(sum(CountedRuns) = 0, NULL, sum(Tokens) / sum(CountedRuns)) AS tokens
+     FROM (SELECT *, ${AGENT_NAME} AS agent, ${AGENT_VERSION} AS versionOf FROM ${sums})
      GROUP BY GROUPING SETS ((agent), (agent, versionOf))
-     ORDER BY grouping(versionOf) DESC, runs DESC, agent, version LIMIT {limit:UInt32}`,
-    { ...paramsOf(query), limit: query.limit },
+     ORDER BY grouping(versionOf) DESC, runs DESC, agent, version LIMIT {limit:UInt32} ${READ_SETTINGS}`,
+    { ...params, limit: query.limit },
   );
 }
 
@@ -133,11 +137,15 @@ export interface FirstRun {
 }
 
 /** Finds the start of the first stored run of each version. */
-function versions(database: Database, query: Omit<RunSumsQuery, 'fromMs' | 'toMs'>): Promise<FirstRun[]> {
+async function versions(
+  database: Database,
+  query: Omit<RunSumsQuery, 'fromMs' | 'toMs'>,
+): Promise<FirstRun[]> {
+  const { sums, params } = await chosenSums(database, { ...query, fromMs: 0, toMs: Infinity });
   return database.rows<FirstRun>(
-    `SELECT ${AGENT_NAME} AS agent, ${AGENT_VERSION} AS version, toUnixTimestamp64Milli(min(StartedAt)) AS firstMs
-     FROM run_starts WHERE ${IS_RUN} AND ${ofChoice(query)} GROUP BY agent, version`,
-    paramsOf({ ...query, fromMs: 0, toMs: 0 }),
+    `SELECT ${AGENT_NAME} AS agent, ${AGENT_VERSION} AS version, toUnixTimestamp64Milli(min(FirstAt)) AS firstMs
+     FROM ${sums} GROUP BY agent, version ${READ_SETTINGS}`,
+    params,
   );
 }
 
@@ -178,12 +186,13 @@ export interface ModelUse {
   readonly costUsd: number | null;
 }
 
-function models(database: Database, query: RunSumsQuery): Promise<ModelUse[]> {
+async function models(database: Database, query: RunSumsQuery): Promise<ModelUse[]> {
+  const { sums, params } = await chosenSums(database, query, ['values']);
   return database.rows<ModelUse>(
-    `SELECT model, count() AS runs, sumIf(CostUsd, model = Models[1]) AS costUsd
-     FROM (SELECT Models, CostUsd FROM ${chosenRuns(query)}) ARRAY JOIN arrayDistinct(Models) AS model
-     GROUP BY model ORDER BY runs DESC, model LIMIT ${MAX_ITEMS}`,
-    paramsOf(query),
+    `SELECT model, sum(n) AS runs, if(sumIf(CostedRuns, model = Model) = 0, NULL, sumIf(CostUsd, model = Model)) AS costUsd
+     FROM ${sums} ARRAY JOIN Models AS model, ModelRuns AS n
+     GROUP BY model ORDER BY runs DESC, model LIMIT ${MAX_ITEMS} ${READ_SETTINGS}`,
+    params,
   );
 }
 
@@ -253,7 +262,7 @@ async function passing(database: Database, query: PassingQuery): Promise<Passing
 const RUN_KEYS: Readonly<Record<Exclude<CostKey, 'rule' | 'scorer'>, string>> = {
   agent: AGENT_NAME,
   agentVersion: AGENT_VERSION,
-  model: 'toString(Models[1])',
+  model: 'toString(Model)',
 };
 
 /** Costs by key and bucket. */
@@ -271,11 +280,11 @@ async function agentCosts(database: Database, query: CostQuery): Promise<CostRow
   if (by === 'rule' || by === 'scorer') {
     return [];
   }
+  const { sums, params } = await chosenSums(database, query);
   return database.rows<CostRow>(
-    `SELECT ${RUN_KEYS[by]} AS key, ${bucketOf('StartedAt')}, sum(CostUsd) AS usd, count() AS runs,
-       countIf(${IS_UNPRICED}) AS unpriced
-     FROM ${chosenRuns(query)} GROUP BY key, bucketMs ORDER BY bucketMs, key`,
-    { ...paramsOf(query), bucket: bucketMs },
+    `SELECT ${RUN_KEYS[by]} AS key, ${bucketOf('Bucket')}, ${COST} usd, sum(Runs) AS runs, sum(UnpricedRuns) AS unpriced
+     FROM ${sums} GROUP BY key, bucketMs ORDER BY bucketMs, key ${READ_SETTINGS}`,
+    { ...params, bucket: bucketMs },
   );
 }
 

@@ -34,7 +34,7 @@ export type DecisionStore = ReturnType<typeof createDecisionStore>;
 
 /** Reads the current rows of these traces, keyed by `joinTraceKey`. */
 function ofTraces(database: Database, keys: readonly TraceKey[]): Promise<Map<string, Decision[]>> {
-  const from = `FROM decisions FINAL WHERE ${IN_KEYS} ORDER BY Tenant, TraceId, Target, TargetId, Rule, Scorer`;
+  const from = `FROM decisions FINAL PREWHERE ${IN_KEYS} ORDER BY Tenant, TraceId, Target, TargetId, Rule, Scorer`;
   return decisionRows.readByTrace(database, from, keys);
 }
 

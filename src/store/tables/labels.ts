@@ -18,8 +18,9 @@ import type {
 } from '../contracts/sums.ts';
 import type { LabelledTrace } from '../contracts/sources.ts';
 import { bind, type Database } from '../database.ts';
-import { IN_KEYS, splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
+import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { scoreRows } from '../table-rows.ts';
+import { currentOfKeys } from './scores.ts';
 import type { QueryParams } from '../values.ts';
 
 /** Queries for the tenants of things: with spans, runs, or scores of a scorer. */
@@ -381,6 +382,6 @@ async function readByAuthors(
   kind: string,
   traces: readonly LabelledTrace[],
 ): Promise<Score[]> {
-  const from = `FROM scores FINAL PREWHERE ${IN_KEYS} WHERE Source = 'human' AND startsWith(ScoredBy, '${kind}')`;
+  const from = `FROM ${currentOfKeys()} AND Source = 'human' AND startsWith(ScoredBy, '${kind}')`;
   return [...(await scoreRows.readByTrace(database, from, traces)).values()].flat();
 }

@@ -14,7 +14,7 @@ export type RunStore = ReturnType<typeof createRunStore>;
 
 /** Reads the current rows of these traces, keyed by `joinTraceKey`. */
 function ofTraces(database: Database, keys: readonly TraceKey[]): Promise<Map<string, RunRecord[]>> {
-  const from = `FROM runs FINAL WHERE ${IN_KEYS} ORDER BY Tenant, TraceId, Target, TargetId`;
+  const from = `FROM runs FINAL PREWHERE ${IN_KEYS} ORDER BY Tenant, TraceId, Target, TargetId`;
   return runRows.readByTrace(database, from, keys);
 }
 
@@ -30,7 +30,7 @@ export async function readMainRuns(
   const records = await runRows.read(
     database,
     `FROM (
-       SELECT * FROM runs FINAL WHERE ${IN_KEYS} AND Target = 'trace'
+       SELECT * FROM runs FINAL PREWHERE ${IN_KEYS} AND Target = 'trace'
        ORDER BY Tenant, TraceId, TargetId LIMIT 1 BY Tenant, TraceId)
      WHERE ${asked.sql}`,
     asked.params,

@@ -419,3 +419,34 @@ describe('lists', () => {
     expect(last).toMatchObject({ services: ['desk'], spanCount: 0, agentSeen: true, errorSeen: true });
   });
 });
+
+describe('the worst traces', () => {
+  test.each([1_100, 3])('are the newest of %i at the end of the range, then the next best', async (count) => {
+    const agent = `worst-${count}`;
+    const startMs = Date.now() - 3_600_000;
+    const scored = Array.from({ length: count + 2 }, (_, index) => {
+      const traceId = newTraceId();
+      const startedAt = startMs + index * 1_000;
+      const score = index < count ? 0 : 0.2;
+      const run = buildRunRecord({ traceId, targetId: traceId, agent, startedAt });
+      return {
+        run,
+        score: buildScore({
+          traceId,
+          targetId: traceId,
+          agent,
+          traceTimestamp: startedAt,
+          score,
+          higherIsBetter: true,
+        }),
+      };
+    });
+    await it.store.runs.write(scored.map(({ run }) => run));
+    await it.store.scores.write(scored.map(({ score }) => score));
+    const ids = scored.map(({ run }) => run.traceId);
+    const [last = '', middle = '', ...others] = ids.slice(0, count).toReversed();
+    const next = count > 3 ? others.slice(0, 2) : [...others, ids.at(-1)];
+    const found = await it.store.lists.worstTraces({ agent: [agent] }, 4);
+    expect(found.map(({ traceId }) => traceId)).toEqual([last, middle, ...next]);
+  });
+});
