@@ -159,12 +159,14 @@ export async function readNewestEstimates(
   const scorers = query.scorers.filter((scorer) => labelled.has(scorer));
   const estimates = await readEstimates(stores, { ...query, scorers });
   return new Map(
-    estimates
-      .toReversed()
-      .map(({ series, scorer, fingerprint: _, certificate: __, ...rate }) => [
-        query.by === undefined ? nameEstimate(scorer) : nameEstimate(scorer, [series]),
-        rate,
-      ]),
+    estimates.toReversed().map(({ series, scorer, scores, effectiveN, labels, raw, ...rate }) => {
+      const { estimate, low, high, strata, moreLabels } = rate;
+      const group = query.by === undefined ? [] : [series];
+      return [
+        nameEstimate(scorer, group),
+        { scores, effectiveN, labels, raw, estimate, low, high, strata, moreLabels },
+      ];
+    }),
   );
 }
 

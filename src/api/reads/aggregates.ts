@@ -130,26 +130,16 @@ async function readSeries(terms: AggregateTerms, request: SeriesRequest) {
   const top = by.length === 0 ? undefined : await reads.topGroups({ ...base, by }, MAX_GROUPS);
   const split: SummaryQuery = { ...base, by, groups: top?.groups };
   const history = baselineRange(filter.fromMs);
-  const [points, groups, earlier, earlierTotals, statuses, incidents, markers, estimates] = await Promise.all(
-    [
-      reads.summarise({ ...split, bucketMs }),
-      reads.summarise(split),
-      reads.summarise({ ...split, ...history }),
-      by.length === 0 ? undefined : reads.summarise({ ...base, ...history }),
-      terms.readStatuses(MAX_ROWS),
-      readIncidents(terms, { scorers, ...filter }),
-      store.markers.list({ tenant, sinceMs: filter.fromMs }, { limit: MAX_ROWS }),
-      filter.source === 'live'
-        ? terms.readEstimates({
-            scorers,
-            sinceMs: filter.fromMs,
-            untilMs: filter.toMs,
-            chosen: chooseFacets(filter),
-            ...(by.length === 0 ? {} : { by }),
-          })
-        : undefined,
-    ],
-  );
+  const [points, groups, earlier, earlierTotals, statuses, incidents, markers] = await Promise.all([
+    reads.summarise({ ...split, bucketMs }),
+    reads.summarise(split),
+    reads.summarise({ ...split, ...history }),
+    by.length === 0 ? undefined : reads.summarise({ ...base, ...history }),
+    terms.readStatuses(MAX_ROWS),
+    readIncidents(terms, { scorers, ...filter }),
+    store.markers.list({ tenant, sinceMs: filter.fromMs }, { limit: MAX_ROWS }),
+  ]);
+  const estimates = await readGroupEstimates(terms, { scorers, by, ...filter });
   const totals = earlierTotals ?? earlier;
   const [total] = totals;
   return {
@@ -179,6 +169,21 @@ async function readSeries(terms: AggregateTerms, request: SeriesRequest) {
     incidents,
     behindSeconds: reads.behindSeconds,
   };
+}
+
+/** Reads the pass rates by people of the groups of a series. Scores of people and programs have none. */
+async function readGroupEstimates(
+  { readEstimates }: AggregateTerms,
+  {
+    scorers,
+    by,
+    ...filter
+  }: ScoresRequest & Pick<SeriesRequest, 'by'> & { readonly scorers: readonly string[] },
+) {
+  const range = { sinceMs: filter.fromMs, untilMs: filter.toMs, chosen: chooseFacets(filter) };
+  return filter.source === 'live'
+    ? readEstimates({ scorers, ...range, ...(by.length === 0 ? {} : { by }) })
+    : undefined;
 }
 
 function chooseFacets(filter: FacetValues): FacetValues {

@@ -90,7 +90,7 @@ export function Review() {
                 label="Answers"
                 value={strategy}
                 choices={ANSWERS}
-                onChoice={(chosen) => adjustQuery({ strategy: chosen })}
+                onChoice={(name) => adjustQuery({ strategy: name })}
               />
               <Reviewing
                 key={JSON.stringify([scorer, strategy, since, reviewer])}
