@@ -102,6 +102,7 @@ export async function createTenantStores(parts: TenantStoreParts) {
   return (caller: Caller) => {
     const { tenant } = caller;
     const issues = createIssueReads({ config, store }, tenant);
+    const labels = createLabelReads(config, store, { ...caller, findPassLine });
     const scope = { tenant, explain, findPass, namedRows: createRowNaming(config, store, tenant) };
     return {
       /** Statements over the rows of all tenants; undefined for a caller of one tenant. */
@@ -128,11 +129,12 @@ export async function createTenantStores(parts: TenantStoreParts) {
         findPassLine,
         readStatuses: (limit) => standings.read({ tenant }, limit),
         findPass,
+        readEstimates: labels.newestEstimates,
         countFunnel: (request) => countFunnel(store, { ...request, tenant }, runRules),
       }),
       issues,
       anchors: createAnchorReads(config, store, tenant),
-      labels: createLabelReads(config, store, { ...caller, findPassLine }),
+      labels,
       /** Decisions on the runs that began in a range. */
       funnel: (request: FunnelRequest) => countFunnel(store, { ...request, tenant }, runRules),
       coverage: (request: CoverageRequest) => countCoverage(store, { ...request, tenant }, runRules),

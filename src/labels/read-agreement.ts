@@ -5,13 +5,18 @@ import type {
   VersionAgreement,
 } from '../domain/agreement/label-agreement.ts';
 import { DAY_MS } from '../domain/durations.ts';
-import type { JudgedRows, LabelledScorer, LabelledVersion, ScorePair } from '../store/contracts/sums.ts';
+import type {
+  JudgedQuery,
+  JudgedRows,
+  LabelledScorer,
+  LabelledVersion,
+  ScorePair,
+} from '../store/contracts/sums.ts';
 import type { AlertStore } from '../store/contracts/monitors.ts';
 import type { ComparedScoreStore } from '../store/sums/read-sums.ts';
 import type { LabelStore } from '../store/tables/labels.ts';
 import {
   type Certificate,
-  type EstimateGroup,
   estimatePassRate,
   type JudgedScores,
   NO_ROWS,
@@ -101,7 +106,7 @@ export async function readAgreement(
 /** Reads the versions of a scorer, the last used first, and their scores and labels by verdict. */
 export async function readVersions(
   { labels, findPassLine }: JudgedStores,
-  query: LabelledScorer & { readonly by?: EstimateGroup | undefined },
+  query: LabelledScorer & Pick<JudgedQuery, 'by' | 'chosen'>,
 ) {
   const [passLine, versions] = await Promise.all([findPassLine(query.scorer), labels.versions(query)]);
   const higherIsBetter = versions[0]?.higherIsBetter ?? true;
@@ -139,10 +144,41 @@ export interface VersionEstimate extends PassRateEstimate {
   readonly certificate: Certificate;
 }
 
+/** Choice of scores whose pass rates are estimated. */
+export type EstimatesQuery = AgreementQuery & Pick<JudgedQuery, 'by' | 'chosen' | 'untilMs'>;
+
+/**
+ * Estimates the pass rates of the versions of scorers that were used last, by name of score rows and group (`nameEstimate`). Scorers without
+ * a label have none.
+ */
+export async function readNewestEstimates(
+  stores: Parameters<typeof readEstimates>[0] & { readonly labels: Pick<LabelStore, 'labelledScorers'> },
+  query: EstimatesQuery,
+): Promise<ReadonlyMap<string, PassRateEstimate>> {
+  const labelled = await stores.labels.labelledScorers(query);
+  const scorers = query.scorers.filter((scorer) => labelled.has(scorer));
+  const estimates = await readEstimates(stores, { ...query, scorers });
+  return new Map(
+    estimates.toReversed().map(({ series, scorer, scores, effectiveN, labels, raw, ...rate }) => {
+      const { estimate, low, high, strata, moreLabels } = rate;
+      const group = query.by === undefined ? [] : [series];
+      return [
+        nameEstimate(scorer, group),
+        { scores, effectiveN, labels, raw, estimate, low, high, strata, moreLabels },
+      ];
+    }),
+  );
+}
+
+/** Names the estimate of a group by its values, as rows have them (`JudgedRows`). */
+export function nameEstimate(scorer: string, group: readonly string[] = []): string {
+  return JSON.stringify([scorer, group.join('\0')]);
+}
+
 /** Estimates the pass rate of each version of a scorer, for each name of score rows; by group, if one is named. */
 export async function readEstimates(
   stores: Pick<AgreementStores, 'labels' | 'findPassLine' | 'required' | 'alerts'>,
-  { scorers, by, ...range }: AgreementQuery & { readonly by?: EstimateGroup | undefined },
+  { scorers, by, ...range }: EstimatesQuery,
 ): Promise<VersionEstimate[]> {
   const estimates: VersionEstimate[] = [];
   const drifted = await readDrifted(stores);

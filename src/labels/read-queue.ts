@@ -1,4 +1,5 @@
 import { allocateLabels } from '../domain/agreement/pass-rate.ts';
+import type { QueueStrategy } from '../domain/agreement/label-agreement.ts';
 import type { IssueRow } from '../domain/failure.ts';
 import { computeAuthorFingerprint } from '../domain/identity.ts';
 import type { LabelTarget } from '../store/contracts/sums.ts';
@@ -12,6 +13,7 @@ export interface QueueRequest {
   readonly sinceMs: number;
   readonly nowMs: number;
   readonly limit: number;
+  readonly strategy: QueueStrategy;
   /** Only runs with a failure of this issue. */
   readonly issue?: Pick<IssueRow, 'tenant' | 'issueId'> | undefined;
 }
@@ -32,7 +34,7 @@ export interface QueueChoice {
 export async function readQueue(
   stores: JudgedStores & { readonly labels: LabelStore },
   tenant: string | undefined,
-  { scorer, reviewer, sinceMs, nowMs, limit, issue }: QueueRequest,
+  { scorer, reviewer, sinceMs, nowMs, limit, strategy, issue }: QueueRequest,
 ): Promise<QueueChoice> {
   const { labels } = stores;
   const day = new Date(nowMs).toISOString().slice(0, 10);
@@ -42,7 +44,7 @@ export async function readQueue(
   const seed = JSON.stringify([day, reviewer, scorer]);
   const [labelled, { left, targets }] = await Promise.all([
     labels.countLabelled(query),
-    labels.unlabelled({ ...query, passLine, higherIsBetter, seed, perStratum: limit, issue }),
+    labels.unlabelled({ ...query, passLine, higherIsBetter, seed, perStratum: limit, strategy, issue }),
   ]);
   const part = allocateLabels(sumJudged(present));
   return { day, labelled, left, targets: chooseTargets(targets, { limit, part }) };

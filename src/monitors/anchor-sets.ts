@@ -53,7 +53,14 @@ export function buildAnchorSets(rows: readonly AnchorRow[], drifts: readonly Jud
       const first = firsts.get(nameRun(each));
       return each.first || first === undefined || each.atMs < first.atMs
         ? []
-        : [{ atMs: each.atMs, first: first.score, difference: each.score - first.score }];
+        : [
+            {
+              atMs: each.atMs,
+              anchor: nameRun(each),
+              first: first.score,
+              difference: each.score - first.score,
+            },
+          ];
     });
     return [
       {

@@ -80,7 +80,7 @@ function logEvidence({ before, after }: VersionScores): number | null {
   const logs = used.map((stake) =>
     after.reduce((sum, { startMs, scores }) => {
       const bound = bounds[computeSlot(startMs, bounds.length)] ?? 0;
-      return sum + logFactor(stake, bound, scores);
+      return sum + logFactor(stake, bound, scores) / (baseline.clumping ?? 1);
     }, 0),
   );
   const largest = Math.max(...logs);

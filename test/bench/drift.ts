@@ -105,7 +105,7 @@ function tell(measured: readonly Measured[]): void {
     });
   }
   table(
-    'Alarms in an incident of 5 days (and in the 13 days around it)',
+    'Alarms in an incident of 5 days, or of 1,100 scores (and in the 13 days around it)',
     measured,
     ({ during, around }) => `${shown(firedEach(during))} (${shown(firedEach(around))})`,
   );

@@ -4,7 +4,8 @@ import { baselineRange, DAY_MS } from '../../domain/durations.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
-import type { FindPassLine } from '../../labels/read-agreement.ts';
+import type { PassRateEstimate } from '../../domain/agreement/pass-rate.ts';
+import { nameEstimate, type EstimatesQuery, type FindPassLine } from '../../labels/read-agreement.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
@@ -44,6 +45,10 @@ export interface AggregateTerms {
   readonly readStatuses: (limit: number) => Promise<readonly MonitorStatus[]>;
   readonly findPassLine: FindPassLine;
   readonly findPass: (row: string) => Promise<PassLine>;
+  /** Estimates the pass rates of scorers by people (`readNewestEstimates`). */
+  readonly readEstimates: (
+    query: Omit<EstimatesQuery, 'tenant' | 'nowMs'>,
+  ) => Promise<ReadonlyMap<string, PassRateEstimate>>;
   /** Counts the decisions on the runs that began in a range. */
   readonly countFunnel: (request: FunnelRequest) => Promise<FunnelReading>;
 }
@@ -134,6 +139,7 @@ async function readSeries(terms: AggregateTerms, request: SeriesRequest) {
     readIncidents(terms, { scorers, ...filter }),
     store.markers.list({ tenant, sinceMs: filter.fromMs }, { limit: MAX_ROWS }),
   ]);
+  const estimates = await readGroupEstimates(terms, { scorers, by, ...filter });
   const totals = earlierTotals ?? earlier;
   const [total] = totals;
   return {
@@ -147,6 +153,7 @@ async function readSeries(terms: AggregateTerms, request: SeriesRequest) {
           earlier: earlier.find((each) => isSameGroup(each, group)),
           now: group,
         }),
+        estimate: estimates?.get(nameEstimate(group.scorer, group.values)) ?? null,
       })),
     truncatedGroups: Math.max(0, (top?.count ?? 0) - MAX_GROUPS),
     baseline:
@@ -162,6 +169,25 @@ async function readSeries(terms: AggregateTerms, request: SeriesRequest) {
     incidents,
     behindSeconds: reads.behindSeconds,
   };
+}
+
+/** Reads the pass rates by people of the groups of a series. Scores of people and programs have none. */
+async function readGroupEstimates(
+  { readEstimates }: AggregateTerms,
+  {
+    scorers,
+    by,
+    ...filter
+  }: ScoresRequest & Pick<SeriesRequest, 'by'> & { readonly scorers: readonly string[] },
+) {
+  const range = { sinceMs: filter.fromMs, untilMs: filter.toMs, chosen: chooseFacets(filter) };
+  return filter.source === 'live'
+    ? readEstimates({ scorers, ...range, ...(by.length === 0 ? {} : { by }) })
+    : undefined;
+}
+
+function chooseFacets(filter: FacetValues): FacetValues {
+  return Object.fromEntries(AGGREGATE_FACETS.map((facet) => [facet, filter[facet]]));
 }
 
 function groupFacets(by: readonly AggregateFacet[], values: readonly string[]): FacetValues {
@@ -257,6 +283,9 @@ function toIncident(event: AlertEvent, muted: boolean) {
   return { incidentId, alert, scorer, agent, environment, startsAtMs, endsAtMs, isMuted: muted };
 }
 
+/** Range of the runs whose labels tell the pass rates of the overview, milliseconds. */
+const ESTIMATED_MS = 30 * DAY_MS;
+
 const NONE_DECIDED = { eligible: 0, scored: 0 };
 
 async function readOverview(terms: AggregateTerms, { bucketMs, figuresRange, ...filter }: OverviewRequest) {
@@ -274,6 +303,11 @@ async function readOverview(terms: AggregateTerms, { bucketMs, figuresRange, ...
       : terms.countFunnel({ ...filter, nowMs: filter.toMs }).then(countByScorer),
     isOfRuns(filter) ? readFigures(terms, reads, { ...filter, ...figuresRange }) : null,
   ]);
+  const estimates = await terms.readEstimates({
+    scorers: totals.map(({ scorer }) => scorer),
+    sinceMs: filter.toMs - ESTIMATED_MS,
+    chosen: chooseFacets(filter),
+  });
   const scorers = totals.map((total) => {
     const { scorer, scoreMin, scoreMax, higherIsBetter } = total;
     const counts = decided?.get(findRowScorer(scorer, decided.keys()) ?? scorer) ?? NONE_DECIDED;
@@ -291,6 +325,7 @@ async function readOverview(terms: AggregateTerms, { bucketMs, figuresRange, ...
         earlier: earlier.find((each) => each.scorer === scorer),
         now: total,
       }),
+      estimate: estimates.get(nameEstimate(scorer)) ?? null,
       incident: open.scores.find((each) => each.scorer === scorer) ?? null,
     };
   });

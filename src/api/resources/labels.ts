@@ -7,7 +7,7 @@ import { checkAuthor } from '../access/request-access.ts';
 import type { AuditSubject } from '../writes/audit.ts';
 import type { LabelQueueView } from '../writes/labels.ts';
 import { describeRoute, createRouter, describeBody, describeJson, tenantStore } from '../router.ts';
-import type { AgreementReading } from '../../domain/agreement/label-agreement.ts';
+import { QUEUE_STRATEGIES, type AgreementReading } from '../../domain/agreement/label-agreement.ts';
 import { ESTIMATE_GROUPS } from '../../domain/agreement/pass-rate.ts';
 import type { VersionEstimate } from '../../labels/read-agreement.ts';
 
@@ -20,9 +20,6 @@ const MAX_NOTE = 100_000;
 /** Most items of a queue, and the usual number. Each comes with its content. */
 const QUEUE_ITEMS = { most: 20, usual: 5 };
 
-/** Orders in which a reviewer gets targets. */
-const STRATEGIES = ['stratified'] as const;
-
 /** Parameters of the reads of labels. */
 export const LABEL_FIELDS = {
   scorer: Name.describe('Name of the score rows to check.'),
@@ -33,10 +30,10 @@ export const LABEL_FIELDS = {
 export const QueueQuery = z.strictObject({
   ...LABEL_FIELDS,
   strategy: z
-    .enum(STRATEGIES)
+    .enum(QUEUE_STRATEGIES)
     .default('stratified')
     .describe(
-      '`stratified`: targets of each verdict of the scorer, as many as narrow the interval of the pass rate most.',
+      '`stratified`: targets of each verdict of the scorer, as many as narrow the interval of the pass rate most. `second`: targets with the label of one other reviewer. `adjudicate`: targets on which other reviewers are divided; this label decides.',
     ),
   reviewer: Name.optional().describe('Default: the name of the token.'),
   issue: Name.optional().describe('Only runs with a failure of this issue: its id, or an alias.'),
@@ -69,7 +66,7 @@ const LabelItem = z
 export const LabelQueue = z
   .object({
     scorer: z.string(),
-    strategy: z.enum(STRATEGIES),
+    strategy: z.enum(QUEUE_STRATEGIES),
     reviewer: z.string(),
     day: z.string().describe('UTC day. The order is the same for a reviewer during a day.'),
     higherIsBetter: z.boolean().nullable(),
@@ -188,7 +185,8 @@ const PassRateFields = {
   }),
 };
 
-const PassRate = z.object(PassRateFields).openapi('PassRate');
+/** Schema of a pass rate that labels of people correct. */
+export const PassRate = z.object(PassRateFields).openapi('PassRate');
 
 const Certificate = z
   .object({
@@ -317,7 +315,7 @@ export function createLabelRoutes() {
       const { scorer, strategy, reviewer, since, limit, issue: id } = c.req.valid('query');
       const { sinceMs = 0 } = readFilters({ since }, await nowMs());
       const issue = id === undefined ? undefined : await issues.find(id);
-      const { items, ...queue } = await labels.queue({ scorer, reviewer, sinceMs, limit, issue });
+      const { items, ...queue } = await labels.queue({ scorer, reviewer, sinceMs, limit, strategy, issue });
       const { scoreMin = null, scoreMax = null, higherIsBetter = null } = items[0]?.target ?? {};
       const scale = { higherIsBetter, scoreMin, scoreMax };
       return c.json({ scorer, strategy, ...queue, ...scale, items: items.map(itemJson) }, 200);
@@ -335,7 +333,7 @@ export function createLabelRoutes() {
       const { scorer, since, by } = c.req.valid('query');
       const untilMs = await nowMs();
       const { sinceMs = 0 } = readFilters({ since }, untilMs);
-      const items = await labels.estimates({ scorer, sinceMs, nowMs: untilMs, by });
+      const items = await labels.estimates({ scorer, sinceMs, nowMs: untilMs, by: by && [by] });
       return c.json(estimatesJson({ scorer, sinceMs, untilMs, items }), 200);
     })
     .openapi(postLabel, async (c) => {

@@ -3,7 +3,13 @@ import { directScore, isPassing } from '../../domain/agreement/directed-score.ts
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import type { Score } from '../../domain/score.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
-import { type FindPassLine, readAgreement, readEstimates } from '../../labels/read-agreement.ts';
+import {
+  type EstimatesQuery,
+  type FindPassLine,
+  readAgreement,
+  readEstimates,
+  readNewestEstimates,
+} from '../../labels/read-agreement.ts';
 import type { ListStore } from '../../store/contracts/lists.ts';
 import {
   pathsOf,
@@ -278,6 +284,11 @@ export function createLabelReads(
         { ...range, scorers: rows.of(scorer), tenant: caller.tenant },
       );
     },
+    newestEstimates: async (query: Omit<EstimatesQuery, 'tenant' | 'nowMs'>) =>
+      readNewestEstimates(
+        { ...store, findPassLine, required },
+        { ...query, tenant: caller.tenant, nowMs: await store.spans.nowMs() },
+      ),
   };
 }
 

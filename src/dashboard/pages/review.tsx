@@ -3,6 +3,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Item, Writes } from '../api-types.ts';
 import { ProblemError, read, write } from '../client.ts';
+import type { QueueStrategy } from '../../domain/agreement/label-agreement.ts';
 import { Choice } from '../parts/choice.tsx';
 import { Checked } from '../parts/checked.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -44,6 +45,13 @@ const MOST_COUNTED = 20;
 /** Range of the queue where the address names none. */
 const DEFAULT_RANGE = '7d';
 
+/** Answers that a reviewer may ask for, with their names. */
+const ANSWERS: readonly (readonly [QueueStrategy, string])[] = [
+  ['stratified', 'which tell most'],
+  ['second', 'with one label'],
+  ['adjudicate', 'with divided labels'],
+];
+
 interface ScorerToReview {
   readonly scorer: string;
   /** Answers without a label; undefined where they were not counted. */
@@ -56,6 +64,9 @@ export function Review() {
   const since = query.value.get('since') ?? DEFAULT_RANGE;
   const reviewer = query.value.get('reviewer') ?? undefined;
   const asked = query.value.get('scorer') ?? undefined;
+  const [strategy] = ANSWERS.find(([name]) => name === query.value.get('strategy')) ?? [
+    'stratified' as const,
+  ];
   const choices = useResource(
     `review choices ${since} ${reviewer ?? ''}`,
     (signal) => readChoices({ since, reviewer, asked }, signal),
@@ -75,8 +86,15 @@ export function Review() {
           return (
             <>
               <ScorerChoice choices={all} scorer={scorer} />
+              <Choice
+                label="Answers"
+                value={strategy}
+                choices={ANSWERS}
+                onChoice={(name) => adjustQuery({ strategy: name })}
+              />
               <Reviewing
-                key={JSON.stringify([scorer, since, reviewer])}
+                key={JSON.stringify([scorer, strategy, since, reviewer])}
+                strategy={strategy}
                 scorer={scorer}
                 item={chosen?.item}
                 since={since}
@@ -144,15 +162,16 @@ function ScorerChoice({
 
 interface ReviewingProps {
   readonly scorer: string;
+  readonly strategy: QueueStrategy;
   readonly item: Item<'/scorers'> | undefined;
   readonly since: string;
   readonly reviewer: string | undefined;
 }
 
-function Reviewing({ scorer, item, since, reviewer }: ReviewingProps) {
+function Reviewing({ scorer, strategy, item, since, reviewer }: ReviewingProps) {
   const queue = useResource(
-    `labels ${JSON.stringify([scorer, reviewer, since])}`,
-    (signal) => read('/labels/queue', { query: { scorer, reviewer, since, limit: BATCH }, signal }),
+    `labels ${JSON.stringify([scorer, strategy, reviewer, since])}`,
+    (signal) => read('/labels/queue', { query: { scorer, strategy, reviewer, since, limit: BATCH }, signal }),
     { isLive: false },
   );
   const { work, note, fault, last, act, showSkipped } = useWork({ queue, scorer, reviewer });

@@ -1,7 +1,7 @@
 import type { Item } from '../api-types.ts';
 import { BASE_PATH } from '../base-path.ts';
 import { read } from '../client.ts';
-import { Checked, useEstimates } from '../parts/checked.tsx';
+import { Checked } from '../parts/checked.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { Histogram } from '../parts/histogram.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -13,7 +13,6 @@ import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
 import { useResource } from '../resource.ts';
 import { adjustQuery, frame, framed, place, push, query } from '../router.ts';
-import { describeSums } from '../view-models/overview-rows.ts';
 import type { Query } from '../view-models/paths/fill-path.ts';
 import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { formatDirection, formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
@@ -23,10 +22,14 @@ import {
   type Bin,
   type Distribution,
 } from '../view-models/charts/histogram.ts';
-import { nameGroup, type SeriesGroup, type SeriesReply } from '../view-models/charts/series-chart.ts';
+import {
+  describeSums,
+  nameGroup,
+  type SeriesGroup,
+  type SeriesReply,
+} from '../view-models/charts/series-chart.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatChecked } from '../view-models/rates.ts';
-import { ESTIMATE_GROUPS, type EstimateGroup } from '../../domain/agreement/pass-rate.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 
 /** Facets by which the page of a scorer splits its scores. */
@@ -184,6 +187,7 @@ const SEGMENT_COLUMNS: readonly Column<SeriesGroup>[] = [
     cell: ({ passRate }) => (passRate === null ? '–' : formatPercent(passRate)),
     isNumber: true,
   },
+  { name: 'By people', cell: ({ estimate }) => formatChecked(estimate), isNumber: true },
   { name: 'Mean', cell: ({ mean }) => formatScore(mean), isNumber: true },
   { name: 'Baseline', cell: ({ baseline }) => formatScore(baseline?.mean), isNumber: true },
   { name: 'p10', cell: ({ p10 }) => formatScore(p10), isNumber: true },
@@ -202,14 +206,6 @@ function Series({ data, by }: { readonly data: SeriesReply; readonly by: readonl
           until: new Date(to).toISOString(),
         }),
     );
-  const scorer = data.groups[0]?.scorer ?? '';
-  const facet = by[0];
-  const estimates = useEstimates([scorer], isEstimated(facet) ? facet : undefined);
-  const checked: Column<SeriesGroup> = {
-    name: 'Checked by people, 30 days',
-    cell: (row) => formatChecked(estimates.find(({ series }) => series === nameGroup(row, by))),
-    isNumber: true,
-  };
   return (
     <>
       <SeriesFigure title="Series" data={data} by={by} onRange={zoom} />
@@ -220,11 +216,7 @@ function Series({ data, by }: { readonly data: SeriesReply; readonly by: readonl
       {by.length > 0 && (
         <Table
           caption="Segments"
-          columns={[
-            { name: 'Segment', cell: (row) => <Text of={nameGroup(row, by)} /> },
-            ...SEGMENT_COLUMNS,
-            ...(isEstimated(facet) ? [checked] : []),
-          ]}
+          columns={[{ name: 'Segment', cell: (row) => <Text of={nameGroup(row, by)} /> }, ...SEGMENT_COLUMNS]}
           rows={data.groups}
           keyOf={(row) => nameGroup(row, by)}
         />
@@ -232,11 +224,6 @@ function Series({ data, by }: { readonly data: SeriesReply; readonly by: readonl
       {data.truncatedGroups > 0 && <p>{formatNumber(data.truncatedGroups)} smaller segments are left out.</p>}
     </>
   );
-}
-
-/** True for a facet by which pass rates are estimated. */
-function isEstimated(facet: string | undefined): facet is EstimateGroup {
-  return ESTIMATE_GROUPS.some((group) => group === facet);
 }
 
 const BIN_COLUMNS: readonly Column<Bin>[] = [

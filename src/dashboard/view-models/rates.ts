@@ -17,7 +17,8 @@ export function formatInterval(rate: Rate | null): string {
 }
 
 /** Writes a pass rate that labels of people correct: `86 % [82, 90], 120 labels`. */
-export function formatChecked({ estimate, low, high, labels }: Checked | undefined = NOT_CHECKED): string {
+export function formatChecked(of: Checked | null | undefined): string {
+  const { estimate, low, high, labels } = of ?? NOT_CHECKED;
   return estimate === null || low === null || high === null
     ? 'not checked by people'
     : `${formatInterval({ value: estimate, low, high, n: labels })}, ${formatNumber(labels)} ${labels === 1 ? 'label' : 'labels'}`;

@@ -51,3 +51,10 @@ export interface AgreementReading {
   /** Pairs of reviewers with a target in common, by name of score rows. */
   readonly reviewers: readonly ReviewerAgreement[];
 }
+
+/**
+ * Targets that a reviewer gets: those whose labels narrow the interval of the pass rate most, those that one other reviewer has labelled, and
+ * those on which others are divided, where the next label decides.
+ */
+export const QUEUE_STRATEGIES = ['stratified', 'second', 'adjudicate'] as const;
+export type QueueStrategy = (typeof QUEUE_STRATEGIES)[number];

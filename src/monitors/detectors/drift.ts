@@ -94,6 +94,7 @@ function layOut({ tolerance, direction, thresholds }: DriftTerms, baseline: Base
       bounds: means.map((mean) => mean - borne),
       tolerance: borne,
       variances: [baseline.variance],
+      clumping: baseline.clumping,
       resolveAt: thresholds.resolveAt,
     });
   return {

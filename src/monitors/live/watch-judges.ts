@@ -122,7 +122,7 @@ function isOfSeries({ scorer, fingerprint }: AnchorSet, series: AlertEvent['seri
 }
 
 /** Change of a series whose scores before or since it are not known. */
-const UNMEASURED = { change: 0, n: 0, variance: 0 };
+const UNMEASURED = { change: 0, error: 1 };
 
 interface Evidence {
   readonly sets: readonly AnchorSet[];

@@ -28,6 +28,19 @@ export interface ReferenceTerms {
 /** Scores of one hour: hours since the epoch, number of scores, sum of scores. Hours without scores have no entry. */
 type ReferenceHour = readonly [hour: number, count: number, sum: number];
 
+/** Scores in a row as blocks, whose differences tell how far neighbours are alike. */
+interface Blocks {
+  /** Number and sum of the scores of the open block, and of the block before it. */
+  readonly open: readonly [count: number, sum: number];
+  readonly before: readonly [count: number, sum: number] | null;
+  /** Number, sum and sum of squares of the variances of a score that pairs of neighbouring blocks show. */
+  readonly pairs: number;
+  readonly sum: number;
+  readonly squares: number;
+}
+
+const NO_BLOCKS: Blocks = { open: [0, 0], before: null, pairs: 0, sum: 0, squares: 0 };
+
 /** A reference while it is gathered. It contains sums only, so that its size does not grow with traffic. */
 export interface Reference {
   /** Start of the first bucket with a score; null before it. */
@@ -37,6 +50,8 @@ export interface Reference {
   readonly count: number;
   readonly sumOfSquares: number;
   readonly hours: readonly ReferenceHour[];
+  /** Absent in a reference that an older version stored. */
+  readonly blocks?: Blocks;
 }
 
 export const EMPTY_REFERENCE: Reference = { sinceMs: null, untilMs: 0, count: 0, sumOfSquares: 0, hours: [] };
@@ -66,6 +81,30 @@ export function addToReference(
     count: reference.count + count,
     sumOfSquares: reference.sumOfSquares + squares,
     hours,
+    blocks: addToBlocks(reference.blocks ?? NO_BLOCKS, count, sum),
+  };
+}
+
+/** Scores of a block, at least: more than users or documents mostly give in a row. */
+const BLOCK_SCORES = 12;
+
+function addToBlocks(blocks: Blocks, count: number, sum: number): Blocks {
+  const open = [blocks.open[0] + count, blocks.open[1] + sum] as const;
+  if (open[0] < BLOCK_SCORES) {
+    return { ...blocks, open };
+  }
+  const { before, pairs, sum: total, squares } = blocks;
+  if (before === null) {
+    return { ...blocks, open: [0, 0], before: open };
+  }
+  const difference = open[1] / open[0] - before[1] / before[0];
+  const variance = difference ** 2 / (1 / open[0] + 1 / before[0]);
+  return {
+    open: [0, 0],
+    before: open,
+    pairs: pairs + 1,
+    sum: total + variance,
+    squares: squares + variance ** 2,
   };
 }
 
@@ -103,6 +142,11 @@ export interface Baseline {
   readonly variance: number;
   readonly count: number;
   /**
+   * Scores that tell as much as one that is independent (design effect), at least 1: scores of one user or document in a row are alike.
+   * Absent in a baseline that an older version stored.
+   */
+  readonly clumping?: number;
+  /**
    * Expected mean by slot of time: one for all, one for each hour of the day, or one for each hour of the week.
    */
   readonly slotMeans: readonly number[];
@@ -122,9 +166,26 @@ export function pinBaseline(reference: Reference): Baseline {
   const variance = Math.max(0, sumOfSquares / count - mean * mean);
   const span = (hours.at(-1)?.[0] ?? 0) - (hours[0]?.[0] ?? 0);
   const slots = span >= WEEKLY_AFTER_HOURS - 1 ? HOURS_OF_WEEK : HOURS_OF_DAY;
-  const slotMeans = seasonalMeans(hours, slots, mean, variance);
-  const slowVariance = slowMovement(hours, slotMeans, variance);
-  return { mean, variance, count, slotMeans, slowVariance };
+  const { clumping, most } = estimateClumping(reference.blocks ?? NO_BLOCKS, variance);
+  const slotMeans = seasonalMeans(hours, slots, mean, variance * most);
+  const slowVariance = slowMovement(hours, slotMeans, variance * most);
+  return { mean, variance, count, clumping, slotMeans, slowVariance };
+}
+
+/** Variance of a mean of quantities that overlap by a half, as a multiple of the variance of as many that do not. */
+const OVERLAP = 1.5;
+
+/**
+ * Estimates how far neighbouring scores are alike: the variance of a score by the differences of neighbouring blocks, which slow movements do
+ * not change (J. von Neumann, 1941), over its variance; 1 unless it is larger at 1 %. What clumps explain at most is no slow movement.
+ */
+function estimateClumping({ pairs, sum, squares }: Blocks, variance: number) {
+  const shown = sum / Math.max(1, pairs);
+  const spread = Math.max(0, squares / Math.max(1, pairs) - shown ** 2);
+  const doubt = NORMAL_99 * Math.sqrt((OVERLAP * spread) / Math.max(1, pairs));
+  return pairs > 1 && variance > 0 && shown - doubt > variance
+    ? { clumping: shown / variance, most: (shown + doubt) / variance }
+    : { clumping: 1, most: 1 };
 }
 
 /**
@@ -132,8 +193,9 @@ export function pinBaseline(reference: Reference): Baseline {
  * larger.
  */
 export function computeTolerance(baseline: Baseline, smallestDrop: number): number {
-  const { variance, count, slowVariance } = baseline;
-  const uncertain = (REFERENCE_QUANTILE ** 2 * variance) / count + WOBBLE_DEVIATIONS ** 2 * slowVariance;
+  const { variance, count, clumping = 1, slowVariance } = baseline;
+  const uncertain =
+    (REFERENCE_QUANTILE ** 2 * variance * clumping) / count + WOBBLE_DEVIATIONS ** 2 * slowVariance;
   return Math.max(smallestDrop, Math.sqrt(uncertain));
 }
 

@@ -61,19 +61,27 @@ export function noEvidence(stakesUsed: readonly number[]): number[] {
  * stake λ. Where the mean is at least the bound, M minus the number of checks is a supermartingale, for any distribution. So M
  * reaches A within B checks with a probability of at most B / A (Ville). Source: e-detectors, Shin, Ramdas and Rinaldo, NEJSDS
  * 2024 (arXiv 2203.03532).
+ * @param clumping observations of a clump that are alike: the root of their product is at most their mean, so it is a fair bet, too
  */
 export function weigh(
   evidence: readonly number[],
   stakesUsed: readonly number[],
   bound: number,
   scores: ScoreHistogram,
+  clumping = 1,
 ): number[] {
   const overwhelming = multiplyUp(stakesUsed, bound, scores);
   return stakesUsed.map((_, index) => {
     const product = products[index] ?? 0;
-    const growth = overwhelming
-      ? Math.exp(Math.min((logarithms[index] ?? 0) + Math.log(product), MAX_LOG_FACTOR))
-      : product;
+    const growth =
+      overwhelming || clumping !== 1
+        ? Math.exp(
+            Math.min(
+              ((overwhelming ? (logarithms[index] ?? 0) : 0) + Math.log(product)) / clumping,
+              MAX_LOG_FACTOR,
+            ),
+          )
+        : product;
     return Math.min(((evidence[index] ?? 0) + 1) * growth, MAX_EVIDENCE);
   });
 }

@@ -9,6 +9,8 @@ import { MINUTE_MS } from '../../domain/durations.ts';
 export interface Judging {
   /** Unix milliseconds. */
   readonly atMs: number;
+  /** Names the anchor. */
+  readonly anchor: string;
   /** Directed score of the anchor. */
   readonly first: number;
   /** Directed score minus `first`. */
@@ -197,88 +199,78 @@ export interface JudgeNumbers {
 export interface MeanChange {
   /** Directed; negative for a fall. */
   readonly change: number;
-  /** Scores since the change, and their variance. */
-  readonly n: number;
-  readonly variance: number;
+  /** Standard error: of the scores, and of the begin of the change. */
+  readonly error: number;
 }
 
-/** Rounds in which the begin of a change and the mean since then are fitted to each other. */
-const FITS = 4;
+/** Smallest variance of a score, where all are equal. */
+const LEAST_VARIANCE = 0.001;
+
+/** Most of a change that is taken off, because an alarm comes where chance made the change look larger. */
+const MOST_BY_CHANCE = 0.5;
 
 /**
  * Measures a change of the mean from the scores since it began at the earliest. A monitor dates a change by its limit, which is near the mean
- * before, and so too early by some scores that are still as before; the middle between both means dates it better (Page's CUSUM).
+ * before, and so too early by some scores that are still as before. Each later begin is weighed by its likelihood, so that the one that
+ * chance made the largest does not count alone (D. Hinkley, Biometrika 57, 1970, for the likelihood of a begin). One standard error is taken
+ * off.
  * @param scores directed, the oldest first; at least one
  * @param before mean before the change
  */
 export function measureChange(scores: readonly number[], before: number): MeanChange {
-  let since = scores;
-  let after = meanOf(scores);
-  for (let fit = 0; fit < FITS; fit += 1) {
-    since = scores.slice(findBegin(scores, before, after));
-    after = meanOf(since);
-  }
-  const variance = meanOf(since.map((score) => (score - after) ** 2));
-  return { change: after - before, n: since.length, variance };
-}
-
-/** Finds the place from which the scores are on the side of `after` by the largest sum. */
-function findBegin(scores: readonly number[], before: number, after: number): number {
-  const middle = (before + after) / 2;
-  const sign = after < before ? 1 : -1;
-  let [best, begin, sum] = [Number.NEGATIVE_INFINITY, 0, 0];
-  for (let index = scores.length - 1; index >= 0; index -= 1) {
-    sum += sign * (middle - (scores[index] ?? 0));
-    if (sum > best) {
-      [best, begin] = [sum, index];
-    }
-  }
-  return begin;
+  const variance = Math.max(LEAST_VARIANCE, sumSquares(scores) / scores.length);
+  let sum = 0;
+  const begins = scores.toReversed().map((score, index) => {
+    sum += score - before;
+    const n = index + 1;
+    return { n, moved: sum / n, log: sum ** 2 / n / (2 * variance) - Math.log(n) / 2 };
+  });
+  const most = begins.reduce((largest, { log }) => Math.max(largest, log), Number.NEGATIVE_INFINITY);
+  const weights = begins.map(({ log }) => Math.exp(log - most));
+  const total = weights.reduce((all, weight) => all + weight, 0);
+  const average = (read: (begin: (typeof begins)[number]) => number) =>
+    begins.reduce((all, begin, index) => all + read(begin) * (weights[index] ?? 0), 0) / total;
+  const seen = average(({ moved }) => moved);
+  const error = Math.sqrt(average(({ n, moved }) => variance / n + (moved - seen) ** 2));
+  const size = Math.abs(seen) - Math.min(error, MOST_BY_CHANCE * Math.abs(seen));
+  return { change: Math.sign(seen) * size, error };
 }
 
 function meanOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 }
 
-/** Evidence at which the judge counts as changed for one incident: a false one in twenty at most (Ville). */
-const JUDGE_CHANGED = 20;
-
-/** Fewest judgings that show an unchanged judge. */
-const LEAST_JUDGINGS = 20;
-
 /** Part of the anchors that are judged before anything is told: a verdict at each look would be wrong more often. */
 const ENOUGH = 0.8;
 
-/** Normal quantiles of 0.98 and 0.995. */
-const LIKELY = 2.05;
-const SURE = 2.58;
+/** Fewest judgings of a verdict. */
+const LEAST_JUDGINGS = 20;
 
-/** Part of a change that makes somebody its cause: of two that changed alike, each has half. */
-const HALF = 0.5;
+/** Parts of a change that the judge has where it changed alone, and where both changed. */
+const ALONE = 1;
+const SHARED = [0.4, 0.5, 0.6] as const;
 
-/** Share of first scores with one value from which a judge counts as one of few values, whose rare verdicts say much. */
+/** Probability from which a verdict is told. */
+const SURE = 0.9;
+
+/** Share of first scores with one value from which a judge counts as one of few values: it turns few verdicts, each by much. */
 const FEW_VALUES = 0.4;
 
-/** Verdicts that may have turned unseen among n judgings, as a multiple of 1 / n: 95 % (rule of three). */
-const UNSEEN = 3;
-
-/** Guess of the standard deviation of a difference, and the judgings that it counts as. */
-const GUESSED_DIFFERENCE = { deviation: 0.05, count: 4 };
+/** Guess of the variance of a repeated verdict, and the judgings that it counts as. */
+const GUESSED_REPEAT = { variance: 0.05 ** 2, count: 4 };
 
 /**
- * Tells who changed: compares the change of the scores with that of the judge on its anchors. The evidence against the judge is a product
- * of bets since the change, which the scores date, not the anchors; so it is an e-value at any time.
+ * Tells who changed: weighs three explanations of a change, "the agent alone", "the judge alone" and "both", against each other (Bayes, each
+ * with the same odds before). Each says by how much the verdicts on the anchors fell: by nothing, by the whole change, or by a part of it.
+ * The error of this fall is known: of a judge that repeats itself from its verdicts on the same anchor, of the choice of anchors from the
+ * differences between them, and of the change from the scores.
  * @param judgings since the change, the oldest first
  * @param before judgings before the change, which tell how far the judge repeats itself
  * @returns who: undefined while more judgings can tell it
  */
 export function tellWho(
-  {
-    judgings,
-    before,
-    size,
-  }: { readonly judgings: readonly Judging[]; readonly before: readonly Judging[]; readonly size: number },
-  { change, n: scores, variance }: MeanChange,
+  { judgings, before, size }: JudgedAnchors,
+  change: MeanChange,
   isLast: boolean,
 ): { readonly who: Culprit | undefined; readonly judge: JudgeNumbers | null } {
   const n = judgings.length;
@@ -286,32 +278,106 @@ export function tellWho(
     return { who: isLast ? 'unknown' : undefined, judge: null };
   }
   const tolerance = computeTolerance(addSpread(NO_SPREAD, before.map(observe)), size);
-  const evidence = weighJudge(judgings, { tolerance, isFall: change <= 0 });
-  const first = judgings.reduce((sum, each) => sum + each.first, 0) / n;
-  const moved = judgings.reduce((sum, { difference }) => sum + difference, 0) / n;
-  const judge = { before: first, after: first + moved, n, evidenceLog10: Math.log10(evidence) };
-  const whole = Math.abs(change);
-  const byJudge = change <= 0 ? -moved : moved;
-  const error = judgeError(judgings, { moved, size });
-  if (n < ENOUGH * size && !isLast) {
-    return { who: undefined, judge };
+  const evidence = weighJudge(judgings, { tolerance, isFall: change.change <= 0 });
+  const first = meanOf(judgings.map((each) => each.first));
+  const after = first + meanOf(judgings.map(({ difference }) => difference));
+  const judge = { before: first, after, n, evidenceLog10: Math.log10(evidence) };
+  const isEarly = n < Math.min(size, Math.max(LEAST_JUDGINGS, ENOUGH * size));
+  if (isEarly) {
+    return { who: isLast ? 'unknown' : undefined, judge };
   }
-  const wholeError = Math.sqrt(variance / Math.max(1, scores));
-  if (evidence >= JUDGE_CHANGED) {
-    const rest = whole - byJudge;
-    const restError = Math.hypot(error, wholeError);
-    const isBoth = rest > Math.max(SURE * restError, (HALF / 2) * whole);
-    const isJudge = rest + LIKELY * restError < HALF * whole;
-    return { who: isBoth ? 'both' : isJudge ? 'judge' : isLast ? 'unknown' : undefined, judge };
-  }
-  const most = byJudge + SURE * error + (hasFewValues(judgings) ? UNSEEN / n : 0);
-  const isAgent = n >= Math.min(LEAST_JUDGINGS, size) && most < HALF * (whole - LIKELY * wholeError);
-  return { who: isAgent ? 'agent' : isLast ? 'unknown' : undefined, judge };
+  const chances = weighCulprits(compareAnchors(judgings, before), change);
+  const [who, chance] = chances.reduce((best, each) => (each[1] > best[1] ? each : best));
+  return { who: chance >= SURE ? who : isLast ? 'unknown' : undefined, judge };
 }
 
-function hasFewValues(judgings: readonly Judging[]): boolean {
-  const counts = [...Map.groupBy(judgings, ({ first }) => first).values()].map(({ length }) => length);
-  return Math.max(...counts) >= FEW_VALUES * judgings.length;
+/** Judgings of a set of anchors, before and since a change. */
+interface JudgedAnchors {
+  readonly judgings: readonly Judging[];
+  readonly before: readonly Judging[];
+  /** Number of anchors. */
+  readonly size: number;
+}
+
+/** Change of the verdicts on the anchors. */
+interface AnchorChange {
+  /** Mean over the anchors that were judged since the change. */
+  readonly change: number;
+  /** Variance of this mean under a judge that repeats itself. */
+  readonly noise: number;
+  /** Variance of the changes between anchors beyond the noise. */
+  readonly between: number;
+  readonly anchors: number;
+  /** Mean first score, where the judge is one of few values: an anchor that turns loses all of it. */
+  readonly turned: number | null;
+}
+
+/** Compares the verdicts on each anchor since the change with its first score and its verdicts before. */
+function compareAnchors(judgings: readonly Judging[], before: readonly Judging[]): AnchorChange {
+  const past = Map.groupBy(before, ({ anchor }) => anchor);
+  const compared = [...Map.groupBy(judgings, ({ anchor }) => anchor)].map(([anchor, members]) => {
+    const earlier = [0, ...(past.get(anchor) ?? []).map(({ difference }) => difference)];
+    const now = members.map(({ difference }) => difference);
+    return {
+      moved: meanOf(now) - meanOf(earlier),
+      parts: 1 / now.length + 1 / earlier.length,
+      squares: sumSquares(earlier) + sumSquares(now),
+      freedom: earlier.length + now.length - 2,
+    };
+  });
+  const sum = (read: (each: (typeof compared)[number]) => number) =>
+    compared.reduce((total, each) => total + read(each), 0);
+  const { variance, count } = GUESSED_REPEAT;
+  const repeat = (sum((each) => each.squares) + count * variance) / (sum((each) => each.freedom) + count);
+  const anchors = compared.length;
+  const parts = sum((each) => each.parts);
+  const spread = sumSquares(compared.map(({ moved }) => moved)) / Math.max(1, anchors - 1);
+  const firsts = judgings.map(({ first }) => first);
+  return {
+    change: sum((each) => each.moved) / anchors,
+    noise: (repeat * parts) / anchors ** 2,
+    between: Math.max(0, spread - (repeat * parts) / anchors),
+    anchors,
+    turned: hasFewValues(firsts) && !haveShifted(compared.map(({ moved }) => moved)) ? meanOf(firsts) : null,
+  };
+}
+
+function sumSquares(values: readonly number[]): number {
+  const mean = meanOf(values);
+  return values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+}
+
+/** True where most anchors moved about as far as the mean: then the judge moved all its verdicts, and turned none. */
+function haveShifted(moved: readonly number[]): boolean {
+  const median = moved.toSorted((a, b) => a - b)[Math.floor(moved.length / 2)] ?? 0;
+  const mean = meanOf(moved);
+  return mean !== 0 && median / mean >= 1 / 2;
+}
+
+function hasFewValues(firsts: readonly number[]): boolean {
+  const counts = [...Map.groupBy(firsts, (first) => first).values()].map(({ length }) => length);
+  return Math.max(...counts) >= FEW_VALUES * firsts.length;
+}
+
+/** Computes the probability of each explanation. */
+function weighCulprits(
+  { change: moved, noise, between, anchors, turned }: AnchorChange,
+  { change, error: ofChange }: MeanChange,
+): [Exclude<Culprit, 'unknown'>, number][] {
+  const likelihood = (part: number): number => {
+    const expected = part * Math.abs(change);
+    const ofFew = turned === null ? 0 : Math.max(0, expected * (turned - expected));
+    const ofAnchors = part === 0 ? 0 : Math.max(between, ofFew) / anchors;
+    const error = noise + ofAnchors + (part * ofChange) ** 2;
+    return Math.exp(-((moved - part * change) ** 2) / (2 * error)) / Math.sqrt(error);
+  };
+  const all = [likelihood(0), likelihood(ALONE), meanOf(SHARED.map(likelihood))] as const;
+  const total = all.reduce((sum, each) => sum + each, Number.MIN_VALUE);
+  return [
+    ['agent', all[0] / total],
+    ['judge', all[1] / total],
+    ['both', all[2] / total],
+  ];
 }
 
 function weighJudge(
@@ -322,16 +388,4 @@ function weighJudge(
   const bound = UNCHANGED - tolerance;
   const used = stakes(VARIANCES, bound);
   return meanEvidence(weigh(noEvidence(used), used, bound, isFall ? scores : mirrorHistogram(scores)));
-}
-
-/** Standard error of the mean difference: of the judgings of different anchors, and of the first scores. */
-function judgeError(
-  judgings: readonly Judging[],
-  { moved, size }: { readonly moved: number; readonly size: number },
-): number {
-  const { deviation, count } = GUESSED_DIFFERENCE;
-  const n = judgings.length;
-  const around = judgings.reduce((sum, { difference }) => sum + (difference - moved) ** 2, 0);
-  const variance = (around + count * deviation * deviation) / (n + count);
-  return Math.sqrt(variance / Math.min(n, Math.max(1, size)));
 }

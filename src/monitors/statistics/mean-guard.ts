@@ -34,6 +34,8 @@ export interface GuardTerms {
   readonly drops?: readonly number[];
   /** Evidence of the reverse claim at which an alarm ends. */
   readonly resolveAt: number;
+  /** Observations that tell as much as one that is independent; absent: 1. */
+  readonly clumping?: number | undefined;
 }
 
 /** The time during which the sum of observations is below the bound: where a change began, if there was one. */
@@ -74,7 +76,8 @@ export interface MeanGuard {
 export function meanGuard(terms: GuardTerms): MeanGuard {
   const stakesDown = stakes(terms.variances, Math.min(...terms.bounds), terms.drops);
   const boundAt = (timeMs: number): number => terms.bounds[computeSlot(timeMs, terms.bounds.length)] ?? 0;
-  const recoveryTerms = { tolerance: terms.tolerance, variance: terms.variances[0] };
+  const { tolerance, clumping = 1 } = terms;
+  const recoveryTerms = { tolerance, clumping, variance: terms.variances[0] };
   const fresh: GuardState = { evidence: noEvidence(stakesDown), excursion: null, alarm: null };
   return {
     start: () => fresh,
@@ -82,7 +85,7 @@ export function meanGuard(terms: GuardTerms): MeanGuard {
       const bound = boundAt(startMs);
       if (state.alarm === null) {
         return {
-          evidence: weigh(state.evidence, stakesDown, bound, scores),
+          evidence: weigh(state.evidence, stakesDown, bound, scores, clumping),
           excursion: continueGuard(state.excursion, { startMs, bound, scores }),
           alarm: null,
         };
@@ -153,6 +156,7 @@ interface RecoveryTerms {
   readonly tolerance: number;
   /** Variance of an observation while the mean is normal. */
   readonly variance: number;
+  readonly clumping: number;
 }
 
 function startRecovery(gapAtAlarm: number): Recovery {
@@ -185,7 +189,7 @@ function weighRecovery(
   return {
     gapAtAlarm,
     observed: addObserved(observed, bound, scores),
-    evidence: weigh(evidence, recoveryStakes, 1 - line, mirrorHistogram(scores)),
+    evidence: weigh(evidence, recoveryStakes, 1 - line, mirrorHistogram(scores), terms.clumping),
   };
 }
 

@@ -188,9 +188,14 @@ export class AnchorKeeper {
     for (let next = 0; next < turn.length && !signal.aborted; next += AT_ONCE) {
       const some = turn.slice(next, next + AT_ONCE);
       some.forEach((key) => this.#triedMs.set(name(key), nowMs));
-      const judged = await Promise.all(some.map((key) => judgeAgain(scoring, scorer, key, signal)));
-      await this.#store.anchors.write(judged.flat());
-      await this.#mark(scorer, judged.flat());
+      await Promise.all(
+        some.map(async (key) => {
+          // Each is stored at once, so that a kill forgets only the questions that are under way.
+          const judged = await judgeAgain(scoring, scorer, key, signal);
+          await this.#store.anchors.write(judged);
+          await this.#mark(scorer, judged);
+        }),
+      );
     }
   }
 

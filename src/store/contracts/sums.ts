@@ -291,7 +291,12 @@ export interface LabelledScorer {
   readonly scorer: string;
   /** Oldest start. */
   readonly sinceMs: number;
+  /** End of the range; absent: the present. */
+  readonly untilMs?: number | undefined;
 }
+
+/** Facet or time by which the scores of people and of a scorer are split. */
+export type JudgedGroup = EstimateGroup | AggregateFacet;
 
 /** Choice of scores by verdict. */
 export interface JudgedQuery extends LabelledScorer {
@@ -299,13 +304,15 @@ export interface JudgedQuery extends LabelledScorer {
   readonly passLine: number;
   /** Direction of scores of people. */
   readonly higherIsBetter: boolean;
-  readonly by?: EstimateGroup | undefined;
+  readonly by?: readonly JudgedGroup[] | undefined;
+  /** Scores with any of the values of each facet. */
+  readonly chosen?: Readonly<Partial<Record<AggregateFacet, readonly string[] | undefined>>> | undefined;
 }
 
 /** Rows of one version, group and verdict of the scorer. */
 export interface JudgedRows extends WeightedRows {
   readonly fingerprint: string;
-  /** '' for all. */
+  /** Values of the groups, joined by NUL; '' for all. */
   readonly group: string;
   readonly isLive: boolean;
   readonly passes: boolean;

@@ -1,13 +1,14 @@
 import type { IssueRow } from '../../domain/failure.ts';
 import { TupleParam } from '@clickhouse/client';
 import type { Scale } from '../../domain/agreement/directed-score.ts';
-import type { VersionFacts } from '../../domain/agreement/label-agreement.ts';
-import type { EstimateGroup } from '../../domain/agreement/pass-rate.ts';
+import type { QueueStrategy, VersionFacts } from '../../domain/agreement/label-agreement.ts';
+import { AGGREGATE_FACETS } from '../../domain/aggregate-facets.ts';
 import { compareValues } from '../../domain/compare-values.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { ROUNDING } from '../../domain/limits.ts';
 import type { Score } from '../../domain/score.ts';
 import type {
+  JudgedGroup,
   JudgedQuery,
   JudgedRows,
   LabelledScorer,
@@ -19,6 +20,7 @@ import type {
 import type { LabelledTrace } from '../contracts/sources.ts';
 import { bind, type Database } from '../database.ts';
 import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
+import { FACET_COLUMNS } from '../sums/score-sums.ts';
 import { scoreRows } from '../table-rows.ts';
 import { currentOfKeys } from './scores.ts';
 import type { QueryParams } from '../values.ts';
@@ -68,6 +70,14 @@ export function createLabelStore(database: Database) {
       const rows = await database.rows<StoredVersion>(READ_VERSIONS(query), rangeParams(query));
       return rows.map((row) => ({ ...row, higherIsBetter: row.higherIsBetter ?? true }));
     },
+    /** Reads the names of the score rows that have a label on a run since a time (Unix milliseconds). */
+    labelledScorers: async ({ tenant, sinceMs }: Pick<LabelledScorer, 'tenant' | 'sinceMs'>) => {
+      const rows = await database.rows<{ scorer: string }>(
+        `SELECT DISTINCT toString(Scorer) AS scorer FROM scores WHERE Source = 'human' AND ${RECENT} ${OF_TENANT({ tenant })}`,
+        { tenant, ...sinceParams(sinceMs) },
+      );
+      return new Set(rows.map(({ scorer }) => scorer));
+    },
     /** Reads the versions of all scorers with a labelled target, the last used first. */
     labelledVersions: async ({
       sinceMs,
@@ -111,7 +121,7 @@ async function readUnlabelled(
 
 /** Sums the scores of a scorer, and those with a label, by version, group and verdict. Backfilled scores count where no live ones are. */
 async function readJudged(database: Database, query: JudgedQuery): Promise<readonly JudgedRows[]> {
-  const params = rangeParams(query);
+  const params = { ...rangeParams(query), ...query.chosen };
   const [scores, labels] = await Promise.all([
     database.rows<JudgedRows>(SUM_SCORES(query), params),
     database.rows<JudgedRows>(SUM_LABELS(query), params),
@@ -162,14 +172,16 @@ function sinceParams(sinceMs: number): { readonly since: number; readonly day: n
   return { since, day: Math.max(0, Math.trunc(since / DAY_MS) - 1) };
 }
 
-function rangeParams({ tenant, scorer, sinceMs }: LabelledScorer): QueryParams {
-  return { tenant, scorer, since: Math.max(0, Math.trunc(sinceMs)) };
+function rangeParams({ tenant, scorer, sinceMs, untilMs }: LabelledScorer): QueryParams {
+  const [since, until] = [sinceMs, untilMs].map((each) => each && Math.max(0, Math.trunc(each)));
+  return { tenant, scorer, since, until };
 }
 
 type StoredVersion = Omit<VersionFacts, 'higherIsBetter'> & { readonly higherIsBetter: boolean | null };
 
 const SINCE = (query: LabelledScorer) =>
-  `TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64}) ${OF_TENANT(query)}`;
+  `TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})
+    ${query.untilMs === undefined ? '' : 'AND TraceTimestamp < fromUnixTimestamp64Milli({until:Int64})'} ${OF_TENANT(query)}`;
 
 const OF_TENANT = ({ tenant }: Pick<LabelQuery, 'tenant'>) =>
   tenant === undefined ? '' : 'AND Tenant = {tenant:String}';
@@ -202,6 +214,7 @@ const DRAW = (query: DrawQuery, perStratum: number) => `
     WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') ${OF_TENANT(query)} AND ${IS_NAMED}
       AND ${RECENT}
       ${query.issue === undefined ? '' : `AND (Tenant, TraceId) IN (${OF_ISSUE})`}
+      ${OF_STRATEGY(query)}
       AND (Tenant, TargetId) NOT IN (SELECT Tenant, TargetId FROM scores FINAL PREWHERE ${LABELLED(query)})
     ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Target, TargetId)
   GROUP BY Passes`;
@@ -211,7 +224,23 @@ type DrawQuery = LabelQuery &
   Pick<JudgedQuery, 'passLine' | 'higherIsBetter'> & {
     /** Only runs with a failure of this issue. */
     readonly issue?: Pick<IssueRow, 'tenant' | 'issueId'> | undefined;
+    readonly strategy: QueueStrategy;
   };
+
+/** Targets with labels of others that a reviewer gets: those with one label, and those whose labels are divided. */
+const HAVE_LABELS: Readonly<Record<QueueStrategy, (query: DrawQuery) => string>> = {
+  stratified: () => '',
+  second: () => 'HAVING count() = 1',
+  adjudicate: (query) => `HAVING 2 * countIf(${PASSES(query)}) = count()`,
+};
+
+const OF_STRATEGY = (query: DrawQuery) =>
+  query.strategy === 'stratified'
+    ? ''
+    : `AND (Tenant, Target, TargetId) IN (
+        SELECT Tenant, Target, TargetId FROM scores FINAL
+        WHERE Scorer = {scorer:String} AND Source = 'human' AND ${RECENT} ${OF_TENANT(query)}
+        GROUP BY Tenant, Target, TargetId ${HAVE_LABELS[query.strategy](query)})`;
 
 /** Score as it was drawn. */
 type Drawn = readonly [draw: number, tenant: string, day: string, scoreId: string];
@@ -263,16 +292,21 @@ const READ_VERSIONS = (query: LabelledScorer) => `
   ORDER BY max(ScoredAt) DESC, fingerprint`;
 
 /** SQL for the groups of estimates. */
-const GROUPS: Readonly<Record<EstimateGroup, string>> = {
-  day: 'toString(toDate(TraceTimestamp))',
-  week: 'toString(toMonday(TraceTimestamp))',
-  agent: 'toString(Agent)',
-  agentVersion: 'toString(AgentVersion)',
-  service: 'toString(ServiceName)',
-  serviceVersion: 'toString(ServiceVersion)',
-  model: 'toString(Model)',
-  environment: 'toString(Environment)',
+const GROUPS: Readonly<Record<JudgedGroup, string>> = {
+  day: 'toDate(TraceTimestamp)',
+  week: 'toMonday(TraceTimestamp)',
+  ...FACET_COLUMNS,
 };
+
+const groupSql = ({ by = [] }: JudgedQuery) =>
+  by.length === 0
+    ? "''"
+    : `arrayStringConcat([${by.map((each) => `toString(${GROUPS[each]})`).join(', ')}], '\\0')`;
+
+const CHOSEN = ({ chosen = {} }: JudgedQuery) =>
+  AGGREGATE_FACETS.filter((facet) => chosen[facet] !== undefined)
+    .map((facet) => `AND ${FACET_COLUMNS[facet]} IN {${facet}:Array(String)}`)
+    .join(' ');
 
 /** SQL for whether a row passes. Scores of people without a direction have that of their scorer. */
 const PASSES = ({ passLine, higherIsBetter }: Pick<JudgedQuery, 'passLine' | 'higherIsBetter'>) => {
@@ -285,10 +319,10 @@ const ROW_SUMS = 'count() AS n, sum(W) AS weight, sum(W * W) AS squaredWeight';
 /** Scores of the scorer in a range; `W` is the weight of a row. */
 const OF_SCORER = (query: JudgedQuery) => `
     SELECT Tenant, Target, TargetId, toString(Fingerprint) AS fingerprint,
-      ${query.by === undefined ? "''" : GROUPS[query.by]} AS group, toBool(Source = 'live') AS isLive, ScoredAt, ifNull(Weight, 1) AS W,
+      ${groupSql(query)} AS group, toBool(Source = 'live') AS isLive, ScoredAt, ifNull(Weight, 1) AS W,
       ${PASSES(query)} AS passes
     FROM scores FINAL
-    WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)}`;
+    WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)} ${CHOSEN(query)}`;
 
 const SUM_SCORES = (query: JudgedQuery) => `
   SELECT fingerprint, group, isLive, passes, NULL AS people, ${ROW_SUMS}

@@ -26,9 +26,9 @@ export type Kind = (typeof KINDS)[number];
 /** Falls of the mean. */
 export const SHIFTS = [0.05, 0.1, 0.2] as const;
 
-const SIZE = 60;
 const SHARE = 0.02;
-const PER_HOUR = { min: 1, max: 60 };
+/** Fewest judgings in an hour; the most are the anchors. */
+const LEAST_PER_HOUR = 1;
 const WAIT_MS = 15 * MINUTE_MS;
 /** Judgings in half a minute: four at once, of a judge that takes six seconds. */
 const PER_STEP = 20;
@@ -45,6 +45,8 @@ export interface Planted {
   readonly seed: number;
   /** Standard deviation of a repeated verdict, or the chance of another one for a judge of few values. */
   readonly noise: number;
+  /** Number of anchors. */
+  readonly size: number;
 }
 
 /** What was told of a run. Times are milliseconds since the change. */
@@ -60,7 +62,7 @@ export interface Told {
 export function listPlanted(
   kind: Kind,
   runs: number,
-  terms: Pick<Planted, 'perHour' | 'noise'> & { readonly seed: number },
+  terms: Pick<Planted, 'perHour' | 'noise' | 'size'> & { readonly seed: number },
 ): Planted[] {
   return Array.from({ length: runs }, (_, index) => ({
     ...terms,
@@ -71,10 +73,15 @@ export function listPlanted(
   }));
 }
 
+/** True for a family whose scores take many values. */
+export function isSpreadFamily(family: Family): boolean {
+  return ['beta', 'diurnal', 'wobble'].includes(family);
+}
+
 /** A judge that is asked about anchors again: it repeats itself but for noise, and lowers its verdicts when it has changed. */
 function createJudge(planted: Planted, firsts: readonly number[]) {
   const random = seededRandom(planted.seed ^ 0x2c_1b_3c_6d);
-  const isSpread = ['beta', 'diurnal', 'wobble'].includes(planted.family);
+  const isSpread = isSpreadFamily(planted.family);
   const mean = firsts.reduce((sum, value) => sum + value, 0) / firsts.length;
   // A judge of few values turns the same anchors bad each time.
   const turnsBad = firsts.map(() => random() < planted.shift / mean);
@@ -91,25 +98,25 @@ function createJudge(planted: Planted, firsts: readonly number[]) {
   };
 }
 
-function drawFirsts(reference: readonly Bucket[], random: () => number): number[] {
+function drawFirsts(reference: readonly Bucket[], size: number, random: () => number): number[] {
   const all = listScores(reference);
-  return Array.from({ length: SIZE }, () => all[Math.floor(random() * all.length)] ?? 0);
+  return Array.from({ length: size }, () => all[Math.floor(random() * all.length)] ?? 0);
 }
 
 /** Runs the stream of an agent and the anchors of its judge until the verdict. */
 export function playRun(planted: Planted): Told {
-  const { kind, shift, perHour, family, seed } = planted;
+  const { kind, shift, perHour, family, seed, size } = planted;
   const isAgent = kind === 'agent' || kind === 'both';
   const isJudge = kind === 'judge' || kind === 'both';
   const startMs = MONITOR_START_MS + REFERENCE_DAYS * DAY_MS;
   const changeMs = kind === 'none' ? Number.POSITIVE_INFINITY : startMs + CALM_DAYS * DAY_MS;
   const days = kind === 'none' ? 30 : CALM_DAYS + MAX_DAYS;
   const reference = buildReference({ family, perHour, seed });
-  const judge = createJudge(planted, drawFirsts(reference, seededRandom(seed ^ 0x7f_4a_7c_15)));
+  const judge = createJudge(planted, drawFirsts(reference, size, seededRandom(seed ^ 0x7f_4a_7c_15)));
   const judgings: Judging[] = [];
   let turn = 0;
   const ask = (atMs: number) => {
-    judgings.push({ atMs, ...judge(turn % SIZE, isJudge && atMs >= changeMs) });
+    judgings.push({ atMs, anchor: String(turn % size), ...judge(turn % size, isJudge && atMs >= changeMs) });
     turn += 1;
   };
   const detector = driftDetector({
@@ -132,7 +139,7 @@ export function playRun(planted: Planted): Told {
       }),
     ].map((bucket) => [bucket.startMs, bucket]),
   );
-  const everyMs = HOUR_MS / Math.max(PER_HOUR.min, Math.min(PER_HOUR.max, SHARE * perHour));
+  const everyMs = HOUR_MS / Math.max(LEAST_PER_HOUR, Math.min(size, SHARE * perHour));
   let nextAskMs = startMs + everyMs;
   for (let atMs = startMs; atMs < startMs + days * DAY_MS; atMs += BUCKET_MS) {
     for (; nextAskMs < atMs + BUCKET_MS; nextAskMs += everyMs) {
@@ -146,15 +153,22 @@ export function playRun(planted: Planted): Told {
     if (condition.kind === 'breached') {
       const readScores = (fromMs: number, toMs: number) =>
         listScores([...buckets.values()].filter(({ startMs: at }) => at >= fromMs && at + BUCKET_MS <= toMs));
-      return decide(condition.finding, { firedMs: atMs + BUCKET_MS, changeMs, judgings, ask, readScores });
+      return decide(condition.finding, {
+        firedMs: atMs + BUCKET_MS,
+        changeMs,
+        judgings,
+        ask,
+        readScores,
+        size,
+      });
     }
   }
-  return { who: null, firedMs: null, toldMs: null, judgeFiredMs: judgeFires(judgings, changeMs) };
+  return { who: null, firedMs: null, toldMs: null, judgeFiredMs: judgeFires(judgings, changeMs, size) };
 }
 
-function judgeFires(judgings: readonly Judging[], changeMs: number): number | null {
+function judgeFires(judgings: readonly Judging[], changeMs: number, size: number): number | null {
   const { changeBeganMs, atMs } = watchJudge(judgings, {
-    size: SIZE,
+    size,
     thresholds: ONE_SERIES,
     openedMs: null,
   });
@@ -167,6 +181,7 @@ interface Incident {
   readonly judgings: Judging[];
   readonly ask: (atMs: number) => void;
   readonly readScores: (fromMs: number, toMs: number) => readonly number[];
+  readonly size: number;
 }
 
 function listScores(buckets: Iterable<Bucket>): number[] {
@@ -176,12 +191,12 @@ function listScores(buckets: Iterable<Bucket>): number[] {
 }
 
 /** Asks the rest of the hour's judgings, and tells who changed. */
-function decide(finding: Finding, { firedMs, changeMs, judgings, ask, readScores }: Incident): Told {
+function decide(finding: Finding, { firedMs, changeMs, judgings, ask, readScores, size }: Incident): Told {
   const { before, changeBeganMs } = finding;
   const split = () => ({
     before: judgings.filter(({ atMs }) => atMs < changeBeganMs),
     judgings: judgings.filter(({ atMs }) => atMs >= changeBeganMs),
-    size: SIZE,
+    size,
   });
   for (let atMs = firedMs; ; atMs += MINUTE_MS / 2) {
     const change = measureChange(readScores(changeBeganMs, atMs), before ?? 0);
@@ -191,11 +206,11 @@ function decide(finding: Finding, { firedMs, changeMs, judgings, ask, readScores
         who,
         firedMs: firedMs - changeMs,
         toldMs: atMs - changeMs,
-        judgeFiredMs: judgeFires(judgings, changeMs),
+        judgeFiredMs: judgeFires(judgings, changeMs, size),
       };
     }
     const inHour = judgings.filter((each) => each.atMs > atMs - HOUR_MS).length;
-    for (let asked = inHour; asked < Math.min(PER_HOUR.max, inHour + PER_STEP); asked += 1) {
+    for (let asked = inHour; asked < Math.min(size, inHour + PER_STEP); asked += 1) {
       ask(atMs);
     }
   }

@@ -111,6 +111,34 @@ describe('GET /labels/queue', () => {
     expect(await readQueue('scorer=leaving&reviewer=bob')).toMatchObject({ labelled: 0, left: 2 });
   });
 
+  it('gives second readers what one other has labelled, and a third one what both disagree on, whose label decides', async () => {
+    const [divided, agreed, once] = await storeScores('read-twice', [0.9, 0.9, 0.9, 0.9]);
+    const label = async (score: Score | undefined, reviewer: string, passes: boolean) =>
+      expect((await post({ traceId: score?.traceId, scorer: 'read-twice', passes, reviewer })).status).toBe(
+        201,
+      );
+    const ask = async (strategy: string, reviewer: string) =>
+      traceIdsOf(await readQueue(`scorer=read-twice&strategy=${strategy}&reviewer=${reviewer}`));
+    await label(divided, 'ann', true);
+    await label(divided, 'bob', false);
+    await label(agreed, 'ann', false);
+    await label(agreed, 'bob', false);
+    await label(once, 'ann', false);
+    expect(await ask('second', 'bob')).toEqual([once?.traceId]);
+    expect(await ask('second', 'ann')).toEqual([]);
+    expect(await ask('adjudicate', 'bob')).toEqual([]);
+    expect(await ask('adjudicate', 'cy')).toEqual([divided?.traceId]);
+    const countGood = async () => {
+      const path = '/labels/agreement?scorer=read-twice';
+      const { versions } = (await world.ask({ path, token: tokenOf('read', 'a') })).body;
+      return (versions as { confusion: { bothPass: number } }[])[0]?.confusion.bothPass;
+    };
+    expect(await countGood()).toBe(1);
+    await label(divided, 'cy', false);
+    expect(await countGood()).toBe(0);
+    expect(await ask('adjudicate', 'dee')).toEqual([]);
+  });
+
   it('shows a target once, by its newest score, and no deleted or posted scores', async () => {
     const [old] = await storeScores('newest', [0.9], { scoredAt: Date.now() - 60_000 });
     const { traceId } = old ?? {};
@@ -245,6 +273,21 @@ describe('GET /labels/agreement', () => {
     const listed = versions as { estimate: object; certificate: object }[];
     expect(items).toMatchObject(listed.map(({ estimate, certificate }) => ({ ...estimate, certificate })));
     await expectInSql('rated', items);
+    const [present] = listed.map(({ estimate }) => estimate);
+    const ask = async (path: string) => (await world.ask({ path, token: tokenOf('read', 'a') })).body;
+    const { items: lines } = await ask('/overview');
+    expect(lines).toContainEqual(expect.objectContaining({ scorer: 'rated', estimate: present }));
+    const { groups: whole } = await ask('/series?scorer=rated&since=30d');
+    expect(whole).toMatchObject([{ scorer: 'rated', estimate: present }]);
+    const { groups: split } = await ask('/series?scorer=rated&since=30d&by=agent,fingerprint');
+    expect(split).toMatchObject([
+      { fingerprint: 'f9', estimate: present },
+      { agent: 'other', estimate: { labels: 1 } },
+    ]);
+    const { groups: chosen } = await ask('/series?scorer=rated&since=30d&agent=other');
+    expect(chosen).toMatchObject([{ n: 1, estimate: { scores: 1, labels: 1, estimate: 0 } }]);
+    const { groups: ungraded } = await ask('/series?scorer=ordered');
+    expect(ungraded).toMatchObject([{ scorer: 'ordered', estimate: null }]);
     const { items: groups } = await read('estimate?scorer=rated&by=agent');
     expect(groups).toMatchObject([
       { fingerprint: 'f9', labels: 4 },

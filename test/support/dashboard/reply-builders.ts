@@ -31,6 +31,7 @@ export function anOverviewLine(more: Partial<Item<'/overview'>> = {}): Item<'/ov
     eligible: 5_130,
     scored: 412,
     baseline: { mean: 0.2, p10: 0, p90: 0.5, n: 9_000, from: 'history' },
+    estimate: null,
     incident: null,
     ...more,
   };
@@ -315,7 +316,15 @@ export function aSeries(more: Partial<Replies['/series']> = {}): Replies['/serie
     })),
     next: null,
     groups: [
-      { ...SUMMARY, scorer: 'hallucination', scoreMin: 0, scoreMax: 1, higherIsBetter: false, baseline },
+      {
+        ...SUMMARY,
+        scorer: 'hallucination',
+        scoreMin: 0,
+        scoreMax: 1,
+        higherIsBetter: false,
+        baseline,
+        estimate: null,
+      },
     ],
     truncatedGroups: 0,
     bucket: '1h',

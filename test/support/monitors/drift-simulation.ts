@@ -18,7 +18,8 @@ const QUIET_DAYS = 3;
 /** A change counts as missed when it is not found within this number of scores. */
 const MAX_DELAY_SCORES = 5000;
 const LASTING = { fallDays: 30, daysAfter: 20 };
-const INCIDENT = { drop: 0.1, days: 5, quietDaysAfter: 10 };
+/** An incident lasts five days, and longer where few scores come. */
+const INCIDENT = { drop: 0.1, days: 5, minScores: 1_100, quietDaysAfter: 10 };
 
 /** Takes the next bucket, also an empty one. Returns true while an alarm is on. */
 type Watcher = (bucket: Bucket) => boolean;
@@ -122,16 +123,17 @@ export function delays(
 }
 
 /**
- * Counts the alarms of each contender during five days with a mean that is lower by 0.1, and in the thirteen days around
- * them.
+ * Counts the alarms of each contender during five days or 1,100 scores with a mean that is lower by 0.1, and in the thirteen days
+ * around them.
  */
 export function incident(
   trial: Trial,
   reference: readonly Bucket[],
   contenders: readonly Contender[],
 ): { readonly during: Firings; readonly around: Firings }[] {
-  const change = changeAt(INCIDENT.drop, INCIDENT.days);
-  const days = QUIET_DAYS + INCIDENT.days + INCIDENT.quietDaysAfter;
+  const lasts = Math.max(INCIDENT.days, Math.ceil(INCIDENT.minScores / trial.perHour / 24));
+  const change = changeAt(INCIDENT.drop, lasts);
+  const days = QUIET_DAYS + lasts + INCIDENT.quietDaysAfter;
   const during = (timeMs: number): boolean => timeMs >= change.atMs && timeMs < (change.untilMs ?? 0);
   return countFirings(reference, contenders, watched(trial, days, change), during);
 }

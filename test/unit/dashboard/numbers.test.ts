@@ -8,17 +8,12 @@ import {
 } from '../../../src/dashboard/view-models/coverage-rows.ts';
 import { buildBins, describeDistribution } from '../../../src/dashboard/view-models/charts/histogram.ts';
 import { joinIncidents } from '../../../src/dashboard/view-models/incidents.ts';
-import {
-  describeChange,
-  describeCounts,
-  describeSums,
-  overviewRow,
-} from '../../../src/dashboard/view-models/overview-rows.ts';
 import { ruleYaml } from '../../../src/dashboard/view-models/rule-yaml.ts';
 import {
   buildSeriesLines,
   chooseMeasure,
   describeSeries,
+  describeSums,
   listMarks,
   listSeriesRows,
   listSpans,
@@ -27,43 +22,12 @@ import { buildSparkline } from '../../../src/dashboard/view-models/charts/sparkl
 import { describeNotScored, listChips } from '../../../src/dashboard/view-models/trace-list.ts';
 import { parse } from 'yaml';
 import { FULL } from '../../support/dashboard/canned-replies.ts';
-import {
-  aCoverageLine,
-  aDistribution,
-  anOverviewLine,
-  aSeries,
-  aTraceItem,
-} from '../../support/dashboard/reply-builders.ts';
+import { aCoverageLine, aDistribution, aSeries, aTraceItem } from '../../support/dashboard/reply-builders.ts';
 
-describe('a row of the overview', () => {
-  it('has each number with its n, and the change by the direction of the score', () => {
-    expect(overviewRow(anOverviewLine())).toMatchObject({
-      mean: '0.315',
-      baseline: '0.2 (n = 9,000)',
-      change: '▼ 0.115 worse',
-      counts: '412 of 5,130 (8 %)',
-    });
-  });
-
-  it.each([
-    [0.5, 0.4, true, '▲ 0.1 better'],
-    [0.5, 0.4, false, '▼ 0.1 worse'],
-    [0.4, 0.5, null, '▼ 0.1 lower'],
-    [0.5, 0.5, true, '= no change'],
-    [0.5, null, true, 'not known'],
-    [null, 0.5, true, 'not known'],
-  ])('the change from %s to %s is written', (mean, before, direction, text) => {
-    expect(describeChange(mean, before, direction)).toBe(text);
-  });
-
+describe('the state of the sums', () => {
   it('tells sums that are a minute behind or more', () => {
     expect(describeSums({ behindSeconds: 420 })).toMatch(/^Sums are 7 min behind/);
     expect(describeSums({ behindSeconds: 59 })).toBe('');
-  });
-
-  it('writes no share of nothing', () => {
-    expect(describeCounts(0, 0)).toBe('0 of 0');
-    expect(describeCounts(412, null)).toBe('412');
   });
 });
 
@@ -135,7 +99,7 @@ describe('a chart of scores', () => {
 
   it('is told in words, with n and direction', () => {
     expect(describeSeries(aSeries())).toBe(
-      'The mean is 0.21, 90 % pass (n = 412; ↓ lower is better). The baseline is 0.2 (n = 9,000). One incident is open.',
+      'The mean is 0.21, 90 % pass, not checked by people (n = 412; ↓ lower is better). The baseline is 0.2 (n = 9,000). One incident is open.',
     );
     expect(describeSeries(aSeries({ groups: [] }))).toBe('There are no scores in this time.');
   });

@@ -309,7 +309,7 @@ describe('a pass rate that people check', () => {
   const [estimate] = FULL['/labels/estimate']!.items;
   it('has its interval, its labels, and the certificate of the judge', () => {
     expect(formatChecked(estimate)).toBe('86 % [74, 98], 60 labels');
-    expect(formatChecked()).toBe('not checked by people');
+    expect(formatChecked(undefined)).toBe('not checked by people');
     expect(describeCertificate(estimate!.certificate)).toBe(
       'uncertified (lets at least 87 % of the good pass, fails 41 % of the bad)',
     );

@@ -27,6 +27,7 @@ function judgingsFrom(fromMs: number, count: number, lower: number, seed = 1): J
   const random = seededRandom(seed);
   return Array.from({ length: count }, (_, index) => ({
     atMs: fromMs + index * 2 * MINUTE,
+    anchor: String(index % SIZE),
     first: 0.7 + (index % SIZE) / 100,
     difference: (random() - 0.5) / 20 - lower,
   }));
@@ -59,33 +60,51 @@ describe('the watch of a judge', () => {
 describe('the verdict', () => {
   const before = judgingsFrom(START, 40, 0);
   const scores = (mean: number) => Array.from({ length: 200 }, (_, index) => mean + ((index % 5) - 2) / 50);
-  const tell = (judgeFell: number, scoresFell: number, isLast = false) =>
-    tellWho(
-      { judgings: judgingsFrom(START + 100 * MINUTE, 40, judgeFell, 4), before, size: SIZE },
-      measureChange(scores(0.8 - scoresFell), 0.8),
-      isLast,
-    ).who;
+  const tellOf = (judgings: readonly Judging[], scoresFell: number, isLast = false) =>
+    tellWho({ judgings, before, size: SIZE }, measureChange(scores(0.8 - scoresFell), 0.8), isLast).who;
+  const tell = (judgeFell: number, scoresFell: number) =>
+    tellOf(judgingsFrom(START + 100 * MINUTE, 40, judgeFell, 4), scoresFell);
+  /** Judgings of a judge that says only "good" or "bad", and now turns so many of 20 good anchors. */
+  const turnedOf20 = (turned: number): Judging[] =>
+    Array.from({ length: SIZE }, (_, index) => ({
+      atMs: START + (100 + index) * MINUTE,
+      anchor: String(index),
+      first: 1,
+      difference: index < turned ? -1 : 0,
+    }));
 
   it.each([
     ['the judge, which explains the fall', 0.2, 0.2, 'judge'],
     ['the agent under an unchanged judge', 0, 0.2, 'agent'],
     ['both, where the judge explains a half', 0.2, 0.4, 'both'],
-    ['nobody yet, where the judge may explain it', 0.02, 0.05, undefined],
+    ['the agent, where the judge got milder', -0.1, 0.2, 'agent'],
   ])('names %s', (_name, judgeFell, scoresFell, who) => {
     expect(tell(judgeFell, scoresFell)).toBe(who);
   });
 
+  it.each([
+    ['the agent, where a judge of two values turned no anchor', 0, 0.3, 'agent'],
+    ['nobody yet, where it turned one and the agent may have the rest', 1, 0.1, undefined],
+  ])('names %s', (_name, turned, scoresFell, who) => {
+    expect(tellOf(turnedOf20(turned), scoresFell)).toBe(who);
+  });
+
   it('is unknown at the end of the wait without enough evidence, and without any judging', () => {
-    expect(tell(0.02, 0.05, true)).toBe('unknown');
+    expect(tellOf(turnedOf20(1), 0.1, true)).toBe('unknown');
     const none = { judgings: [], before, size: SIZE };
     expect(tellWho(none, measureChange([0.5], 0.8), true)).toEqual({ who: 'unknown', judge: null });
   });
 
-  it('dates a change by the middle of both means, so that scores from before it do not count', () => {
-    const { change, n } = measureChange([...scores(0.79).slice(0, 60), ...scores(0.6)], 0.8);
-    expect(change).toBeCloseTo(-0.2, 2);
-    expect(n).toBeGreaterThanOrEqual(200);
-    expect(n).toBeLessThan(205);
+  it('measures a change from its likely begin, so that scores from before it do not count', () => {
+    const { change, error } = measureChange([...scores(0.79).slice(0, 60), ...scores(0.6)], 0.8);
+    expect(change).toBeCloseTo(-0.2, 1);
+    expect(error).toBeLessThan(0.01);
+  });
+
+  it('makes less of a change that few scores show, as chance helped to find it', () => {
+    const few = measureChange([0.2, 1, 0.2, 1], 0.8);
+    expect(few.error).toBeGreaterThan(0.1);
+    expect(Math.abs(few.change)).toBeLessThan(0.2);
   });
 });
 

@@ -9,7 +9,7 @@ import {
 } from '../../../src/monitors/statistics/baseline.ts';
 import { meanEvidence, noEvidence, stakes, weigh } from '../../../src/monitors/statistics/evidence.ts';
 import { type GuardState, meanGuard } from '../../../src/monitors/statistics/mean-guard.ts';
-import { BUCKET_MS } from '../../support/builders/score-streams.ts';
+import { BUCKET_MS, scoreBuckets } from '../../support/builders/score-streams.ts';
 import { fc } from '../../support/fast-check.ts';
 import { MONITOR_START_MS, ONE_SERIES } from '../../support/monitors/fold-scores.ts';
 
@@ -54,6 +54,20 @@ describe('a baseline', () => {
     expect(slotMeans[12]).toBeCloseTo(0.6, 1);
     expect(slotMeans[24 + 12]).toBeCloseTo(0.8, 1);
     expect(slowVariance).toBe(0);
+  });
+
+  it('knows scores that come in clumps, and does not take them for hours or for slow variation', () => {
+    const learn = (family: 'clumps' | 'beta', perHour: number) =>
+      pinBaseline(
+        [...scoreBuckets({ family, perHour, days: 14, seed: 7 })].reduce(addToReference, EMPTY_REFERENCE),
+      );
+    for (const perHour of [6, 60, 600]) {
+      expect(learn('beta', perHour).clumping).toBe(1);
+      const { clumping, slotMeans, slowVariance } = learn('clumps', perHour);
+      expect(clumping).toBeGreaterThan(1.8);
+      expect(clumping).toBeLessThan(3);
+      expect({ hours: slotMeans.length, slowVariance }).toEqual({ hours: 1, slowVariance: 0 });
+    }
   });
 
   it('counts a weekly pattern as slow variation before that, and widens the tolerance', () => {
@@ -141,6 +155,18 @@ describe('evidence against a mean', () => {
         },
       ),
     );
+  });
+
+  it('is fair where scores come in clumps of equal ones, and would not be if each counted alone', () => {
+    const [grid, bound] = [stakes([0.1], 0.7), 0.7];
+    const expected = (clumping: number) =>
+      [0, 1].reduce((sum, score) => {
+        const clump = buildHistogram([score, score, score]);
+        const grown = meanEvidence(weigh(noEvidence(grid), grid, bound, clump, clumping));
+        return sum + (score === 1 ? bound : 1 - bound) * grown;
+      }, 0);
+    expect(expected(3)).toBeCloseTo(1, 9);
+    expect(expected(1)).toBeGreaterThan(1.5);
   });
 
   it('grows by exactly one in a bucket without scores', () => {

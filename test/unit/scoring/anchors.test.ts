@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { AnchorRow } from '../../../src/domain/anchor.ts';
 import type { DeployMarker } from '../../../src/domain/deploy-marker.ts';
 import type { JudgeCall } from '../../../src/judge/judge-execution.ts';
@@ -30,10 +30,15 @@ const SETTINGS: AnchorSettings = {
 
 /** Scorer that pays its judge, and tells whether it got the cache of replies. */
 function paidScorer() {
-  const world = { score: 1, hadCache: [] as boolean[] };
+  const { promise: isGoingOn, resolve: goOn } = Promise.withResolvers<void>();
+  /** `hangAt`: question to the anchors that gets no answer until the test goes on; 0: none. */
+  const world = { score: 1, hadCache: [] as boolean[], hangAt: 0, goOn };
   const scorer = judged('paid', async () => {
     const { reserve, onCall, cache } = currentJudgeScope();
     world.hadCache.push(cache !== undefined);
+    if (cache === undefined && world.hadCache.filter((had) => !had).length === world.hangAt) {
+      await isGoingOn;
+    }
     const tokens = { inputTokens: 1, outputTokens: 1 };
     const plan = { model: 'test/judge', step: 'ask', promptBytes: 1, tokens, estimatedUsd: 0.1 };
     (await reserve?.(plan))?.settle(0.1);
@@ -164,6 +169,34 @@ describe('the keeper of anchors', () => {
       await look();
     }
     expect(judgings()).toHaveLength(1);
+  });
+
+  it('asks again after a kill only what was under way', async () => {
+    const { scorer, world } = paidScorer();
+    const { rows, judgings, look, judgeMore } = await openWorld(buildRule([scorer]));
+    judgeMore(6);
+    const asked = () => world.hadCache.filter((had) => !had).length;
+    world.hangAt = 3;
+    const killed = look();
+    await vi.waitFor(() => expect([asked(), judgings().length]).toEqual([3, 2]));
+    world.hangAt = 0;
+    await look();
+    await look();
+    expect([asked(), judgings().length]).toEqual([4, 3]);
+    expect(new Set(judgings().map(({ traceId }) => traceId)).size).toBe(3);
+    expect(rows.filter(({ first }) => first)).toHaveLength(3);
+    world.goOn();
+    await killed;
+  });
+
+  it('freezes one set when two processes look at once, and doubles no more than what both have under way', async () => {
+    const { rows, judgings, look, keeper } = await openWorld(buildRule([paidScorer().scorer]));
+    const [one, other] = [keeper(), keeper()];
+    await Promise.all([look(one), look(other)]);
+    await look(one);
+    await look(other);
+    expect(new Set(rows.filter(({ first }) => first).map(({ traceId }) => traceId)).size).toBe(3);
+    expect(judgings().length).toBeLessThanOrEqual(2);
   });
 
   it('pays from the budget of the rule, and asks nothing when it is spent', async () => {

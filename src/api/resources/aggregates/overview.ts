@@ -17,6 +17,7 @@ import {
   ScoreScale,
   scaleJson,
 } from './query.ts';
+import { PassRate } from '../labels.ts';
 
 /** Number of buckets in a line of the overview. */
 const OVERVIEW_BUCKETS = 24;
@@ -39,6 +40,9 @@ const OverviewLine = z
       ),
     scored: z.number().nullable().describe('Eligible pairs that have a score.'),
     baseline: orNull(ScoreBaseline),
+    estimate: orNull(PassRate).describe(
+      'Pass rate by people of the version that was used last, over 30 days, as in `/labels/estimate`; null without any label.',
+    ),
     incident: orNull(ScoreIncident).describe('Latest open incident of the scorer.'),
   })
   .openapi('OverviewLine');
@@ -128,7 +132,7 @@ export function createOverviewRoutes() {
     });
     const starts = Array.from({ length: OVERVIEW_BUCKETS }, (_, index) => fromMs + index * bucketMs);
     const items = scorers.map(
-      ({ scorer, points, total, eligible, scored, baseline, incident, ...scale }) => ({
+      ({ scorer, points, total, eligible, scored, baseline, estimate, incident, ...scale }) => ({
         scorer,
         ...scaleJson(scale),
         series: starts.map((startMs) => {
@@ -141,6 +145,7 @@ export function createOverviewRoutes() {
         eligible,
         scored,
         baseline,
+        estimate,
         incident: incident === null ? null : incidentJson(incident),
       }),
     );

@@ -28,6 +28,7 @@ import {
   scaleJson,
   FacetFields,
 } from './query.ts';
+import { PassRate } from '../labels.ts';
 
 /** Numbers of a group of scores. Undefined numbers are null: a mean without a score, a rate without a direction. */
 const ScoreSummary = z
@@ -72,6 +73,9 @@ const SeriesGroup = ScoreSummary.extend({
   ...FacetFields,
   ...ScoreScale,
   baseline: orNull(ScoreBaseline),
+  estimate: orNull(PassRate).describe(
+    'Pass rate by people of the version that was used last, as in `/labels/estimate`; null without any label.',
+  ),
 }).openapi('SeriesGroup');
 
 export const SeriesReply = z
@@ -193,6 +197,7 @@ function seriesJson(reading: SeriesReading, { by, bucketMs, fromMs, toMs }: Seri
       ...summaryJson(group),
       ...scaleJson(group),
       baseline: group.baseline,
+      estimate: group.estimate,
     })),
     truncatedGroups: reading.truncatedGroups,
     bucket: bucketMs % DAY_MS === 0 ? `${bucketMs / DAY_MS}d` : `${bucketMs / HOUR_MS}h`,

@@ -1,7 +1,7 @@
 import type { Item, Replies } from '../../api-types.ts';
 import type { TimeLine } from './time-axis.ts';
-import { formatDirection, formatNumber, formatPercent, formatScore } from '../format.ts';
-import { wilson } from '../rates.ts';
+import { formatDirection, formatDuration, formatNumber, formatPercent, formatScore } from '../format.ts';
+import { formatChecked, wilson } from '../rates.ts';
 
 export type SeriesReply = Replies['/series'];
 export type SeriesPoint = Item<'/series'>;
@@ -132,6 +132,16 @@ export function nameGroup(group: SeriesPoint | SeriesGroup, by: readonly string[
   return parts.length === 0 ? 'all scores' : parts.join(', ');
 }
 
+/** Age of scores without sums that is told, seconds. */
+const TOLD_SECONDS = 60;
+
+/** Writes how far the sums are behind the scores; nothing for less than a minute. */
+export function describeSums({ behindSeconds }: SeriesReply['sums']): string {
+  return behindSeconds < TOLD_SECONDS
+    ? ''
+    : `Sums are ${formatDuration(behindSeconds * 1_000)} behind: newer scores are counted one by one.`;
+}
+
 /** Writes what a series shows, in words. */
 export function describeSeries({ groups, baseline, incidents }: SeriesReply): string {
   const n = groups.reduce((sum, group) => sum + group.n, 0);
@@ -140,7 +150,11 @@ export function describeSeries({ groups, baseline, incidents }: SeriesReply): st
     return 'There are no scores in this time.';
   }
   const open = incidents.filter(({ endsAt }) => endsAt === null).length;
-  const pass = only.passRate === null ? '' : `, ${formatPercent(only.passRate)} pass`;
+  const people = typeof only.estimate?.estimate === 'number' ? 'by people ' : '';
+  const pass =
+    only.passRate === null
+      ? ''
+      : `, ${formatPercent(only.passRate)} pass, ${people}${formatChecked(only.estimate)}`;
   return [
     groups.length === 1
       ? `The mean is ${formatScore(only.mean)}${pass} (n = ${formatNumber(n)}; ${formatDirection(only.higherIsBetter)}).`
