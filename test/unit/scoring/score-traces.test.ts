@@ -47,14 +47,21 @@ describe('the scoring of traces', () => {
 
   interface Scored {
     readonly answer?: string;
+    /** Spans of the trace; default: an agent with the answer. */
+    readonly spans?: (traceId: string) => readonly Span[];
     readonly terms?: Parameters<typeof createTestScoring>[1];
   }
 
   /** Scores a new trace live by a rule. `again` scores it once more, by default after its quiet time. */
-  async function scoredTrace(rule: ReturnType<typeof buildRule>, { answer, terms }: Scored = {}) {
+  async function scoredTrace(
+    rule: ReturnType<typeof buildRule>,
+    { answer = 'It rains.', terms, spans = (id) => [agentSpan(id, 'a', { says: answer })] }: Scored = {},
+  ) {
     const store = new MemoryStore();
     const mode = await buildLiveMode(store, rule);
-    const traceId = await oneTrace(store, answer);
+    const traceId = newTraceId();
+    store.ingest(spans(traceId));
+    store.clockMs += QUIET_MS;
     const scoring = createTestScoring(store, terms);
     const again = async (laterMs = QUIET_MS) => {
       store.clockMs += laterMs;
@@ -145,16 +152,13 @@ describe('the scoring of traces', () => {
     });
 
     it('gives scorers the messages, the context and the source of the score', async () => {
-      const store = new MemoryStore();
       const scorer = new CountingScorer('a');
-      const mode = await buildLiveMode(store, buildRule([scorer]));
-      const traceId = newTraceId();
-      store.ingest([
-        agentSpan(traceId, 'a', { says: 'It rains.' }),
-        agentSpan(traceId, 'b', { parent: 'a', tool: { name: 'weather', result: 'rain' } }),
-      ]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store, traceId } = await scoredTrace(buildRule([scorer]), {
+        spans: (id) => [
+          agentSpan(id, 'a', { says: 'It rains.' }),
+          agentSpan(id, 'b', { parent: 'a', tool: { name: 'weather', result: 'rain' } }),
+        ],
+      });
       expect(scorer.inputs).toHaveLength(1);
       expect(scorer.inputs[0]).toMatchObject({
         context: ['rain'],
@@ -212,23 +216,17 @@ describe('the scoring of traces', () => {
     });
 
     it('decides a run that cannot be scored once for the whole rule', async () => {
-      const store = new MemoryStore();
-      const mode = await buildLiveMode(store, buildRule([new CountingScorer('a'), new CountingScorer('b')]));
-      const traceId = newTraceId();
-      store.ingest([agentSpan(traceId, 'a')]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store } = await scoredTrace(buildRule([new CountingScorer('a'), new CountingScorer('b')]), {
+        spans: (id) => [agentSpan(id, 'a')],
+      });
       expect(brief(store)).toEqual(['* not_applicable no_content_captured']);
       expect(store.scores()).toEqual([]);
     });
 
     it('names the runs of a trace with several: the first by the trace id alone', async () => {
-      const store = new MemoryStore();
-      const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
-      const traceId = newTraceId();
-      store.ingest([agentSpan(traceId, 'a', { says: 'x' }), agentSpan(traceId, 'b', { says: 'y' })]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store, traceId } = await scoredTrace(buildRule([new CountingScorer('a')]), {
+        spans: (id) => [agentSpan(id, 'a', { says: 'x' }), agentSpan(id, 'b', { says: 'y' })],
+      });
       expect(store.scores().map((score) => score.targetId)).toEqual([traceId, `${traceId}/1`]);
     });
 
@@ -312,16 +310,13 @@ describe('the scoring of traces', () => {
 
   describe('redaction', () => {
     it('shows a judged scorer the run without secrets, counts them, and leaves code scorers the run as it is', async () => {
-      const store = new MemoryStore();
       const [code, judge] = [new CountingScorer('a'), judged('j')];
-      const mode = await buildLiveMode(store, buildRule([code, judge]));
-      const traceId = newTraceId();
-      store.ingest([
-        agentSpan(traceId, 'a', { says: 'Mail ann@example.com.' }),
-        agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'bob@example.com' } }),
-      ]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store } = await scoredTrace(buildRule([code, judge]), {
+        spans: (id) => [
+          agentSpan(id, 'a', { says: 'Mail ann@example.com.' }),
+          agentSpan(id, 'b', { parent: 'a', tool: { name: 't', result: 'bob@example.com' } }),
+        ],
+      });
       expect(JSON.stringify(judge.inputs[0])).not.toMatch(/@example/);
       expect(JSON.stringify(code.inputs[0])).toMatch(/ann@example.com.*bob@example.com/);
       const redactions = store.scores().map((score) => [score.scorer, score.redactions]);
@@ -391,13 +386,10 @@ describe('the scoring of traces', () => {
     });
 
     it('scores error traces that the rate would have left out, as a stratum of their own', async () => {
-      const store = new MemoryStore();
       const rule = buildRule([new CountingScorer('a')], { sample: { rate: 0, always: ['error'] } });
-      const mode = await buildLiveMode(store, rule);
-      const traceId = newTraceId();
-      store.ingest([agentSpan(traceId, 'a', { says: 'x', error: true })]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store } = await scoredTrace(rule, {
+        spans: (id) => [agentSpan(id, 'a', { says: 'x', error: true })],
+      });
       expect(store.scores()).toMatchObject([{ stratum: 'priority', inclusionProbability: 1, weight: 1 }]);
     });
 
