@@ -50,7 +50,6 @@ const LONGEST = [
   'long/cli-serve',
   'long/two-scorers',
   'long/fleet-kills',
-  'long/fleet-budget',
   'long/catch-up',
   'long/backfill-kills',
   'long/judge-faults',
