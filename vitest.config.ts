@@ -39,24 +39,29 @@ function folder(name: string, settings: object) {
   return { test: { name, include: [`test/${name}/**/*.test.ts`], exclude, ...settings } };
 }
 
-/** Files that take minutes each, and begin first: at the end, the other workers would have nothing left to do. */
+/** Files that take a minute or more each, and begin first: at the end, the other workers would have nothing left to do. */
 const LONGEST = [
-  'long/monitors',
   'long/overlaps',
+  'long/judge-drift',
+  'long/pages',
+  'long/monitors',
   'long/purge',
-  'long/weighted-means',
-  'long/preview',
+  'long/reloads',
+  'long/cli-serve',
   'long/two-scorers',
   'long/fleet-kills',
-  'long/simulation',
   'long/catch-up',
-  'long/restart-orders',
+  'long/backfill-kills',
+  'long/judge-faults',
   'long/store-outages',
+  'long/kafka',
+  'deployed-collector',
   'quickstarts.test',
   'schemathesis',
+  'score-exporters',
 ];
 
-/** Projects with long files begin first. */
+/** Projects with long files begin before the others. */
 const PROJECTS = ['long', 'peers', 'tarball', 'e2e', 'integration', 'contract', 'parity', 'unit'];
 
 /**
@@ -66,7 +71,8 @@ const PROJECTS = ['long', 'peers', 'tarball', 'e2e', 'integration', 'contract', 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const rank = ({ moduleId, project }: TestSpecification) =>
-      2 * PROJECTS.indexOf(project.name) + (LONGEST.some((name) => moduleId.includes(name)) ? 0 : 1);
+      PROJECTS.indexOf(project.name) +
+      (LONGEST.some((name) => moduleId.includes(name)) ? 0 : PROJECTS.length);
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }
 }

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { emptyFolder } from '../../support/processes/cli.ts';
-import { startJudgeServer, type JudgeScript, type JudgeServer } from '../../support/fakes/judge-server.ts';
+import { startJudgeServer, type JudgeScript } from '../../support/fakes/judge-server.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 
 interface Reply {
@@ -20,13 +20,7 @@ interface Decision {
   readonly calls: number;
 }
 
-let judge: JudgeServer;
 let models = 0;
-
-beforeAll(async () => {
-  judge = await startJudgeServer(() => ({ kind: 'hang' }));
-});
-afterAll(() => judge.close());
 
 function caseFile(name: string, file: string): string {
   return fileURLToPath(new URL(`../../fixtures/reports/${name}/${file}`, import.meta.url));
@@ -39,23 +33,17 @@ function readJudge(name: string): unknown {
 /** Scores the trace of a case with the command line. A setting that a model refuses is remembered, so each run has its own model. */
 async function scoreCase(name: string, script: JudgeScript, scorer = 'r'): Promise<Decision> {
   models += 1;
-  judge.script(script);
-  judge.requests.length = 0;
+  const model = `local/m${models}`;
+  const judge = await startJudgeServer(script);
   const cwd = emptyFolder();
   const config = readFileSync(caseFile(name, 'config.json'), 'utf8')
     .replace('${env:JUDGE_URL}', judge.baseUrl)
-    .replace('local/m', `local/m${models}`);
+    .replace('local/m', model);
   writeFileSync(join(cwd, 'config.json'), config);
-  const argv = [
-    'score',
-    caseFile(name, 'spans.jsonl'),
-    '--scorer',
-    scorer,
-    '--json',
-    '--config',
-    'config.json',
-  ];
+  const spans = caseFile(name, 'spans.jsonl');
+  const argv = ['score', spans, '--scorer', scorer, '--json', '--config', 'config.json'];
   const { stdout } = await runCommand(argv, { cwd });
+  await judge.close();
   return { ...(JSON.parse(stdout) as Omit<Decision, 'calls'>), calls: judge.requests.length };
 }
 
@@ -208,7 +196,8 @@ function outcome({ status, reason, score, calls }: Decision): Outcome {
   return { code: status === 'scored' ? status : (reason.split(':', 1)[0] ?? ''), calls, score };
 }
 
-describe('the table of replies', () => {
+// A judge that fails is asked again after a second: the cases wait beside each other.
+describe.concurrent('the table of replies', () => {
   const rows = Object.entries(ROWS).flatMap(([row, replies]) =>
     Object.entries(replies).map(([kind, reply]) => ({ row, kind, reply })),
   );
@@ -248,7 +237,7 @@ describe('the table of replies', () => {
   });
 });
 
-describe('a reported case', () => {
+describe.concurrent('a reported case', () => {
   it('has no score from a quoted verdict, also behind a lead-in line or in a fence', async () => {
     const { replies } = readJudge('02-quoted-verdict') as { replies: [Reply] };
     const quoted = `{"criteria": [{"n":1,"satisfied":true,"reasoning":"Paris"}, {"n":2,"satisfied":true,"reasoning":"18 degrees"}],"overallAssessment":"fine"}`;

@@ -7,11 +7,11 @@ import { sendTraces, ServeFolder } from '../../support/processes/serve-process.t
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { until } from '../../support/until.ts';
 
-// Four starts, leases that grow old, a machine that is busy with other things.
+// Three starts, leases that grow old, a machine that is busy with other things.
 vi.setConfig({ testTimeout: 900_000 });
 
-const TRACES = 60;
-const KILLS = 3;
+const TRACES = 45;
+const KILLS = 2;
 /** Judge calls at the same time. */
 const CONCURRENCY = 2;
 

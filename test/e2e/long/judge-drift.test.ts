@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../support/fakes/http-receiver.ts';
 import { type JudgeScript, type JudgeServer, startJudgeServer } from '../../support/fakes/judge-server.ts';
@@ -13,43 +13,87 @@ vi.setConfig({ testTimeout: 900_000 });
 
 const SIZE = 20;
 
-let judge: JudgeServer;
-let receiver: HttpReceiver;
-let folder: ServeFolder;
+/** A service with its judge and the receiver of its pages. */
+class Story {
+  readonly #judge: JudgeServer;
+  readonly receiver: HttpReceiver;
+  readonly folder: ServeFolder;
 
-beforeAll(async () => {
-  judge = await startJudgeServer(verdictJudge);
-  receiver = await startHttpReceiver();
-});
-beforeEach(() => {
-  judge.script(lenient);
-  receiver.requests.length = 0;
-  folder = new ServeFolder({
-    judges: {
-      default: 'local/judge',
-      providers: { local: { baseURL: judge.baseUrl, concurrency: 16 } },
-      anchors: { size: SIZE, share: 0.5, perHour: { min: 5, max: 500 }, wait: '2m' },
-    },
-    rules: [{ name: 'all', scorers: ['hallucination'] }],
-    monitors: [
-      {
-        groups: [
-          {
-            name: 'quality',
-            interval: '1m',
-            rules: [{ alert: 'Low', detector: 'floor', minimum: 0.7, series: { scorer: 'hallucination' } }],
-          },
-        ],
+  static async open(): Promise<Story> {
+    return new Story(await startJudgeServer(lenient), await startHttpReceiver());
+  }
+
+  constructor(judge: JudgeServer, receiver: HttpReceiver) {
+    this.#judge = judge;
+    this.receiver = receiver;
+    this.folder = new ServeFolder({
+      judges: {
+        default: 'local/judge',
+        providers: { local: { baseURL: judge.baseUrl, concurrency: 16 } },
+        anchors: { size: SIZE, share: 0.5, perHour: { min: 5, max: 500 }, wait: '2m' },
       },
-    ],
-    alerts: { webhook: [{ url: `${receiver.url}/page` }], groupWait: '0s', allowAddresses: ['127.0.0.1'] },
-  });
-});
-afterEach(() => folder.dispose());
-afterAll(async () => {
-  await judge.close();
-  await receiver.close();
-});
+      rules: [{ name: 'all', scorers: ['hallucination'] }],
+      monitors: [
+        {
+          groups: [
+            {
+              name: 'quality',
+              interval: '1m',
+              rules: [{ alert: 'Low', detector: 'floor', minimum: 0.7, series: { scorer: 'hallucination' } }],
+            },
+          ],
+        },
+      ],
+      alerts: { webhook: [{ url: `${receiver.url}/page` }], groupWait: '0s', allowAddresses: ['127.0.0.1'] },
+    });
+  }
+
+  turnStrict(): void {
+    this.#judge.script(verdictJudge);
+  }
+
+  /** Starts the service, lets anchors be frozen and judged again, and returns its addresses. */
+  async startCalm(): Promise<ServeAddresses> {
+    const addresses = await this.folder.start();
+    await send(addresses, 40, 'Paris');
+    const isFrozen = async () => (await countOf(addresses, 'anchors FINAL WHERE First = 1')) === SIZE;
+    await until(isFrozen, 120_000, () => this.folder.output.slice(-3_000));
+    const isJudged = async () => (await countOf(addresses, 'anchors FINAL WHERE First = 0')) >= 5;
+    await until(isJudged, 120_000, () => this.folder.output.slice(-3_000));
+    return addresses;
+  }
+
+  /** Waits for the verdict of the monitor's incident. */
+  async readVerdict(addresses: ServeAddresses): Promise<Incident> {
+    let found: Incident | undefined;
+    await until(
+      async () => {
+        const alerts = await read<Incident>(addresses, '/alerts');
+        found = alerts.find(({ alert, cause }) => alert === 'Low' && cause?.who !== 'deciding');
+        return found !== undefined;
+      },
+      420_000,
+      () => this.folder.output.slice(-3_000),
+    );
+    return found as Incident;
+  }
+
+  async close(): Promise<void> {
+    await this.folder.dispose();
+    await this.#judge.close();
+    await this.receiver.close();
+  }
+}
+
+const stories: Story[] = [];
+
+async function openStory(): Promise<Story> {
+  const story = await Story.open();
+  stories.push(story);
+  return story;
+}
+
+afterAll(() => Promise.all(stories.map((story) => story.close())));
 
 /** Rejects the claims of answers that are wrong. */
 const lenient: JudgeScript = async (request) => {
@@ -69,17 +113,6 @@ async function send({ otlpHttp }: ServeAddresses, count: number, says: string): 
 const countOf = async ({ clickhouse }: ServeAddresses, sql: string) =>
   Number((await queryRows<{ n: string }>(clickhouse, `SELECT count() AS n FROM ${sql}`))[0]?.n);
 
-/** Starts the service, lets anchors be frozen and judged again, and returns its addresses. */
-async function startCalm(): Promise<ServeAddresses> {
-  const addresses = await folder.start();
-  await send(addresses, 40, 'Paris');
-  const isFrozen = async () => (await countOf(addresses, 'anchors FINAL WHERE First = 1')) === SIZE;
-  await until(isFrozen, 120_000, () => folder.output.slice(-3_000));
-  const isJudged = async () => (await countOf(addresses, 'anchors FINAL WHERE First = 0')) >= 5;
-  await until(isJudged, 120_000, () => folder.output.slice(-3_000));
-  return addresses;
-}
-
 interface Incident {
   readonly alert: string;
   readonly status: string;
@@ -96,27 +129,14 @@ async function read<Item>({ api }: ServeAddresses, path: string): Promise<Item[]
   return ((await reply.json()) as { items: Item[] }).items;
 }
 
-/** Waits for the verdict of the monitor's incident. */
-async function readVerdict(addresses: ServeAddresses): Promise<Incident> {
-  let found: Incident | undefined;
-  await until(
-    async () => {
-      const alerts = await read<Incident>(addresses, '/alerts');
-      found = alerts.find(({ alert, cause }) => alert === 'Low' && cause?.who !== 'deciding');
-      return found !== undefined;
-    },
-    420_000,
-    () => folder.output.slice(-3_000),
-  );
-  return found as Incident;
-}
-
-it('a judge that turns strict under the same name is blamed for the fall, and nobody is paged', async () => {
-  const addresses = await startCalm();
-  judge.script(verdictJudge);
+// Most of the time is waiting for buckets to close: both run at the same time.
+it.concurrent('a judge that turns strict under the same name is blamed for the fall, and nobody is paged', async () => {
+  const story = await openStory();
+  const addresses = await story.startCalm();
+  story.turnStrict();
   await send(addresses, 60, 'Rome');
 
-  const verdict = await readVerdict(addresses);
+  const verdict = await story.readVerdict(addresses);
   expect(verdict).toMatchObject({ held: true, labels: { cause: 'judge' }, cause: { who: 'judge' } });
   expect(verdict.cause?.judge.before).toBe(1);
   expect(verdict.cause?.judge.after).toBeLessThan(0.7);
@@ -127,20 +147,21 @@ it('a judge that turns strict under the same name is blamed for the fall, and no
   expect(await read(addresses, '/anchors')).toMatchObject([
     { scorer: 'hallucination', size: SIZE, before: 1, state: 'drifted' },
   ]);
-  expect(receivedWebhooks(receiver, '/page').incidents).toEqual({});
+  expect(receivedWebhooks(story.receiver, '/page').incidents).toEqual({});
   expect(await countOf(addresses, 'scores FINAL')).toBe(100);
   expect(
     await countOf(addresses, `judge_calls WHERE ScoreId = '' AND ServedModel = 'judge'`),
   ).toBeGreaterThan(5);
 });
 
-it('an agent that turns worse is blamed itself, with one page', async () => {
-  const addresses = await startCalm();
+it.concurrent('an agent that turns worse is blamed itself, with one page', async () => {
+  const story = await openStory();
+  const addresses = await story.startCalm();
   await send(addresses, 60, 'the wrong town');
 
-  const verdict = await readVerdict(addresses);
+  const verdict = await story.readVerdict(addresses);
   expect(verdict).toMatchObject({ held: false, labels: { cause: 'agent' }, cause: { who: 'agent' } });
-  const pages = () => Object.values(receivedWebhooks(receiver, '/page').incidents);
+  const pages = () => Object.values(receivedWebhooks(story.receiver, '/page').incidents);
   await until(() => pages().length > 0, 60_000);
   expect(pages().map((messages) => messages.map(({ status }) => status))).toEqual([['firing']]);
   expect(await read(addresses, '/anchors')).toMatchObject([{ before: 1, after: 1, change: 0, state: 'ok' }]);

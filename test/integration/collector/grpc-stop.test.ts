@@ -44,7 +44,7 @@ describe.each(['plain', 'TLS'])(
     ]);
     /** No END_STREAM: its message never comes. */
     const BEGUN_CALL = Buffer.concat([Buffer.from([0, 0, HEADERS.length, 1, 4, 0, 0, 0, 1]), HEADERS]);
-    const GRACE_MS = 2_000;
+    const GRACE_MS = 500;
     const fixture = (name: string): string => new URL(`../../fixtures/tls/${name}`, import.meta.url).pathname;
 
     async function stubbornPeer(frames: readonly Uint8Array[], stopGraceMs: number) {

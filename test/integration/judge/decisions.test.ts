@@ -291,7 +291,7 @@ describe.each(WIRES)('a decision judge of %s', (_name, wire, path, entry) => {
         response.write('{"answers":[', () => response.socket?.destroy());
       },
     ],
-    ['no reply at all', 'judge_timeout', 1, () => () => undefined, { timeoutMs: 1_500 }],
+    ['no reply at all', 'judge_timeout', 1, () => () => undefined, { timeoutMs: 800 }],
   ])('that answers with %s is %s and gives no value', async (_fault, code, calls, faulty, limits = {}) => {
     reply = faulty();
     const error = await fault(ask(entry, ASKED, { limits }));

@@ -10,11 +10,10 @@ import { runBackfill } from '../../support/scoring/backfill-runs.ts';
 import { explainTrace } from '../../../src/scoring/explain.ts';
 import type { Scoring, ScoringStores } from '../../../src/scoring/scoring.ts';
 import { createScoring } from '../../support/scoring/bare-scoring.ts';
-import { createScorerOwnership, ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
+import { ScoringLoop } from '../../../src/scoring/live/scoring-loop.ts';
 import { prepareRule, buildRuleHistory, recordRules, type Rule } from '../../../src/scoring/select/rule.ts';
 import type { PriorityReason } from '../../../src/scoring/select/sample-trace.ts';
 import { joinTraceKey } from '../../../src/store/contracts/stores.ts';
-import type { MemberStore } from '../../../src/store/tables/members.ts';
 import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { runCommand } from '../../support/store/clickhouse-query.ts';
@@ -58,33 +57,12 @@ function scoringOn(stores: ScoringStores): Scoring {
   return createScoring({ stores, readTrace, log: silentLog }, { decisionWaitMs: WAIT_MS });
 }
 
-async function startLoop(rules: readonly Rule[], stores: ScoringStores = store, member?: string) {
+async function startLoop(rules: readonly Rule[], stores: ScoringStores = store) {
   const scoring = scoringOn(stores);
-  const loop = new ScoringLoop(scoring, {
-    rules,
-    stopGraceMs: 1_000,
-    ownership: createScorerOwnership(member === undefined ? undefined : hearing(store.members), rules, {
-      member: member ?? '',
-      monotonicMs: () => performance.now(),
-    }),
-  });
+  const loop = new ScoringLoop(scoring, { rules, stopGraceMs: 1_000 });
   await loop.start();
   loops.push(loop);
   return { loop, scoring };
-}
-
-/** Number of members that each loop knew at its last beat. */
-const heard = new Map<string, number>();
-
-function hearing(members: MemberStore): MemberStore {
-  return {
-    ...members,
-    beat: async (member, options) => {
-      const seen = await members.beat(member, options);
-      heard.set(member, seen.members.filter(({ isLeaving }) => !isLeaving).length);
-      return seen;
-    },
-  };
 }
 
 /** Gives spans a version of their service, and the model calls other attributes. */
@@ -342,30 +320,6 @@ describe('live scoring on the engine', () => {
     await until(() => isDecided(traceId));
     expect(scorer.inputs).toHaveLength(1);
     expect(await listScores(traceId)).toMatchObject([{ revision: 1 }]);
-  });
-
-  test('shares the work of two processes: one current row and one judge call each', async () => {
-    await freshStore();
-    const scorer = judged('j');
-    await startLoop([buildRule([scorer])], store, 'one');
-    const { loop: second } = await startLoop([buildRule([scorer])], store, 'two');
-    const ids = Array.from({ length: 60 }, newTraceId);
-    // The first learns of the second with its next beat.
-    await until(() => heard.get('one') === 2 && heard.get('two') === 2);
-    for (let from = 0; from < ids.length; from += 10) {
-      await ingest(
-        store,
-        ids.slice(from, from + 10).flatMap((traceId) => agentRunSpans(traceId)),
-      );
-    }
-    const keys = ids.map((traceId) => ({ tenant: '', traceId }));
-    await until(async () => (await store.decisions.ofTraces(keys)).size === ids.length, 60_000);
-    const rows = [...(await store.decisions.ofTraces(keys)).values()].flat();
-    const scores = [...(await store.scores.ofTraces(keys)).values()].flat();
-    expect(rows).toHaveLength(60);
-    expect(scores).toHaveLength(60);
-    expect(scorer.inputs.length).toBeLessThanOrEqual(63);
-    expect(second.status().fault).toBeNull();
   });
 
   test('backfills what arrived before the rule, and continues when asked again', async () => {

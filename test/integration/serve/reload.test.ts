@@ -5,21 +5,10 @@ import type { ConfigInput } from '../../../src/configuration.ts';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../support/fakes/http-receiver.ts';
 import { isProcessAlive } from '../../support/processes/engine-directory.ts';
-import { ReloadWorld, runReloads } from '../../support/processes/reload-world.ts';
+import { ReloadWorld } from '../../support/processes/reload-world.ts';
 import { sendTraces } from '../../support/processes/serve-process.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { until } from '../../support/until.ts';
-
-it('a trace is decided by the revision that was in force when it arrived, once, while rules change under load', async () => {
-  const world = new ReloadWorld();
-  const seed = Math.ceil(Math.random() * 1_000_000);
-  try {
-    const faults = await runReloads(world, { traces: 80, reloads: 10, seed });
-    expect({ seed, faults }).toEqual({ seed, faults: [] });
-  } finally {
-    await world.stop();
-  }
-}, 400_000);
 
 describe('a reload of a running serve', () => {
   const world = new ReloadWorld();

@@ -32,38 +32,46 @@ it('explains by exact sums, which are the same in whatever order scores are adde
   });
 });
 
+/** Run of a score, and whether it is one of those that fell. */
+interface HitRun {
+  readonly traceId: string;
+  readonly isHit: boolean;
+}
+
 /** Explains 120 scores of another series, half of them since the change; the runs that are hit fell. */
-async function explainHit(environment: string, describe: (isHit: boolean, traceId: string) => Promise<void>) {
+async function explainHit(environment: string, describe: (runs: readonly HitRun[]) => Promise<void>) {
   const series = { ...A_SERIES, environment };
-  const rows = [];
-  for (let index = 0; index < 120; index += 1) {
-    const [traceId, isHit] = [newTraceId(), index % 3 === 0];
-    await describe(isHit, traceId);
-    const score = index >= 60 && isHit ? 0.2 : 0.9;
-    rows.push(scoreRowAt(START + index, { ...series, traceId, score }));
-  }
+  const runs = Array.from({ length: 120 }, (_, index) => ({ traceId: newTraceId(), isHit: index % 3 === 0 }));
+  await describe(runs);
+  const rows = runs.map(({ traceId, isHit }, index) =>
+    scoreRowAt(START + index, { ...series, traceId, score: index >= 60 && isHit ? 0.2 : 0.9 }),
+  );
   await its.insertScores(rows);
   return (await its.store.monitors.explain(series, START + 60, START + 120)).cause;
 }
 
 it('names the own facet of the runs that fell', async () => {
-  const cause = await explainHit('facets', async (isHit, traceId) =>
-    its.store.runs.write([
-      buildRunRecord({ traceId, facets: ['language', 'en', 'customer.tier', isHit ? 'free' : 'paid'] }),
-    ]),
+  const cause = await explainHit('facets', (runs) =>
+    its.store.runs.write(
+      runs.map(({ traceId, isHit }) =>
+        buildRunRecord({ traceId, facets: ['language', 'en', 'customer.tier', isHit ? 'free' : 'paid'] }),
+      ),
+    ),
   );
   expect(cause).toMatchObject({ verdict: 'segment', causes: [{ segment: { 'customer.tier': 'free' } }] });
 });
 
 it('names the issue of the runs that fell, but none that follows from a score', async () => {
-  const cause = await explainHit('issues', async (isHit, traceId) => {
-    await its.store.runs.write([buildRunRecord({ traceId })]);
-    const failures = [
-      buildFailure({ traceId, failureId: 'f1' }),
-      buildFailure({ traceId, failureId: 'f2', issueId: 'judged', scorer: 'grounding' }),
-    ];
-    await its.store.failures.write(isHit ? failures : []);
-    await its.store.failures.writeIssues(failures.slice(0, 1).map((each) => buildIssueRow(each)));
+  const cause = await explainHit('issues', async (runs) => {
+    await its.store.runs.write(runs.map(({ traceId }) => buildRunRecord({ traceId })));
+    const failures = runs.map(({ traceId }) => buildFailure({ traceId, failureId: 'f1' }));
+    const judged = { failureId: 'f2', issueId: 'judged', scorer: 'grounding' };
+    await its.store.failures.write(
+      runs.flatMap(({ traceId, isHit }, index) =>
+        isHit ? [failures[index]!, buildFailure({ traceId, ...judged })] : [],
+      ),
+    );
+    await its.store.failures.writeIssues(failures.map((each) => buildIssueRow(each)));
   });
   expect(cause?.causes).toMatchObject([
     { segment: { issue: 'tool `get_weather` fails: HTTP 504' }, same: [] },

@@ -40,16 +40,19 @@ function bearer(road: Road): Record<string, string> {
 function buildExporter(road: Road, serve: ServeAddresses, kafka: Kafka): Record<string, unknown> {
   const [traces, logs] = kafka.topics;
   const { url: endpoint, username, password, database } = serve.clickhouse;
-  const clickhouse = { endpoint, username, password, compress: 'none' };
+  // Log records of one time have no order but that of their inserts: several senders may swap two batches, and the messages with them.
+  const inOrder = { sending_queue: { num_consumers: 1 } };
+  const clickhouse = { ...inOrder, endpoint, username, password, compress: 'none' };
   // Each is asked for alone: a serve that reads tables receives nothing itself.
   const exporters: Record<Road, () => Record<string, unknown>> = {
-    otlp_http: () => ({ endpoint: serve.otlpHttp, headers: bearer('otlp_http') }),
+    otlp_http: () => ({ ...inOrder, endpoint: serve.otlpHttp, headers: bearer('otlp_http') }),
     otlp_grpc: () => ({
+      ...inOrder,
       endpoint: serve.otlpGrpc.replace(/^\w+:\/\//, ''),
       tls: { insecure: true },
       headers: bearer('otlp_grpc'),
     }),
-    kafka: () => ({ brokers: kafka.brokers, traces: { topic: traces }, logs: { topic: logs } }),
+    kafka: () => ({ ...inOrder, brokers: kafka.brokers, traces: { topic: traces }, logs: { topic: logs } }),
     clickhouse: () => ({ ...clickhouse, database, create_schema: false }),
     'clickhouse/map': () => ({ ...clickhouse, database: foreignDatabase(road) }),
     'clickhouse/json': () => ({ ...clickhouse, database: foreignDatabase(road), json: true }),

@@ -375,22 +375,6 @@ it('conditions choose the traces: others are no part of the backfill, and get no
   expect(store.decisions()).toHaveLength(2);
 });
 
-it('scores of another fingerprint stand beside the former ones, with their own source', async () => {
-  const store = new MemoryStore();
-  const [traceId = ''] = storeOf(store, 'shop');
-  const former = judged('a', () => ({ score: 0.2 }));
-  await run(store, { rules: [buildRule([former])] });
-  const present = judged('a', () => ({ score: 0.7 }));
-  Object.assign(present, { version: '2' });
-  const asked = { ...wholeDay(store), rules: [buildRule([present])] };
-  expect(await run(store, asked)).toMatchObject({ scored: 1, skipped: {} });
-  const scores = store.scores().filter((score) => score.traceId === traceId);
-  expect(scores.map(({ score, source }) => `${source} ${score}`).toSorted()).toEqual([
-    'backfill 0.2',
-    'backfill 0.7',
-  ]);
-});
-
 it('a rescore replaces scores once, each with its source and sampling, also after an interruption', async () => {
   const store = new MemoryStore();
   const scorer = judged('a', () => ({ score: 0.2 }));

@@ -45,19 +45,42 @@ describe('the scoring of traces', () => {
     return traceId;
   }
 
+  interface Scored {
+    readonly answer?: string;
+    /** Spans of the trace; default: an agent with the answer. */
+    readonly spans?: (traceId: string) => readonly Span[];
+    readonly terms?: Parameters<typeof createTestScoring>[1];
+  }
+
+  /** Scores a new trace live by a rule. `again` scores it once more, by default after its quiet time. */
+  async function scoredTrace(
+    rule: ReturnType<typeof buildRule>,
+    { answer = 'It rains.', terms, spans = (id) => [agentSpan(id, 'a', { says: answer })] }: Scored = {},
+  ) {
+    const store = new MemoryStore();
+    const mode = await buildLiveMode(store, rule);
+    const traceId = newTraceId();
+    store.ingest(spans(traceId));
+    store.clockMs += QUIET_MS;
+    const scoring = createTestScoring(store, terms);
+    const again = async (laterMs = QUIET_MS) => {
+      store.clockMs += laterMs;
+      return scoreTraces(scoring, [buildKey(traceId)], mode);
+    };
+    await again(0);
+    return { store, mode, traceId, scoring, again };
+  }
+
   describe('the failures of a trace', () => {
     it('are stored with the draw of the run, and go when late spans mend it', async () => {
-      const store = new MemoryStore();
-      const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
-      const traceId = await oneTrace(store, "I'm sorry, I can't help with that.");
-      const scoring = createTestScoring(store);
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      const { store, traceId, again } = await scoredTrace(buildRule([new CountingScorer('a')]), {
+        answer: "I'm sorry, I can't help with that.",
+      });
       expect([...store.failures.values()]).toMatchObject([
         { traceId, kind: 'answer', subject: { answer: 'refusal' }, weight: 1, stratum: 'uniform' },
       ]);
       store.ingest([agentSpan(traceId, 'a', { says: 'It rains in Ghent.' })]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      await again();
       expect([...store.failures.values()]).toEqual([]);
     });
 
@@ -129,16 +152,13 @@ describe('the scoring of traces', () => {
     });
 
     it('gives scorers the messages, the context and the source of the score', async () => {
-      const store = new MemoryStore();
       const scorer = new CountingScorer('a');
-      const mode = await buildLiveMode(store, buildRule([scorer]));
-      const traceId = newTraceId();
-      store.ingest([
-        agentSpan(traceId, 'a', { says: 'It rains.' }),
-        agentSpan(traceId, 'b', { parent: 'a', tool: { name: 'weather', result: 'rain' } }),
-      ]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store, traceId } = await scoredTrace(buildRule([scorer]), {
+        spans: (id) => [
+          agentSpan(id, 'a', { says: 'It rains.' }),
+          agentSpan(id, 'b', { parent: 'a', tool: { name: 'weather', result: 'rain' } }),
+        ],
+      });
       expect(scorer.inputs).toHaveLength(1);
       expect(scorer.inputs[0]).toMatchObject({
         context: ['rain'],
@@ -152,13 +172,9 @@ describe('the scoring of traces', () => {
     });
 
     it('does not read a decided trace', async () => {
-      const store = new MemoryStore();
       const scorer = new CountingScorer('a');
-      const mode = await buildLiveMode(store, buildRule([scorer]));
-      const traceId = await oneTrace(store);
-      const scoring = createTestScoring(store);
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      const { store, again } = await scoredTrace(buildRule([scorer]));
+      await again(0);
       expect(scorer.inputs).toHaveLength(1);
       expect(store.reads).toHaveLength(1);
       expect(store.decisionLog).toHaveLength(1);
@@ -200,23 +216,17 @@ describe('the scoring of traces', () => {
     });
 
     it('decides a run that cannot be scored once for the whole rule', async () => {
-      const store = new MemoryStore();
-      const mode = await buildLiveMode(store, buildRule([new CountingScorer('a'), new CountingScorer('b')]));
-      const traceId = newTraceId();
-      store.ingest([agentSpan(traceId, 'a')]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store } = await scoredTrace(buildRule([new CountingScorer('a'), new CountingScorer('b')]), {
+        spans: (id) => [agentSpan(id, 'a')],
+      });
       expect(brief(store)).toEqual(['* not_applicable no_content_captured']);
       expect(store.scores()).toEqual([]);
     });
 
     it('names the runs of a trace with several: the first by the trace id alone', async () => {
-      const store = new MemoryStore();
-      const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
-      const traceId = newTraceId();
-      store.ingest([agentSpan(traceId, 'a', { says: 'x' }), agentSpan(traceId, 'b', { says: 'y' })]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store, traceId } = await scoredTrace(buildRule([new CountingScorer('a')]), {
+        spans: (id) => [agentSpan(id, 'a', { says: 'x' }), agentSpan(id, 'b', { says: 'y' })],
+      });
       expect(store.scores().map((score) => score.targetId)).toEqual([traceId, `${traceId}/1`]);
     });
 
@@ -269,11 +279,8 @@ describe('the scoring of traces', () => {
     });
 
     it('stores several named scores of one run under names of their own', async () => {
-      const store = new MemoryStore();
       const scorer = new CountingScorer('a', () => ({ score: 0.5, scores: [{ name: 'x', score: 0.25 }] }));
-      const mode = await buildLiveMode(store, buildRule([scorer]));
-      const traceId = await oneTrace(store);
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store } = await scoredTrace(buildRule([scorer]));
       expect(store.scores().map(({ scorer: name, score }) => [name, score])).toEqual([
         ['a', 0.5],
         ['a/x', 0.25],
@@ -303,16 +310,13 @@ describe('the scoring of traces', () => {
 
   describe('redaction', () => {
     it('shows a judged scorer the run without secrets, counts them, and leaves code scorers the run as it is', async () => {
-      const store = new MemoryStore();
       const [code, judge] = [new CountingScorer('a'), judged('j')];
-      const mode = await buildLiveMode(store, buildRule([code, judge]));
-      const traceId = newTraceId();
-      store.ingest([
-        agentSpan(traceId, 'a', { says: 'Mail ann@example.com.' }),
-        agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'bob@example.com' } }),
-      ]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store } = await scoredTrace(buildRule([code, judge]), {
+        spans: (id) => [
+          agentSpan(id, 'a', { says: 'Mail ann@example.com.' }),
+          agentSpan(id, 'b', { parent: 'a', tool: { name: 't', result: 'bob@example.com' } }),
+        ],
+      });
       expect(JSON.stringify(judge.inputs[0])).not.toMatch(/@example/);
       expect(JSON.stringify(code.inputs[0])).toMatch(/ann@example.com.*bob@example.com/);
       const redactions = store.scores().map((score) => [score.scorer, score.redactions]);
@@ -382,39 +386,28 @@ describe('the scoring of traces', () => {
     });
 
     it('scores error traces that the rate would have left out, as a stratum of their own', async () => {
-      const store = new MemoryStore();
       const rule = buildRule([new CountingScorer('a')], { sample: { rate: 0, always: ['error'] } });
-      const mode = await buildLiveMode(store, rule);
-      const traceId = newTraceId();
-      store.ingest([agentSpan(traceId, 'a', { says: 'x', error: true })]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store } = await scoredTrace(rule, {
+        spans: (id) => [agentSpan(id, 'a', { says: 'x', error: true })],
+      });
       expect(store.scores()).toMatchObject([{ stratum: 'priority', inclusionProbability: 1, weight: 1 }]);
     });
 
     it('replaces the verdict on the rule when a late span changes it', async () => {
-      const store = new MemoryStore();
       const rule = buildRule([new CountingScorer('a')], { sample: { rate: 0, always: ['error'] } });
-      const mode = await buildLiveMode(store, rule);
-      const traceId = await oneTrace(store);
-      const scoring = createTestScoring(store);
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      const { store, traceId, again } = await scoredTrace(rule);
       store.ingest([agentSpan(traceId, 'b', { parent: 'a', error: true })]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      await again();
       expect(brief(store)).toEqual(['* scored superseded', 'a scored']);
     });
   });
 
   describe('failures', () => {
     it('scores and writes the code scorers of a trace whose judge is dead', async () => {
-      const store = new MemoryStore();
       const dead = judged('j', () => {
         throw new JudgeError('judge_unavailable', 'connection refused');
       });
-      const mode = await buildLiveMode(store, buildRule([new CountingScorer('a'), dead]));
-      const traceId = await oneTrace(store);
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store } = await scoredTrace(buildRule([new CountingScorer('a'), dead]));
       expect(brief(store)).toEqual(['a scored', 'j deferred judge_unavailable']);
       expect(store.decisions().find((row) => row.scorer === 'j')).toMatchObject({
         attempts: 1,
@@ -425,7 +418,6 @@ describe('the scoring of traces', () => {
     });
 
     it('tries a deferred scorer again when it is due, waiting longer each time, and then scores it', async () => {
-      const store = new MemoryStore();
       let isDead = true;
       const scorer = judged('j', () => {
         if (isDead) {
@@ -434,16 +426,13 @@ describe('the scoring of traces', () => {
         return { score: 0.5 };
       });
       const code = new CountingScorer('a');
-      const mode = await buildLiveMode(store, buildRule([code, scorer]));
-      const traceId = await oneTrace(store);
-      const scoring = createTestScoring(store);
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      const { store, again } = await scoredTrace(buildRule([code, scorer]));
       store.clockMs += 89_000;
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      await again(0);
       expect(scorer.inputs).toHaveLength(1);
       store.clockMs += 2_000;
       isDead = false;
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      await again(0);
       expect(brief(store)).toEqual(['a scored', 'j scored']);
       expect(store.decisions().find((row) => row.scorer === 'j')).toMatchObject({ attempts: 2, revision: 1 });
       expect(code.inputs).toHaveLength(1);
@@ -480,31 +469,24 @@ describe('the scoring of traces', () => {
       ['not finite', { score: Number.NaN }],
       ['nothing', {}],
     ])('never stores a score that is %s', async (_what, result) => {
-      const store = new MemoryStore();
-      const mode = await buildLiveMode(store, buildRule([new CountingScorer('a', () => result)]));
-      const traceId = await oneTrace(store);
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store } = await scoredTrace(buildRule([new CountingScorer('a', () => result)]));
       expect(brief(store)).toEqual(['a failed scorer_failed']);
       expect(store.scoreLog).toEqual([]);
     });
 
     it('fails a scorer that takes too long, without waiting for it', async () => {
-      const store = new MemoryStore();
       const hanging = new CountingScorer('a', () => new Promise(() => undefined));
-      const mode = await buildLiveMode(store, buildRule([hanging, new CountingScorer('b')]));
-      const traceId = await oneTrace(store);
-      await scoreTraces(createTestScoring(store, { scorerTimeoutMs: 20 }), [buildKey(traceId)], mode);
+      const { store } = await scoredTrace(buildRule([hanging, new CountingScorer('b')]), {
+        terms: { scorerTimeoutMs: 20 },
+      });
       expect(brief(store)).toEqual(['a failed timeout', 'b scored']);
     });
 
     it('decides a run that a scorer calls not scorable as not applicable to that scorer', async () => {
-      const store = new MemoryStore();
       const scorer = new CountingScorer('a', () => ({
         notScorable: { step: 'preprocess', reason: 'no context' },
       }));
-      const mode = await buildLiveMode(store, buildRule([scorer, new CountingScorer('b')]));
-      const traceId = await oneTrace(store);
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store } = await scoredTrace(buildRule([scorer, new CountingScorer('b')]));
       expect(brief(store)).toEqual(['a not_applicable not_scorable', 'b scored']);
     });
 
@@ -566,31 +548,21 @@ describe('the scoring of traces', () => {
 
   describe('late spans', () => {
     it('replaces the score of a trace that got a new tool result', async () => {
-      const store = new MemoryStore();
       const scorer = judged('j', (input) => ({ score: input.context!.length / 10 }));
-      const mode = await buildLiveMode(store, buildRule([scorer]));
-      const traceId = await oneTrace(store);
-      const scoring = createTestScoring(store);
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      const { store, traceId, again } = await scoredTrace(buildRule([scorer]));
       store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      await again();
       expect(store.scores()).toMatchObject([{ score: 0.1, revision: 2 }]);
       expect(store.decisions()).toMatchObject([{ status: 'scored', revision: 2 }]);
       expect(scorer.inputs).toHaveLength(2);
     });
 
     it('asks no judge when the same spans are sent again; only the decision is written again', async () => {
-      const store = new MemoryStore();
       const scorer = judged('j');
-      const mode = await buildLiveMode(store, buildRule([scorer]));
-      const traceId = await oneTrace(store);
-      const scoring = createTestScoring(store);
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      const { store, traceId, again } = await scoredTrace(buildRule([scorer]));
       store.ingest([agentSpan(traceId, 'a', { says: 'It rains.' })]);
       const resentMs = store.clockMs;
-      store.clockMs += QUIET_MS;
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      await again();
       expect(scorer.inputs).toHaveLength(1);
       expect(store.decisions()).toMatchObject([{ status: 'scored', revision: 1, evidenceUntil: resentMs }]);
     });
@@ -616,34 +588,26 @@ describe('the scoring of traces', () => {
     });
 
     it('waits twice as long before every further score of one trace', async () => {
-      const store = new MemoryStore();
-      const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
-      const traceId = await oneTrace(store);
-      const scoring = createTestScoring(store);
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      const { store, traceId, again } = await scoredTrace(buildRule([new CountingScorer('a')]));
       const waits: number[] = [];
       for (const id of ['b', 'c', 'd']) {
         store.ingest([agentSpan(traceId, id, { parent: 'a', says: id })]);
-        const [outcome] = await scoreTraces(scoring, [buildKey(traceId)], mode);
+        const [outcome] = await again(0);
         waits.push((outcome?.waitUntilMs ?? 0) - store.clockMs);
         store.clockMs = outcome?.waitUntilMs ?? 0;
-        await scoreTraces(scoring, [buildKey(traceId)], mode);
+        await again(0);
       }
       expect(waits).toEqual([10_000, 20_000, 40_000]);
       expect(store.scores()).toMatchObject([{ revision: 4 }]);
     });
 
     it('scores a trace again at most three times a day', async () => {
-      const store = new MemoryStore();
       const scorer = judged('j');
-      const mode = await buildLiveMode(store, buildRule([scorer]));
-      const traceId = await oneTrace(store);
-      const scoring = createTestScoring(store);
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      const { store, traceId, again } = await scoredTrace(buildRule([scorer]));
       for (const id of ['b', 'c', 'd', 'e', 'f']) {
         store.ingest([agentSpan(traceId, id, { parent: 'a', says: id })]);
         store.clockMs += 10 * QUIET_MS;
-        await scoreTraces(scoring, [buildKey(traceId)], mode);
+        await again(0);
       }
       expect(scorer.inputs).toHaveLength(4);
       expect(brief(store)).toEqual(['j scored late_limit']);
@@ -651,7 +615,7 @@ describe('the scoring of traces', () => {
       store.clockMs += DAY_MS;
       store.ingest([agentSpan(traceId, 'g', { parent: 'a', says: 'g' })]);
       store.clockMs += 10 * QUIET_MS;
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      await again(0);
       expect(scorer.inputs).toHaveLength(5);
       expect(store.scores()).toMatchObject([{ revision: 5 }]);
     });
@@ -674,70 +638,53 @@ describe('the scoring of traces', () => {
     });
 
     it('withdraws a score whose new evidence the judge cannot score', async () => {
-      const store = new MemoryStore();
       const scorer = judged('j', (input) => {
         if (input.context!.length > 0) {
           throw new JudgeError('judge_malformed', 'garbage');
         }
         return { score: 1 };
       });
-      const mode = await buildLiveMode(store, buildRule([scorer]));
-      const traceId = await oneTrace(store);
-      const scoring = createTestScoring(store, { judgeAttempts: 1 });
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      const { store, traceId, again } = await scoredTrace(buildRule([scorer]), {
+        terms: { judgeAttempts: 1 },
+      });
       store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      await again();
       expect(store.scores()).toEqual([]);
       expect(brief(store)).toEqual(['j failed judge_malformed']);
       expect(store.decisions()).toMatchObject([{ revision: 2 }]);
     });
 
     it('keeps the earlier score while a deferred scorer waits for its judge', async () => {
-      const store = new MemoryStore();
       const scorer = judged('j', (input) => {
         if (input.context!.length > 0) {
           throw new JudgeError('judge_unavailable', 'gone');
         }
         return { score: 1 };
       });
-      const mode = await buildLiveMode(store, buildRule([scorer]));
-      const traceId = await oneTrace(store);
-      const scoring = createTestScoring(store);
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      const { store, traceId, again } = await scoredTrace(buildRule([scorer]));
       store.ingest([agentSpan(traceId, 'b', { parent: 'a', tool: { name: 't', result: 'rain' } })]);
-      store.clockMs += QUIET_MS;
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      await again();
       expect(store.scores()).toMatchObject([{ score: 1, revision: 1 }]);
       expect(brief(store)).toEqual(['j deferred judge_unavailable']);
     });
 
     it('fails a deferred decision whose trace expired with all its activity', async () => {
-      const store = new MemoryStore();
       const scorer = judged('j', () => {
         throw new JudgeError('judge_unavailable', 'gone');
       });
-      const mode = await buildLiveMode(store, buildRule([scorer]));
-      const traceId = await oneTrace(store);
-      const scoring = createTestScoring(store);
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      const { store, again } = await scoredTrace(buildRule([scorer]));
       store.spanRows.length = 0;
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      await again(0);
       expect(brief(store)).toEqual(['j failed evidence_gone']);
     });
 
     it('fails a deferred decision whose spans are no longer stored', async () => {
-      const store = new MemoryStore();
       const scorer = judged('j', () => {
         throw new JudgeError('judge_unavailable', 'gone');
       });
-      const mode = await buildLiveMode(store, buildRule([scorer]));
-      const traceId = await oneTrace(store);
-      const scoring = createTestScoring(store);
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      const { store, again } = await scoredTrace(buildRule([scorer]));
       store.stores.spans.read = async () => new Map();
-      store.clockMs += QUIET_MS;
-      await scoreTraces(scoring, [buildKey(traceId)], mode);
+      await again();
       expect(brief(store)).toEqual(['* failed evidence_gone', 'j failed evidence_gone']);
     });
   });
@@ -765,10 +712,7 @@ describe('the scoring of traces', () => {
     });
 
     it('gets a score beside the earlier one from a backfill of the same evidence', async () => {
-      const store = new MemoryStore();
-      const mode = await buildLiveMode(store, buildRule([new CountingScorer('a')]));
-      const traceId = await oneTrace(store);
-      await scoreTraces(createTestScoring(store), [buildKey(traceId)], mode);
+      const { store, traceId } = await scoredTrace(buildRule([new CountingScorer('a')]));
       const rule = prepareRule(
         buildRule([new NewVersion('a', () => ({ score: 0.5 }))], { name: 'backfill:x' }),
       );

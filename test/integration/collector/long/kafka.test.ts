@@ -340,21 +340,6 @@ describe.skipIf(missing !== undefined)('reading from Kafka', () => {
     await until(() => world.caughtUp(topic));
     expect(sinks.map((sink) => sink.rows().length > 0)).toEqual([true, true]);
   });
-
-  it.skipIf(!ownBroker)('survives a broker that is killed and comes back', async () => {
-    await open();
-    const topic = await world.topic(2);
-    const { sink } = await collect([topic]);
-    await world.send(topic, numbered(100).map(spanRecord));
-    await named(sink, numbered(100));
-    await broker.kill();
-    const sending = world.send(topic, numbered(100, 100).map(spanRecord));
-    await broker.restart();
-    await sending;
-    await named(sink, numbered(200));
-    await until(() => world.caughtUp(topic));
-    expect(new Set(names(sink)).size).toBe(200);
-  });
 });
 
 describe.skipIf(!ownBroker)('a Kafka that wants to know who we are', () => {

@@ -63,9 +63,9 @@ async function readDays(): Promise<{ day: string; usd: number }[]> {
   );
 }
 
-test('four processes spend 1 USD a day of 3 USD of work, each day on the oldest traces that are left, also after a restart', async () => {
+test('four processes spend 0.5 USD a day of 2 USD of work, each day on the oldest traces that are left, also after a restart', async () => {
   const catchUp = { order: 'oldest-first', maxAgeMs: 5 * DAY_MS } as const;
-  const world = new BudgetWorld(store, { perDay: 1, catchUp });
+  const world = new BudgetWorld(store, { perDay: 0.5, catchUp });
   const startFleet = async () => {
     const stops = await Promise.all(Array.from({ length: 4 }, () => world.startProcess()));
     return async () => {
@@ -73,24 +73,24 @@ test('four processes spend 1 USD a day of 3 USD of work, each day on the oldest 
     };
   };
   const stopFirst = await startFleet();
-  await world.ingest(300, 5);
-  await until(async () => (await world.listDecisions()).length === 300, 240_000);
+  await world.ingest(200, 5);
+  await until(async () => (await world.listDecisions()).length === 200, 240_000);
   // Less than the price of two calls may be left, and the first calls reserve a little more.
-  await until(async () => (await world.listPositions('scored')).length >= 95, 120_000);
+  await until(async () => (await world.listPositions('scored')).length >= 45, 120_000);
   await stopFirst();
   const scored = await world.listPositions('scored');
-  // The money of a day is for 100 traces; the order of several processes holds up to 50.
-  const first = (await world.listPositions('deferred')).slice(0, 150);
+  // The money of a day is for 50 traces; the order of several processes holds up to 50.
+  const first = (await world.listPositions('deferred')).slice(0, 100);
   await world.sleepDays(1);
   const stopSecond = await startFleet();
-  await until(async () => (await world.listPositions('scored')).length >= scored.length + 95, 240_000);
+  await until(async () => (await world.listPositions('scored')).length >= scored.length + 45, 240_000);
   await stopSecond();
   const caughtUp = (await world.listPositions('scored')).filter((n) => !scored.includes(n));
   expect(caughtUp.filter((n) => !first.includes(n))).toEqual([]);
   const days = await readDays();
   expect(days).toHaveLength(2);
   for (const { usd } of days) {
-    expect(usd).toBeLessThanOrEqual(1 + 1e-9);
-    expect(usd).toBeGreaterThanOrEqual(0.95);
+    expect(usd).toBeLessThanOrEqual(0.5 + 1e-9);
+    expect(usd).toBeGreaterThanOrEqual(0.45);
   }
 });

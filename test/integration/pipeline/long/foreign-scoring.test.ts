@@ -187,23 +187,6 @@ describe('live scoring of a table that the Collector writes', () => {
     expect((await listScores(before))[0]?.revision).toBe(1);
   });
 
-  test('waits for a table that the Collector has not made yet', async () => {
-    await fresh();
-    await tables.run('RENAME TABLE {db}.otel_traces TO {db}.later');
-    const scorer = new CountingScorer('a');
-    await startLoop([buildRule([scorer])]);
-    await until(() => loops[0]!.status().fault !== null);
-    expect(loops[0]!.status().fault).toContain(
-      `store.spans.table: there is no table ${tables.source.traces}`,
-    );
-    await tables.run('RENAME TABLE {db}.later TO {db}.otel_traces');
-    const traceId = newTraceId();
-    await until(() => loops[0]!.status().fault === null);
-    await tables.addSpans(recentRun(traceId));
-    await until(async () => (await listScores(traceId)).length === 1);
-    expect(await listScores(traceId)).toHaveLength(1);
-  });
-
   test('leaves the tables as they are', async () => {
     await fresh();
     const state = () =>

@@ -249,12 +249,12 @@ describe('a module that cannot be used', () => {
     ['without a scorer', 'export default { id: 1 };', 'an object with run()'],
     ['whose id is no text', 'export default { id: 7, run: async () => ({ score: 1 }) };', 'must be a text'],
     ['that exits', 'process.exit(7);', 'code 7'],
-    ['that hangs', 'for (;;);', 'did not load within 2 s', 2_000],
+    ['that hangs', 'for (;;);', 'did not load within 1 s', 1_000],
     [
       'that never settles',
       'await new Promise(() => setTimeout(() => undefined, 1e6));',
-      'did not load within 2 s',
-      2_000,
+      'did not load within 1 s',
+      1_000,
     ],
     [
       'that fills its memory',

@@ -195,7 +195,7 @@ describe('aggregates', () => {
           expect(found).toEqual(expected);
         }
       }),
-      { numRuns: 20 },
+      { numRuns: 10 },
     );
   });
 });

@@ -132,7 +132,7 @@ describe('numbers of decisions by the hour', () => {
           expect(sinceMs).toBe(START_MS);
           expect(inOrder(toCounts(rows))).toEqual(inOrder(countByHand([...current.values()], tenant)));
         }),
-        { numRuns: 20 },
+        { numRuns: 10 },
       );
     },
   );
