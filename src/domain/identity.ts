@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { v5 as uuidv5 } from 'uuid';
 import type { TargetKind } from './trace/agent-run.ts';
 
@@ -44,17 +44,17 @@ function isSorted(keys: readonly string[]): boolean {
 
 /** Computes the SHA-256 of a text. */
 export function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }
 
 /** Computes the SHA-256 of a text in lower-case hex. */
 export function sha256Hex(text: string): string {
-  return sha256(text).toString('hex');
+  return hash('sha256', text);
 }
 
 /** Computes a hash of 32 hex digits from bytes. */
 export function hashBytes(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex').slice(0, 32);
+  return hash('sha256', bytes).slice(0, 32);
 }
 
 /** Computes a hash of 32 hex digits from the canonical JSON of a value. */
