@@ -53,6 +53,26 @@ export const BAD_VERDICTS: ReadonlySet<string> = new Set([
   'toxic',
 ]);
 
+/** Lists the verdicts of a judge that speak against the answer without a reason; for an own judge, its answer. */
+export function listUnexplained<
+  Found extends { readonly verdict: string; readonly reason?: string | undefined },
+>({
+  verdicts,
+  judgeModel,
+  label,
+}: {
+  readonly verdicts: readonly Found[];
+  readonly judgeModel: string;
+  readonly label: string;
+}): Found[] {
+  if (judgeModel === '') {
+    return [];
+  }
+  const silent = verdicts.filter(({ reason = '' }) => reason === '');
+  const bad = silent.filter(({ verdict }) => BAD_VERDICTS.has(verdict));
+  return bad.length > 0 ? bad : silent.filter(({ verdict }) => verdict === label);
+}
+
 /** Definition of `scores`. */
 export const SCORES = {
   name: 'scores',

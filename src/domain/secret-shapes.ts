@@ -209,8 +209,20 @@ export const SECRET_NAME_SIGN = `${SECRET_WORDS}|authorization|cookie|jwt|bearer
 
 /** True for a key whose value is a secret, in any spelling and behind other words: `apiKey`, `X-Api-Key`, `DB_PASSWORD`. */
 export function isSecretName(name: string): boolean {
-  return SECRET_NAME.test(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
+  const known = secretNames.get(name);
+  if (known !== undefined) {
+    return known;
+  }
+  const isSecret = SECRET_NAME.test(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
+  if (secretNames.size < MAX_NAMES && name.length < MAX_NAME_CHARS) {
+    secretNames.set(name, isSecret);
+  }
+  return isSecret;
 }
+
+/** Names that were looked at: the same few stand in every run. */
+const secretNames = new Map<string, boolean>();
+const [MAX_NAMES, MAX_NAME_CHARS] = [5_000, 100];
 
 /** Sorts ranges [start, end) and joins those that overlap. */
 export function joinRanges(ranges: [number, number][]): [number, number][] {

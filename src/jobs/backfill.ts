@@ -521,5 +521,5 @@ function readScoresAgain(scoring: Scoring): Scoring {
   const { laterScores } = scoring;
   const read: typeof laterScores.read = (task) =>
     laterScores.read({ ...task, existingReadMs: Number.NEGATIVE_INFINITY });
-  return { ...scoring, laterScores: { read } };
+  return { ...scoring, laterScores: { expect: () => () => undefined, read } };
 }

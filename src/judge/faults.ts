@@ -301,17 +301,21 @@ function isRefusedWhole(body: unknown): boolean {
 }
 
 function fromApiFault(fault: ApiFault, thrown: unknown, nowMs: number): JudgeError {
-  // The reply began with status 200 and its body broke off.
   if (fault.statusCode === 200 && fault.responseBody === undefined && hasTransportCause(fault)) {
-    return new JudgeError('judge_unavailable', 'the judge could not be reached: its reply broke off', {
-      cause: thrown,
-      repeatable: true,
-      kind: 'broken reply',
-    });
+    return brokenReply(thrown);
   }
   return fault.statusCode === undefined
     ? unreachable(fault.message, thrown)
     : fromStatus(fault, fault.statusCode, nowMs);
+}
+
+/** Builds the error of a reply that began with status 200, and whose body broke off. */
+export function brokenReply(cause: unknown): JudgeError {
+  return new JudgeError('judge_unavailable', 'the judge could not be reached: its reply broke off', {
+    cause,
+    repeatable: true,
+    kind: 'broken reply',
+  });
 }
 
 function unreachable(why: string, cause: unknown): JudgeError {

@@ -1,5 +1,5 @@
 import { isOwnNetwork } from '../config/addresses/private-addresses.ts';
-import { outboundFetch } from '../delivery/http/proxies.ts';
+import { exchange, type Reply } from '../delivery/http/proxies.ts';
 import {
   isDecisionJudge,
   type JudgeKindChoice,
@@ -9,6 +9,7 @@ import {
 } from '../domain/judge-kinds.ts';
 import { nearest } from '../domain/nearest.ts';
 import type { PriceTable } from '../domain/money/model-prices.ts';
+import { brokenReply } from './faults.ts';
 import { JudgeError } from './judge-error.ts';
 import { JudgeWindow } from './judge-window.ts';
 import { type BreakerState, CircuitBreaker, ProviderGate } from './limits.ts';
@@ -80,7 +81,8 @@ export const MOST_CALLS = 16;
 const FIRST_CALLS = 2;
 
 export interface JudgeRegistryDeps {
-  readonly fetch: typeof globalThis.fetch;
+  /** Sends a request; default `exchange`. */
+  readonly fetch: (input: string | URL | Request, init?: RequestInit) => Promise<Reply>;
   /** Unix milliseconds. */
   readonly now: () => number;
   /** Random number in [0, 1). */
@@ -146,7 +148,7 @@ type Provider = Required<Pick<ResolvedJudge, 'gate' | 'breaker' | 'timeoutMs'>> 
 export function createJudgeRegistry(
   config: JudgesConfig = {},
   deps: JudgeRegistryDeps = {
-    fetch: outboundFetch,
+    fetch: exchange,
     now: Date.now,
     random: Math.random,
   },
@@ -313,9 +315,12 @@ function openProvider(
 /** Largest reply of a batch interface, bytes: the results of all requests of a batch. */
 const MAX_BATCH_REPLY_BYTES = 128 * 1024 * 1024;
 
+/** Statuses of replies that have no body. */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
 /**
- * Creates a `fetch` that follows no redirect (the key and the prompt would go to another server). It also ends a reply that is
- * too large after decompression. The deadline of the whole call comes from its abort signal.
+ * Creates a `fetch` that follows no redirect (the key and the prompt would go to another server). It reads the reply whole, and ends one
+ * that is too large after decompression. The deadline of the whole call comes from its abort signal.
  */
 function createGuardedFetch(
   { maxReplyBytes }: Pick<JudgeLimits, 'maxReplyBytes'>,
@@ -323,17 +328,27 @@ function createGuardedFetch(
 ): typeof globalThis.fetch {
   return async (input, init) => {
     const { body, status, statusText, headers } = await deps.fetch(input, { ...init, redirect: 'manual' });
+    const chunks: Uint8Array[] = [];
     let bytes = 0;
-    const guard = new TransformStream<Uint8Array, Uint8Array>({
-      transform(chunk, controller) {
+    try {
+      for await (const chunk of body ?? []) {
         bytes += chunk.byteLength;
         if (bytes > maxReplyBytes) {
           throw new JudgeError('judge_malformed', `the judge's reply is larger than ${maxReplyBytes} bytes`);
         }
-        controller.enqueue(chunk);
-      },
-    });
-    return new Response(body?.pipeThrough(guard) ?? null, { status, statusText, headers });
+        chunks.push(chunk);
+      }
+    } catch (error) {
+      if (error instanceof JudgeError || init?.signal?.aborted === true) {
+        throw error;
+      }
+      // Of a refusal, its status and what came of its words are enough.
+      if (status === 200) {
+        throw brokenReply(error);
+      }
+    }
+    const whole = BODILESS.has(status) ? null : Buffer.concat(chunks);
+    return new Response(whole, { status, statusText, headers });
   };
 }
 

@@ -92,7 +92,6 @@ function createDatabaseClient(
       request_timeout: requestTimeoutMs,
       keep_alive: { enabled: true },
       use_multipart_params_auto: true,
-      json: { stringify: toRowJson },
       log: { level: ClickHouseLogLevel.OFF },
     });
   } catch (error) {
@@ -211,20 +210,18 @@ function buildInserts(
   inserter: Connection,
 ): Pick<Database, 'insertRows' | 'insertSelected' | 'insertBody'> {
   return {
-    insertRows: async (table, rows, token = hashRows(table, rows)) => {
+    insertRows: async (table, rows, token) => {
       if (rows.length > 0) {
+        const body = Buffer.from(rows.map(toRowJson).join('\n'));
         const statement = {
-          sql: `INSERT INTO ${table}`,
+          sql: `INSERT INTO ${table} FORMAT JSONEachRow`,
           doing: `inserting ${rows.length} rows into ${table}`,
         };
-        const connection = { ...main, settings: inserter.settings };
-        await run(connection, statement, (client, settings) =>
-          client.insert({
-            table,
-            values: [...rows],
-            format: 'JSONEachRow',
-            clickhouse_settings: { insert_deduplication_token: token, ...settings },
-          }),
+        await insert(
+          { ...main, settings: inserter.settings },
+          statement,
+          [body],
+          token ?? hashRows(table, body),
         );
       }
     },
@@ -234,17 +231,27 @@ function buildInserts(
       );
     },
     insertBody: (sql, chunks, token) =>
-      run(inserter, { sql, doing: `inserting (${shortenSql(sql)})` }, async (client, settings) => {
-        const { stream } = await client.exec({
-          query: sql,
-          values: Readable.from(chunks, { objectMode: false }),
-          clickhouse_settings: { insert_deduplication_token: token, ...settings },
-        });
-        for await (const _ of stream) {
-          // An insert has no result; reading to the end returns the socket to the pool.
-        }
-      }),
+      insert(inserter, { sql, doing: `inserting (${shortenSql(sql)})` }, chunks, token),
   };
+}
+
+/** Sends the body of an insert. */
+function insert(
+  connection: Connection,
+  statement: { readonly sql: string; readonly doing: string },
+  chunks: readonly Uint8Array[],
+  token: string,
+): Promise<void> {
+  return run(connection, statement, async (client, settings) => {
+    const { stream } = await client.exec({
+      query: statement.sql,
+      values: Readable.from(chunks, { objectMode: false }),
+      clickhouse_settings: { insert_deduplication_token: token, ...settings },
+    });
+    for await (const _ of stream) {
+      // An insert has no result; reading to the end returns the socket to the pool.
+    }
+  });
 }
 
 async function* streamRows(
@@ -288,8 +295,8 @@ async function* readBytes(
   }
 }
 
-function hashRows(table: string, rows: readonly object[]): string {
-  return createHash('sha256').update(table).update(JSON.stringify(rows)).digest('hex');
+function hashRows(table: string, body: Uint8Array): string {
+  return createHash('sha256').update(table).update(body).digest('hex');
 }
 
 const HEAD_LENGTH = 60;

@@ -1,6 +1,7 @@
 /**
  * Simulates products with a judge that makes mistakes, and estimates their pass rate from labels: how often the interval has the truth, its
- * width beside that of other estimates, and how often a certificate is wrong. `node test/bench/pass-rates.ts [--products 1000] [--seed 1]`
+ * width beside that of other estimates, and how often a certificate is wrong; then the same for cascades of two judges.
+ * `node test/bench/pass-rates.ts [--products 1000] [--cascades 360] [--seed 1]`
  */
 import { parseArgs } from 'node:util';
 import { computeWilsonInterval } from '../../src/domain/agreement/agreement.ts';
@@ -14,6 +15,7 @@ import { seededRandom } from '../support/builders/score-streams.ts';
 import { atLeast, atMost, head, row, sumUp, verdictOn } from './bench-table.ts';
 import {
   correctByRates,
+  drawCascade,
   drawLabelsAlone,
   drawProduct,
   estimateByLabels,
@@ -24,7 +26,11 @@ import {
 } from './trust/products.ts';
 
 const { values: options } = parseArgs({
-  options: { products: { type: 'string', default: '1000' }, seed: { type: 'string', default: '1' } },
+  options: {
+    products: { type: 'string', default: '1000' },
+    cascades: { type: 'string', default: '360' },
+    seed: { type: 'string', default: '1' },
+  },
 });
 const products = Number(options.products);
 const random = seededRandom(Number(options.seed));
@@ -127,6 +133,59 @@ for (const [labels, tally] of tallies) {
       atMost(mean(tally.wrong), 0.05, 'of certificates wrong'),
     ]),
   );
+}
+
+/** First judges by the area under their curve, with the distance of good and bad runs that gives it. */
+const FIRST_JUDGES = [
+  { area: 0.76, distance: 0.999 },
+  { area: 0.88, distance: 1.662 },
+  { area: 0.96, distance: 2.476 },
+];
+const SHARES = [0.05, 0.2, 0.5];
+const CASCADE_SCORES = 1_500;
+
+/** Counts how often the interval has the truth, where chance decides which runs the second judge sees. */
+function measureCascades(count: number): void {
+  const seed = Number(options.seed) + 1;
+  const cascadeRandom = seededRandom(seed);
+  const found = new Map(FIRST_JUDGES.map(({ area }) => [area, { n: 0, covered: 0, width: 0 }]));
+  for (let index = 0; index < count; index += 1) {
+    const { area, distance } = FIRST_JUDGES[index % 3] ?? { area: 0.88, distance: 1.662 };
+    const share = SHARES[Math.floor(index / 3) % 3] ?? 0.2;
+    const rate = BASE_RATES[Math.floor(index / 9) % 4] ?? 0.5;
+    const product = { sensitivity: 0.95, specificity: 0.9, rate, sampling: 1 };
+    const terms = { share, floor: Math.min(0.05, share) };
+    const rows = drawCascade({ product, distance, terms, scores: CASCADE_SCORES }, cascadeRandom);
+    const labels = LABELS[Math.floor(index / 36) % 3] ?? 100;
+    const labelled = pickLabels(rows, { labels, part: 1 / 2 }, cascadeRandom);
+    const { low, high } = estimatePassRate(gatherStrata(rows, labelled));
+    const tally = found.get(area);
+    if (tally !== undefined && low !== null && high !== null) {
+      tally.n += 1;
+      tally.covered += low <= rate && rate <= high ? 1 : 0;
+      tally.width += high - low;
+    }
+  }
+  head(
+    `Pass rates of cascades, seed ${seed}`,
+    'first judge',
+    'products',
+    'interval has the truth',
+    'width',
+    'goals',
+  );
+  let [n, covered] = [0, 0];
+  for (const [area, tally] of found) {
+    n += tally.n;
+    covered += tally.covered;
+    row(area, tally.n, tally.covered / tally.n, tally.width / tally.n, '');
+  }
+  const goals = [atLeast(covered / n, 0.93, 'coverage'), atMost(covered / n, 0.97, 'coverage')];
+  row('all', n, covered / n, '', verdictOn('cascades', goals));
+}
+
+if (Number(options.cascades) > 0) {
+  measureCascades(Number(options.cascades));
 }
 
 const WIDTH = 0.08;

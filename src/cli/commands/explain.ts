@@ -147,7 +147,8 @@ async function askWhy(
   scores: readonly Score[],
   named: string | undefined,
 ): Promise<Map<string, Score>> {
-  const { findWhy, listUnexplained } = await import('../../scoring/setup/why.ts');
+  const { findWhy } = await import('../../scoring/setup/why.ts');
+  const { listUnexplained } = await import('../../domain/score.ts');
   const { judges } = (await context.loadConfig()).config;
   const reasons = new Map<string, Score>();
   for (const score of scores.filter((each) => each.target === 'trace' && listUnexplained(each).length > 0)) {

@@ -67,6 +67,12 @@ const scorerEntry = z
       .optional()
       .describe('Options of the prebuilt scorer. See docs/scorers.md.'),
     sees: seenParts.optional(),
+    reason: z
+      .literal('on-demand')
+      .optional()
+      .describe(
+        '`on-demand`: no reasons are worded with the score; the page and `spanscore explain --why` ask a chat judge for them. Decision judges need no such key.',
+      ),
     higherIsBetter: z
       .boolean()
       .optional()
@@ -114,8 +120,17 @@ const scorerEntry = z
     path: ['sees'],
     error: 'only a prebuilt scorer has sees; remove it',
   })
-  .transform(({ sees, options, ask, answer, examples, ...entry }) => {
-    const given = Object.entries({ ...options, ask, answer, examples, sees }).filter(
+  .refine(
+    (entry) =>
+      entry.reason === undefined || (entry.use !== undefined && entry.options?.['reason'] === undefined),
+    {
+      path: ['reason'],
+      error: 'is for a prebuilt scorer, in place of its option reason; remove one of them',
+    },
+  )
+  .transform(({ sees, options, ask, answer, examples, reason, ...entry }) => {
+    const worded = reason === undefined ? {} : { reason: false };
+    const given = Object.entries({ ...options, ask, answer, examples, sees, ...worded }).filter(
       ([, value]) => value !== undefined,
     );
     return {

@@ -1,15 +1,19 @@
 import { useState } from 'preact/hooks';
 import type { Replies } from '../api-types.ts';
-import { read } from '../client.ts';
+import { ProblemError, read, write } from '../client.ts';
+import { listUnexplained } from '../../domain/score.ts';
 import { useResource } from '../resource.ts';
+import { mayUse } from '../session.ts';
 import { markAnswer } from '../view-models/answer.ts';
 import {
+  addWords,
   buildFindings,
   findEvidence,
   nameTool,
   verdictSign,
   type Claim,
   type FindingGroup,
+  type Words,
 } from '../view-models/findings.ts';
 import { isMeasure } from '../view-models/trace-list.ts';
 import { readTexts } from '../view-models/messages.ts';
@@ -31,7 +35,10 @@ interface FindingsProps {
 
 /** Answer with its wrong words marked, the evidence of the chosen claim beside it, and all scores with their claims. */
 export function Findings({ trace, selected, onSelect }: FindingsProps) {
-  const groups = buildFindings(trace.scores);
+  const [words, setWords] = useState<Words>(new Map());
+  const groups = buildFindings(addWords(trace.scores, words));
+  const addTo = (scoreId: string) => (found: FindingGroup['score']['verdicts']) =>
+    setWords((before) => new Map([...before, [scoreId, found]]));
   const claims = groups.flatMap((group) => group.claims);
   const bad = claims.filter(({ verdict }) => verdictSign(verdict).tone === 'bad');
   const chosen = claims.find(({ id }) => id === selected) ?? bad[0] ?? claims[0];
@@ -52,7 +59,13 @@ export function Findings({ trace, selected, onSelect }: FindingsProps) {
       </div>
       {groups.length === 0 && <p>This trace has no scores. The tab Decisions says why.</p>}
       {groups.filter(hasMore).map((group) => (
-        <Group key={group.score.scoreId} group={group} selected={chosen?.id ?? ''} onSelect={onSelect} />
+        <Group
+          key={group.score.scoreId}
+          group={group}
+          selected={chosen?.id ?? ''}
+          onSelect={onSelect}
+          onWords={addTo(group.score.scoreId)}
+        />
       ))}
       {groups.some((group) => !hasMore(group)) && (
         <section class="finding">
@@ -148,9 +161,10 @@ function Answer({ reading, bad, chosen, onSelect }: AnswerProps) {
 
 interface GroupProps extends Omit<FindingsProps, 'trace'> {
   readonly group: FindingGroup;
+  readonly onWords: (found: FindingGroup['score']['verdicts']) => void;
 }
 
-function Group({ group: { score, claims }, selected, onSelect }: GroupProps) {
+function Group({ group: { score, claims }, selected, onSelect, onWords }: GroupProps) {
   const title = `finding-${score.scoreId}`;
   return (
     <section class="finding" aria-labelledby={title}>
@@ -168,8 +182,38 @@ function Group({ group: { score, claims }, selected, onSelect }: GroupProps) {
           ))}
         </ul>
       )}
+      {score.target === 'trace' && listUnexplained(score).length > 0 && mayUse('admin') && (
+        <Why score={score} onWords={onWords} />
+      )}
       <JudgeCalls scoreId={score.scoreId} calls={score.judgeCalls} />
     </section>
+  );
+}
+
+/** Button that lets a chat judge word the reasons of verdicts, which costs money. */
+function Why({ score, onWords }: Pick<GroupProps, 'onWords'> & Pick<FindingGroup, 'score'>) {
+  const [said, setSaid] = useState('');
+  const ask = async (): Promise<void> => {
+    setSaid('A chat judge is asked …');
+    try {
+      const { traceId, scoreId } = score;
+      const { scores, decisions } = await write('POST /score', { traceId, why: { scoreId }, write: false });
+      const [found] = scores;
+      setSaid(found === undefined ? `No reasons: ${decisions[0]?.reason ?? 'the judge gave none'}` : '');
+      onWords(found?.verdicts ?? []);
+    } catch (error) {
+      setSaid(error instanceof ProblemError ? error.problem.detail : String(error));
+    }
+  };
+  return (
+    <p class="row">
+      <button type="button" disabled={said.endsWith('…')} onClick={() => void ask()}>
+        Why?
+      </button>
+      <span role="status" class="note">
+        <Text of={said} />
+      </span>
+    </p>
   );
 }
 

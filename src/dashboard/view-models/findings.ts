@@ -64,6 +64,19 @@ export function verdictSign(verdict: string): { readonly tone: Tone; readonly si
   return { tone, sign: SIGNS[tone] };
 }
 
+/** Words of a chat judge for verdicts, by the id of the score. */
+export type Words = ReadonlyMap<string, ScoreItem['verdicts']>;
+
+/** Adds the words of a chat judge to the verdicts that they are about. */
+export function addWords(scores: readonly ScoreItem[], words: Words): ScoreItem[] {
+  return scores.map((score) => {
+    const worded = words.get(score.scoreId) ?? [];
+    const wordOf = ({ statement, verdict }: ScoreItem['verdicts'][number]) =>
+      worded.find((each) => each.statement === statement && each.verdict === verdict);
+    return { ...score, verdicts: score.verdicts.map((verdict) => ({ ...verdict, ...wordOf(verdict) })) };
+  });
+}
+
 /** Builds the findings of scores: those with claims first. */
 export function buildFindings(scores: readonly ScoreItem[]): FindingGroup[] {
   return scores

@@ -1,3 +1,5 @@
+import { type Duplex, pipeline } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 import {
   createNetworkCheck,
@@ -82,3 +84,56 @@ export const outboundFetch: typeof globalThis.fetch = async (input, init) => {
   const send = fetch as unknown as (input: unknown, init: unknown) => Promise<Response>;
   return send(input, { ...init, dispatcher: await openProxy(proxy) });
 };
+
+/** Reply of a server: that of `fetch`, or one like it. */
+export type Reply = Pick<Response, 'status' | 'statusText' | 'headers'> & {
+  readonly body: AsyncIterable<Uint8Array> | null;
+};
+
+const DECODERS: Readonly<Record<string, () => Duplex>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
+};
+
+let direct: Dispatcher | undefined;
+
+/**
+ * Sends a request like `outboundFetch` and follows no redirect. A text goes out, and its reply comes in, without the streams of `fetch`,
+ * which take half of the processor time of a call.
+ */
+export async function exchange(input: string | URL | Request, init: RequestInit = {}): Promise<Reply> {
+  const { body, method = 'GET', signal } = init;
+  if (input instanceof Request || typeof body !== 'string') {
+    return outboundFetch(input, { ...init, redirect: 'manual' });
+  }
+  const { Agent, request } = await import('undici');
+  const proxy = findProxy(new URL(input));
+  direct ??= new Agent();
+  try {
+    const reply = await request(input, {
+      method,
+      headers: Object.fromEntries(new Headers(init.headers)),
+      body,
+      signal,
+      dispatcher: proxy === undefined ? direct : await openProxy(proxy),
+    });
+    const headers = new Headers(
+      Object.entries(reply.headers).flatMap(([name, value]) =>
+        [value ?? []].flat().map((each): [string, string] => [name, each]),
+      ),
+    );
+    const decode = DECODERS[headers.get('content-encoding') ?? ''];
+    return {
+      status: reply.statusCode,
+      statusText: reply.statusText,
+      headers,
+      // The reader of the decoded bytes gets the errors of both.
+      body: decode === undefined ? reply.body : pipeline(reply.body, decode(), () => undefined),
+    };
+  } catch (cause) {
+    throw signal?.aborted === true ? cause : new TypeError('fetch failed', { cause });
+  }
+}

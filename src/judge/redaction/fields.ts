@@ -108,6 +108,9 @@ function formatLabel(field: string): string {
 
 /** Finds the configured field of a path. A configured name matches the whole path or its end, in any letter case. */
 function fieldAt(path: string, names: ReadonlyMap<string, string>): string | undefined {
+  if (names.size === 0) {
+    return undefined;
+  }
   let end = path.toLowerCase();
   for (;;) {
     if (names.has(end)) {
@@ -150,12 +153,11 @@ function walk(value: unknown, steps: Walk): unknown {
       const field = fieldAt(memberPath, names);
       const redacted =
         field === undefined ? visitMember(key, member, memberPath, nested) : steps.onField(field, member);
-      Object.defineProperty(copy, key, {
-        value: redacted,
-        enumerable: true,
-        writable: true,
-        configurable: true,
-      });
+      if (key === '__proto__') {
+        Object.defineProperty(copy, key, { value: redacted, enumerable: true, writable: true });
+      } else {
+        copy[key] = redacted;
+      }
     }
     return copy;
   }

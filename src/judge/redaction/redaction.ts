@@ -31,6 +31,9 @@ export interface Redactor {
 
 const NO_FIELDS: readonly string[] = [];
 
+/** Texts without a value to redact that one redactor remembers. */
+const MAX_PLAIN = { texts: 200, chars: 4_000 };
+
 /** Most values that one redactor remembers. */
 const MAX_VALUES = 10_000;
 
@@ -44,9 +47,21 @@ export function createRedactor(options: RedactionOptions = {}): Redactor {
   }
   const patterns = compilePatternsOnce(options.patterns ?? DEFAULT_PATTERNS);
   const placeholders = new Placeholders();
-  const fields = createFieldRedaction(options.fields ?? NO_FIELDS, placeholders, (text) =>
-    replacePatterns(text, patterns, placeholders),
-  );
+  // A run holds most of its texts several times, and a question repeats them.
+  const plain = new Set<string>();
+  const fields = createFieldRedaction(options.fields ?? NO_FIELDS, placeholders, (text) => {
+    if (plain.has(text)) {
+      return text;
+    }
+    const redacted = replacePatterns(text, patterns, placeholders);
+    if (redacted === text && text.length < MAX_PLAIN.chars) {
+      if (plain.size >= MAX_PLAIN.texts) {
+        plain.clear();
+      }
+      plain.add(text);
+    }
+    return redacted;
+  });
   return {
     ...fields,
     get count() {

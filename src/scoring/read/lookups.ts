@@ -94,19 +94,29 @@ function shareLookup<Value>(lookup: Lookup<Value>): Lookup<Value> {
 /** Age up to which the scores that were read with the trace are used, milliseconds. */
 const RECENT_MS = 1_000;
 
+/** Trace whose scores are read before a judge is asked. */
+type JudgedTask = Pick<TraceTask, 'key' | 'existing' | 'existingReadMs'>;
+
 /**
  * Creates the reads of scores before a judge is asked. They return the current scores of a trace; those that were read with it while they
- * are younger than 1 s. They throw what the store throws.
- * @param options waitMs: time for which look-ups wait for others, milliseconds: a look-up costs the store the same for one trace and for many
+ * are younger than 1 s. A read takes along the traces that wait for a judge: it costs the store the same for one trace and for many. They
+ * throw what the store throws.
+ * @param options waitMs: time for which look-ups wait for others, milliseconds
  */
 export function createLaterScores(
   scores: Pick<ScoreStore, 'ofTraces'>,
   { monotonicMs, waitMs }: { readonly monotonicMs: () => number; readonly waitMs: number },
 ) {
-  const loader = new DataLoader<TraceKey, readonly Score[]>(
-    async (keys) => {
-      const found = await scores.ofTraces(keys);
-      return keys.map((key) => found.get(joinTraceKey(key)) ?? []);
+  const waiting = new Set<JudgedTask>();
+  const latest = new WeakMap<JudgedTask, { readonly scores: readonly Score[]; readonly readMs: number }>();
+  const isRecent = (readMs: number) => monotonicMs() - readMs < RECENT_MS;
+  const loader = new DataLoader<JudgedTask, readonly Score[]>(
+    async (asked) => {
+      const readMs = monotonicMs();
+      const tasks = [...new Set([...asked, ...waiting])].slice(0, MAX_KEYS);
+      const found = await scores.ofTraces(tasks.map(({ key }) => key));
+      tasks.forEach((task) => latest.set(task, { scores: found.get(joinTraceKey(task.key)) ?? [], readMs }));
+      return asked.map((task) => latest.get(task)?.scores ?? []);
     },
     {
       cache: false,
@@ -115,8 +125,18 @@ export function createLaterScores(
     },
   );
   return {
-    read: async ({ key, existing, existingReadMs }: Pick<TraceTask, 'key' | 'existing' | 'existingReadMs'>) =>
-      monotonicMs() - existingReadMs < RECENT_MS ? existing : loader.load(key),
+    /** Notes that a task will soon be read. The returned function ends this. */
+    expect(task: JudgedTask): () => void {
+      waiting.add(task);
+      return () => void waiting.delete(task);
+    },
+    async read(task: JudgedTask): Promise<readonly Score[]> {
+      const known = latest.get(task);
+      if (known !== undefined && isRecent(known.readMs)) {
+        return known.scores;
+      }
+      return isRecent(task.existingReadMs) ? task.existing : loader.load(task);
+    },
   };
 }
 

@@ -19,13 +19,18 @@ export async function recordAttempt(
   recorded: RecordedAttempt,
 ): Promise<RecordedAttempt> {
   const { attempt, scores } = recorded;
+  const { tenant, traceId } = pair.task.key;
+  const { name: scorer } = pair.bound;
+  const { name, paidBy: rule = name } = pair.selected.rule;
+  const subject = { tenant, traceId, scoreId: buildScoreId(tenant, pair.target, pair.bound), scorer };
+  const record = () => recordCalls(context, subject, attempt.calls, rule);
   try {
     await pair.task.claim.check();
-    await recordCalls(context, pair, attempt.calls);
+    await record();
   } catch (error) {
     if (error instanceof AppError && error.code === 'cancelled') {
       // Prompts quote the turns of a session, also those that were purged.
-      await (error.details['isPurged'] === true ? undefined : recordCalls(context, pair, attempt.calls));
+      await (error.details['isPurged'] === true ? undefined : record());
       return { attempt: { ...attempt, result: { status: 'abandoned' } }, scores: [] };
     }
     throw error;
@@ -47,32 +52,36 @@ function recordDelay({ metrics }: Scoring, { task, bound }: Pair, scores: number
   }
 }
 
-/** Writes the audit rows of judge calls. Rows that the store refuses for good are logged, and the scores are stored all the same. */
-async function recordCalls(
+/**
+ * Writes the audit rows of judge calls. Rows that the store refuses for good are logged, and the scores are stored all the same.
+ * @param rule rule that pays
+ */
+export async function recordCalls(
   { callWriter, metrics, log }: Scoring,
-  pair: Pair,
+  subject: CallSubject,
   calls: readonly JudgeCall[],
+  rule: string,
 ): Promise<void> {
+  const { scorer } = subject;
   try {
-    const { tenant, traceId } = pair.task.key;
-    const scoreId = buildScoreId(tenant, pair.target, pair.bound);
-    const subject = { tenant, traceId, scoreId, scorer: pair.bound.name };
     await callWriter.write(calls.map((call) => buildCallRecord(subject, call)));
-    const { name, paidBy: rule = name } = pair.selected.rule;
     for (const { model, cost = 0 } of calls) {
-      metrics.add('spanscore.judge.cost', cost, { model, scorer: pair.bound.name, rule });
+      metrics.add('spanscore.judge.cost', cost, { model, scorer, rule });
     }
   } catch (error) {
     if (error instanceof AppError && error.retryable) {
       throw error;
     }
-    log.warn('judge calls not stored', { scorer: pair.bound.name, error: readErrorMessage(error) });
+    log.warn('judge calls not stored', { scorer, error: readErrorMessage(error) });
   }
 }
 
+/** Score that a call is for. */
+type CallSubject = Pick<JudgeCallRecord, 'tenant' | 'traceId' | 'scoreId' | 'scorer'>;
+
 /** Builds the row of a call about a run. */
 export function buildCallRecord(
-  subject: Pick<JudgeCallRecord, 'tenant' | 'traceId' | 'scoreId' | 'scorer'>,
+  subject: CallSubject,
   { provider: _provider, usage, cost, ...call }: JudgeCall,
 ): JudgeCallRecord {
   return {

@@ -2,30 +2,18 @@ import { createWhyScorer } from '../../components.ts';
 import { COMMAND_RULE } from '../../domain/decision.ts';
 import { RequestError } from '../../domain/errors.ts';
 import { findJudgeFault, type JudgeChoices } from '../../domain/judge-kinds.ts';
-import { BAD_VERDICTS, type Score, type Verdict } from '../../domain/score.ts';
+import { listUnexplained, type Score } from '../../domain/score.ts';
+import type { JudgeCall } from '../../judge/judge-execution.ts';
+import { recordCalls } from '../record/record-attempt.ts';
 import { scoreTraces } from '../score-traces.ts';
 import type { Scoring } from '../scoring.ts';
 import { apiMode } from '../scoring-mode.ts';
 import { prepareRule } from '../select/rule.ts';
 import type { TraceOutcome } from '../trace-task.ts';
 
-/** Lists the verdicts of a judge that speak against the answer without a reason; for an own judge, its answer. */
-export function listUnexplained({
-  verdicts,
-  judgeModel,
-  label,
-}: Pick<Score, 'verdicts' | 'judgeModel' | 'label'>): Verdict[] {
-  if (judgeModel === '') {
-    return [];
-  }
-  const silent = verdicts.filter(({ reason = '' }) => reason === '');
-  const bad = silent.filter(({ verdict }) => BAD_VERDICTS.has(verdict));
-  return bad.length > 0 ? bad : silent.filter(({ verdict }) => verdict === label);
-}
-
 /**
- * Lets a chat judge word the reasons of verdicts on a trace that were given without words, as the scorer `why`. Nothing is stored, and the
- * cost counts in the budgets. Throws a `RequestError` for a score without such verdicts, and without a chat judge.
+ * Lets a chat judge word the reasons of verdicts on a trace that were given without words, as the scorer `why`. Its calls are stored with
+ * those for the score, and count in the budgets; the words are not. Throws a `RequestError` for a score without such verdicts, and without a chat judge.
  */
 export async function findWhy(
   scoring: Scoring,
@@ -50,7 +38,15 @@ export async function findWhy(
     sample: { rate: 1, always: [] },
   });
   const key = { tenant: score.tenant, traceId: score.traceId };
-  const [outcome] = await scoreTraces(scoring, [key], apiMode([rule], { write: false }));
+  const calls: JudgeCall[] = [];
+  const noting: Scoring = {
+    ...scoring,
+    judgeScope: { ...scoring.judgeScope, onCall: (call) => void calls.push(call) },
+  };
+  const [outcome] = await scoreTraces(noting, [key], apiMode([rule], { write: false }));
+  if (!scoring.purged.has(key)) {
+    await recordCalls(scoring, { ...key, scoreId: score.scoreId, scorer: 'why' }, calls, COMMAND_RULE);
+  }
   if (outcome === undefined || outcome.error !== null) {
     throw outcome?.error ?? new RequestError(`trace ${score.traceId} is not in the store`);
   }

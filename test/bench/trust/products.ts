@@ -1,5 +1,7 @@
 import { computeWilsonInterval } from '../../../src/domain/agreement/agreement.ts';
 import type { JudgedScores, Stratum } from '../../../src/domain/agreement/pass-rate.ts';
+import { createAskingProbability } from '../../../src/scorers/evals/cascade.ts';
+import type { CascadeTerms } from '../../../src/scorers/evals/scorer.ts';
 
 /** Product whose runs a judge scores. */
 export interface Product {
@@ -38,6 +40,43 @@ export function drawProduct(
     }
   }
   return rows;
+}
+
+/** Product whose runs a cascade scores. */
+export interface CascadeProduct {
+  /** Shares of the second judge, and the share of the runs that people would let pass. */
+  readonly product: Product;
+  /** Distance of good and bad runs in what the first judge sees, in standard deviations; its probabilities are calibrated. */
+  readonly distance: number;
+  readonly terms: CascadeTerms;
+  readonly scores: number;
+}
+
+/** Draws the runs of a cascade: each has the verdict of the last judge that was asked. */
+export function drawCascade(
+  { product, distance, terms, scores }: CascadeProduct,
+  random: () => number,
+): Row[] {
+  const { sensitivity, specificity, rate } = product;
+  const asking = createAskingProbability(terms);
+  return Array.from({ length: scores }, () => {
+    const truth = random() < rate;
+    const seen = drawNormal(random) + (truth ? distance / 2 : -distance / 2);
+    const score = 1 / (1 + Math.exp(-Math.log(rate / (1 - rate)) - distance * seen));
+    const finding = { score, spread: Math.sqrt(score * (1 - score)) };
+    if (random() >= asking.of(finding)) {
+      asking.add(finding);
+      return { passes: score >= 0.5, truth, weight: 1 };
+    }
+    const passes = truth ? random() < sensitivity : random() >= specificity;
+    asking.add({ ...finding, last: passes ? 1 : 0 });
+    return { passes, truth, weight: 1 };
+  });
+}
+
+/** Draws from a normal distribution (G. Box and M. Muller, 1958). */
+function drawNormal(random: () => number): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
 /** Picks rows for labels; this part of them pass. */

@@ -83,6 +83,44 @@ describe.runIf(hasChromium())('the page of a trace', () => {
     await end();
   });
 
+  it('lets a chat judge say why a decision judge found so, and shows its words and their evidence', async () => {
+    const finding = { statement: 'The sky is sunny.', verdict: 'contradicted' };
+    const found = aScoreItem({
+      traceId: TRACE,
+      judgeModel: 'openai/gpt-6-luna',
+      verdicts: [{ ...finding, probability: 0.83 }],
+    });
+    const words = { ...finding, reason: 'The result says rain.', quote: '"sky":"rain"' };
+    const asked: string[] = [];
+    const trace = aTrace({ scores: [found] });
+    const spanId = trace.spans.find(({ kind }) => kind === 'tool')?.spanId ?? '';
+    const { page, expectAccessible, end } = await visit(
+      browser,
+      `http://127.0.0.1:${api.address.port}/traces/${TRACE}`,
+      {
+        prepare: async (each) => {
+          await answerWith(each, { ...FULL, '/traces/{traceId}': trace });
+          await each.route('**/api/v1/score', async (route) => {
+            asked.push(route.request().postData() ?? '');
+            const why = aScoreItem({ traceId: TRACE, scorer: 'why', verdicts: [{ ...words, spanId }] });
+            await route.fulfill({ status: 200, json: { scores: [why], decisions: [] } });
+          });
+        },
+      },
+    );
+    const evidence = page.getByRole('region', { name: 'Evidence' });
+    await evidence.getByText('The scorer names no step as its evidence.').waitFor();
+    await page.getByRole('button', { name: 'Why?' }).click();
+    await evidence.getByText('by get_weather: The result says rain.').waitFor();
+    expect(await evidence.locator('mark').textContent()).toBe('"sky":"rain"');
+    expect(await page.getByRole('button', { name: 'Why?' }).count()).toBe(0);
+    expect(asked.map((body) => JSON.parse(body) as unknown)).toEqual([
+      { traceId: TRACE, why: { scoreId: found.scoreId }, write: false },
+    ]);
+    await expectAccessible();
+    await end();
+  });
+
   it('keeps what is selected in its address', async () => {
     const { page, end } = await open(`/traces/${TRACE}`);
     await page.getByRole('tab', { name: 'Decisions' }).click();

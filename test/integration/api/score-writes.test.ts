@@ -334,6 +334,9 @@ describe('POST /score', () => {
         scores: [{ scorer: 'why', score: 1, verdicts: [{ ...finding, reason: 'No source says it.' }] }],
       },
     });
+    const paid = await world.store.judgeUse.callsOf({ tenant: 'a', traceId }, [stored.scoreId]);
+    expect(paid).toMatchObject([{ scorer: 'why', model: 'local/small', status: 'success' }]);
+    expect(paid[0]?.inputTokens).toBeGreaterThan(0);
     expect(await explain(sound.scoreId)).toMatchObject({ status: 400 });
     expect(await explain(newTraceId())).toMatchObject({ status: 400 });
     expect(await explain(buildScore({}).scoreId)).toMatchObject({ status: 404 });

@@ -15,6 +15,28 @@ async function load(files: Record<string, string>, options: Parameters<typeof lo
   return loadConfig({ cwd: folderWith(files), variables: {}, scorers: KNOWN_SCORERS, ...options });
 }
 
+describe('a scorer with reason: on-demand', () => {
+  const scorerOf = async (entry: string) =>
+    (await load({ 'spanscore.config.yaml': `scorers: { mine: ${entry} }\nrules: []\n` })).config.scorers[
+      'mine'
+    ];
+
+  it('words no reasons with its score', async () => {
+    expect(await scorerOf('{ use: grounding, reason: on-demand }')).toEqual({
+      use: 'grounding',
+      options: { reason: false },
+    });
+  });
+
+  it.each([
+    '{ module: ./x.ts, reason: on-demand }',
+    '{ ask: Is it kind?, reason: on-demand }',
+    '{ use: grounding, options: { reason: template }, reason: on-demand }',
+  ])('is refused where its reasons are chosen otherwise: %s', async (entry) => {
+    await expect(scorerOf(entry)).rejects.toThrow(/in place of its option reason/u);
+  });
+});
+
 describe('loadConfig without a file', () => {
   it('scores every trace with the code scorers that exist, and asks no judge', async () => {
     const { config, file, notes } = await load({});

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { listUnexplained } from '../../../src/domain/score.ts';
 import { createWhyScorer } from '../../../src/scorers/prebuilt/why.ts';
-import { listUnexplained } from '../../../src/scoring/setup/why.ts';
 import { readFencedPrompt } from '../../support/builders/fenced-prompt.ts';
 import { buildRun } from '../../support/builders/judged-cases.ts';
 import { scriptedModel } from '../../support/fakes/scripted-model.ts';

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest';
+import type { TraceKey } from '../../../src/store/contracts/stores.ts';
+import { createLaterScores } from '../../../src/scoring/read/lookups.ts';
+
+function watchReads() {
+  const reads: string[][] = [];
+  const clock = { nowMs: 5_000 };
+  const later = createLaterScores(
+    {
+      ofTraces: (keys: readonly TraceKey[]) => {
+        reads.push(keys.map(({ traceId }) => traceId));
+        return Promise.resolve(new Map());
+      },
+    },
+    { monotonicMs: () => clock.nowMs, waitMs: 0 },
+  );
+  const task = (traceId: string, existingReadMs = 0) => ({
+    key: { tenant: '', traceId },
+    existing: [],
+    existingReadMs,
+  });
+  return { reads, clock, later, task };
+}
+
+test('a read of scores before a judge is asked takes along the traces that wait for a judge', async () => {
+  const { reads, clock, later, task } = watchReads();
+  const [first, second, third] = [task('1'), task('2'), task('3')];
+  const [stopFirst] = [first, second, third].map((each) => later.expect(each));
+  stopFirst?.();
+  await later.read(first);
+  await Promise.all([later.read(second), later.read(third)]);
+  expect(reads).toEqual([['1', '2', '3']]);
+  clock.nowMs += 1_001;
+  await later.read(third);
+  expect(reads.slice(1)).toEqual([['3', '2']]);
+});
+
+test('scores that were read with the trace a moment ago are not read again', async () => {
+  const { reads, later, task } = watchReads();
+  await later.read(task('1', 4_500));
+  expect(reads).toEqual([]);
+});
