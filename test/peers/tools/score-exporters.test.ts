@@ -2,11 +2,16 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { readTraces } from '../../../src/conventions/index.ts';
+import { createPhoenixReader } from '../../../src/sources/phoenix.ts';
+import type { TraceReading } from '../../../src/domain/trace/agent-run.ts';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { readBlocks, readShownCommands } from '../../support/documents/quickstarts.ts';
 import { type Fault, type FaultyProxy, startFaultyProxy } from '../../support/exports/faulty-proxy.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { ServeFolder } from '../../support/processes/serve-process.ts';
+import { recordedSpans } from '../../support/recordings/recorded-spans.ts';
+import { newSpanId, newTraceId } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';
 import type { PythonServer } from './python-server.ts';
 import {
@@ -182,3 +187,102 @@ describe.skipIf(pythons === undefined)('scores in the real servers of Phoenix an
     },
   );
 });
+
+/** Recordings of a small trace, and of large ones, of which a real Phoenix takes some hundred spans a second. */
+const SMALL = ['openinference-vercel-ai6'];
+const LARGE = [
+  'openinference-langchain-py-react',
+  'openinference-langchain-py-rag',
+  'openinference-openai-agents-py-agent',
+  'openinference-llamaindex-py-agent',
+];
+
+/** Resources of a request: Phoenix needs long for each request. */
+const PER_REQUEST = 400;
+
+it.skipIf(pythons === undefined)(
+  '1,000 traces of a real Phoenix have the same readings as over OTLP',
+  { timeout: START_WITHIN_MS },
+  async () => {
+    const project = 'archive';
+    const sent = Array.from({ length: 1_000 }, (_, n) => {
+      const names = n % 20 === 0 ? LARGE : SMALL;
+      return withNewIds(recordedSpans('spans', names[Math.floor(n / 20) % names.length] ?? ''));
+    });
+    const resources = sent.flatMap((text) => text.split('\n').flatMap((line) => inProject(line, project)));
+    const requests = Array.from({ length: Math.ceil(resources.length / PER_REQUEST) }, (_, n) => ({
+      resourceSpans: resources.slice(n * PER_REQUEST, (n + 1) * PER_REQUEST),
+    }));
+    const url = urlOf('phoenix');
+    await sendRequests(url, requests, TOOLS.phoenix.headers);
+    const count = listSpans(resources).length;
+    const reader = createPhoenixReader({ endpoint: url, apiKey: PHOENIX_KEY, project }, 0);
+    const cursors = new Map<string, unknown>();
+    const pulled = new Map<string, object>();
+    const pull = async () => {
+      for await (const batch of reader.pull(cursors, new AbortController().signal)) {
+        cursors.set('', batch.cursor);
+        for (const span of (batch.requests as Traces[]).flatMap((each) => listSpans(each.resourceSpans))) {
+          pulled.set(`${span.trace_id} ${span.span_id}`, span);
+        }
+      }
+    };
+    await until(
+      // As in `serve`, a look that fails is followed by another one from the cursor on.
+      () =>
+        pull().then(
+          () => pulled.size >= count,
+          () => false,
+        ),
+      START_WITHIN_MS,
+      () => `${pulled.size} of ${count} spans`,
+    );
+    expect(pulled.size).toBe(count);
+    const read = readTraces({ resourceSpans: [{ scopeSpans: [{ spans: [...pulled.values()] }] }] });
+    const recorded = sent.flatMap((text) => readTraces(text));
+    expect(recorded).toHaveLength(1_000);
+    expect(listKept(read)).toEqual(listKept(recorded));
+  },
+);
+
+/** Lists the readings of traces without what Phoenix does not keep: the resource, and times below a microsecond. */
+function listKept(readings: readonly TraceReading[]): unknown[] {
+  const sorted = readings.toSorted((a, b) => (a.traceId < b.traceId ? -1 : 1));
+  const isLost = (key: string) =>
+    ['service', 'startedAt', 'createdAt', 'endedAt', 'durationMs'].includes(key);
+  return JSON.parse(JSON.stringify(sorted), (key, value: unknown) =>
+    isLost(key) ? undefined : value,
+  ) as unknown[];
+}
+
+const listSpans = (resources: readonly ResourceSpans[]) =>
+  resources.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans));
+
+interface ResourceSpans {
+  readonly resource: { readonly attributes: object[] };
+  readonly scopeSpans: readonly {
+    readonly spans: readonly { readonly trace_id?: string; readonly span_id?: string }[];
+  }[];
+}
+
+interface Traces {
+  readonly resourceSpans: readonly ResourceSpans[];
+}
+
+/** Gives the traces and spans of a recording ids of their own: Phoenix knows a span by its id alone. */
+function withNewIds(text: string): string {
+  const ids = new Set([...text.matchAll(/"(?:traceId|spanId)":\s*"([^"]+)"/gu)].map(([, id = '']) => id));
+  return [...ids].reduce(
+    (all, id) => all.replaceAll(id, id.length === 32 ? newTraceId() : newSpanId()),
+    text,
+  );
+}
+
+/** Returns the spans of a request with the project of Phoenix in their resources. */
+function inProject(line: string, project: string): readonly ResourceSpans[] {
+  const { resourceSpans } = JSON.parse(line) as Traces;
+  resourceSpans.forEach(({ resource }) =>
+    resource.attributes.push({ key: 'openinference.project.name', value: { stringValue: project } }),
+  );
+  return resourceSpans;
+}
