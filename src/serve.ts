@@ -309,6 +309,7 @@ async function startReceivers(
   const { configureSources } = await import('./sources/start-sources.ts');
   const sources = configureSources(config.sources, {
     cursors: store.sourceCursors,
+    engineFiles: store.engineFiles,
     startDuties: () => startDuties(store.duties),
   });
   const starts = await configureReceivers(config, RECEIVERS, log);

@@ -9,7 +9,7 @@ import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { LabelReader } from '../labels/import-labels.ts';
 import type { Duties } from '../ownership/duties.ts';
 import { type DutyDeps, startRepeatedDuty } from '../process/parts.ts';
-import type { CursorStore, SourceState } from '../store/contracts/sources.ts';
+import type { CursorStore, EngineFiles, SourceState } from '../store/contracts/sources.ts';
 import { isFields, readField } from '../wire/otlp-json.ts';
 import { createFileReader } from './files.ts';
 import { createLangfuseLabels, createLangfuseReader } from './langfuse.ts';
@@ -17,8 +17,11 @@ import { createMlflowLabels, createMlflowReader } from './mlflow.ts';
 import { createPhoenixLabels, createPhoenixReader } from './phoenix.ts';
 import type { Batch, SourceReader } from './source.ts';
 
-/** Creates the reader of a source. */
-export function createReader({ phoenix, langfuse, mlflow, files = '', since }: SourceConfig): SourceReader {
+/** Creates the reader of a source. `engine` reads files that this process cannot. */
+export function createReader(
+  { phoenix, langfuse, mlflow, files = '', s3, since }: SourceConfig,
+  engine: EngineFiles,
+): SourceReader {
   const sinceMs = Date.now() - durationMs(since);
   return phoenix !== undefined
     ? createPhoenixReader(phoenix, sinceMs)
@@ -26,7 +29,7 @@ export function createReader({ phoenix, langfuse, mlflow, files = '', since }: S
       ? createLangfuseReader(langfuse, sinceMs)
       : mlflow !== undefined
         ? createMlflowReader(mlflow, sinceMs)
-        : createFileReader(files);
+        : createFileReader({ path: files, s3 }, engine);
 }
 
 /** Creates the readers of labels that a configuration names: by the connection of the source of that name, else of the exporter. */
@@ -53,6 +56,7 @@ export type SourceDuties = Pick<Duties, 'join' | 'readEpoch' | 'leave' | 'stop'>
 
 export interface SourceDeps {
   readonly cursors: CursorStore;
+  readonly engineFiles: EngineFiles;
   /** Starts to beat for the duties of this process. */
   readonly startDuties: () => SourceDuties;
   readonly timers?: DutyDeps['timers'];
@@ -69,7 +73,7 @@ export interface ConfiguredSources {
 /** Configures the sources of spans. Each is read by one process at a time. */
 export function configureSources(
   sources: Readonly<Record<string, SourceConfig>>,
-  { cursors, startDuties, timers }: SourceDeps,
+  { cursors, engineFiles, startDuties, timers }: SourceDeps,
 ): ConfiguredSources {
   const running: RunningSource[] = [];
   return {
@@ -77,7 +81,7 @@ export function configureSources(
     start: async (deps) => {
       const duties = startDuties();
       const parts = Object.entries(sources).map(([name, source]) => {
-        const one = new RunningSource(name, source, { ...deps, cursors, duties });
+        const one = new RunningSource(name, source, { ...deps, cursors, engineFiles, duties });
         running.push(one);
         const duty = {
           duty: one.duty,
@@ -100,8 +104,7 @@ export function configureSources(
   };
 }
 
-interface RunDeps extends CollectorDependencies {
-  readonly cursors: CursorStore;
+interface RunDeps extends CollectorDependencies, Pick<SourceDeps, 'cursors' | 'engineFiles'> {
   readonly duties: Pick<Duties, 'readEpoch'>;
 }
 
@@ -135,11 +138,11 @@ class RunningSource {
 
   /** Reads what is new. Another process may have read since an earlier epoch: then it begins at the stored cursors. */
   async read(signal: AbortSignal, epoch: number): Promise<void> {
-    const { cursors, duties } = this.#deps;
+    const { cursors, engineFiles, duties } = this.#deps;
     try {
       if (this.#work?.epoch !== epoch) {
         const stored = new Map(await cursors.read(this.#name));
-        this.#work = { epoch, reader: createReader(this.#source), cursors: stored };
+        this.#work = { epoch, reader: createReader(this.#source, engineFiles), cursors: stored };
       }
       const { reader, cursors: known } = this.#work;
       for await (const { requests, key = '', cursor } of reader.pull(known, signal)) {
@@ -162,14 +165,17 @@ class RunningSource {
     }
   }
 
+  /** Stores requests together: they share inserts. */
   async #store(requests: Batch['requests']): Promise<void> {
-    for (const request of requests) {
-      const body = Buffer.from(typeof request === 'string' ? request : JSON.stringify(request));
-      for (const [signal, count] of countRecords(request)) {
-        const origin = { tenant: this.#source.tenant, source: `source-${this.#name}` };
-        const left = await this.#take({ signal, encoding: 'json', origin, body });
-        this.#spans += signal === 'traces' ? Math.max(0, count - left) : 0;
-      }
+    await Promise.all(requests.map((request) => this.#storeOne(request)));
+  }
+
+  async #storeOne(request: object | string): Promise<void> {
+    const body = Buffer.from(typeof request === 'string' ? request : JSON.stringify(request));
+    for (const [signal, count] of countRecords(request)) {
+      const origin = { tenant: this.#source.tenant, source: `source-${this.#name}` };
+      const left = await this.#take({ signal, encoding: 'json', origin, body });
+      this.#spans += signal === 'traces' ? Math.max(0, count - left) : 0;
     }
   }
 

@@ -38,6 +38,7 @@ import {
 import { applyMergeSettings, applyRetention, type Retention } from './schema/table-settings.ts';
 import { createMonitorView } from './monitors/monitor-view.ts';
 import { createMonitorStore } from './monitors/monitors.ts';
+import { createEngineFiles } from './foreign/engine-files.ts';
 import { createForeignSpans } from './foreign/foreign-spans.ts';
 import type { ForeignTables } from './foreign/foreign-schema.ts';
 import { readClock, reopenTraces } from './spans/arrivals.ts';
@@ -170,6 +171,7 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     members: createMemberStore(database),
     duties: createDutyStore(database),
     sourceCursors: createCursorStore(database),
+    engineFiles: createEngineFiles(database),
     jobs: createJobStore(database),
     tombstones: createTombstoneStore(database),
     purges: createPurgeStore(database),

@@ -12,6 +12,7 @@ const PAGES = [
   'README.md',
   'docs/try.md',
   'docs/receive-spans.md',
+  'docs/beside.md',
   'docs/export-scores.md',
   'docs/data.md',
   'docs/judges.md',
@@ -25,6 +26,9 @@ const variables = {
   HOOK_SECRET: 'a-secret',
   LANGFUSE_PUBLIC_KEY: 'a-key',
   LANGFUSE_SECRET_KEY: 'a-secret',
+  PHOENIX_API_KEY: 'a-key',
+  S3_ID: 'a-key',
+  S3_KEY: 'a-secret',
 };
 
 /** The configurations on a page; rule files of monitors begin with `groups` and are tested with the alerts. */

@@ -73,7 +73,8 @@ export const CONFIGURATION_EXAMPLES: Readonly<Record<string, string>> = {
   datadog: { endpoint: https://api.datadoghq.com, apiKey: "\${env:DD_API_KEY}", mlApp: shop }`,
   sources: `sources:
   phoenix: { phoenix: { endpoint: "http://127.0.0.1:6006" }, since: 24h }
-  archive: { files: "archive/**/*.jsonl.gz" }`,
+  archive: { files: "archive/**/*.jsonl.gz" }
+  bucket: { files: "s3://traces/**.parquet", s3: { accessKeyId: "\${env:S3_ID}", secretAccessKey: "\${env:S3_KEY}" } }`,
   labels: `sources: { phoenix: { phoenix: { endpoint: "http://127.0.0.1:6006" } } }
 labels: { from: [phoenix] }`,
   api: `api: { endpoint: 127.0.0.1:4320 }`,

@@ -1,7 +1,12 @@
 import type { Config } from '../../configuration.ts';
 import { readServeFile } from '../../config/serve-file.ts';
-import { readErrorMessage } from '../../domain/errors.ts';
+import { findCause, NotFoundError, readErrorMessage } from '../../domain/errors.ts';
+import type { SourceReader } from '../../sources/source.ts';
 import { createReader } from '../../sources/start-sources.ts';
+import { connectStore, openConnectedStore } from '../../store/connection/connect-store.ts';
+import type { EngineFiles } from '../../store/contracts/sources.ts';
+import type { Store } from '../../store/store.ts';
+import type { Log } from '../../telemetry/log.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
 import type { CheckResult } from './doctor-checks.ts';
 
@@ -9,26 +14,48 @@ import type { CheckResult } from './doctor-checks.ts';
 const LIMIT_MS = 10_000;
 
 /** Asks each source for its first spans, and the running serve for the faults of its exporters. Stores nothing. */
-export async function checkTools(config: Config): Promise<CheckResult[]> {
+export async function checkTools(config: Config, log: Log): Promise<CheckResult[]> {
+  const engine = openEngineFiles(config, log);
   const sources = Object.entries(config.sources).map(([name, source]) =>
-    checkSource(name, source, `fix sources.${name}: its address, its key or its path`),
+    checkSource(name, createReader(source, engine), `fix sources.${name}: its address, its key or its path`),
   );
-  return [...(await Promise.all(sources)), ...(await checkExporters(config))];
+  const checks = await Promise.all(sources);
+  await engine.close();
+  return [...checks, ...(await checkExporters(config))];
 }
 
-async function checkSource(
-  name: string,
-  source: Config['sources'][string],
-  fix: string,
-): Promise<CheckResult> {
+/** Connects to the store when a source needs its engine. Reads the first line of a file alone. */
+function openEngineFiles(config: Config, log: Log): EngineFiles & { close(): Promise<void> } {
+  let opened: Promise<{ store: Store; close: () => Promise<void> }> | undefined;
+  const open = async () => {
+    const connection = await connectStore(config, log, { command: 'doctor', existing: true });
+    try {
+      const store = await openConnectedStore(connection, log, { existing: true });
+      return { store, close: () => store.close().then(() => connection.release()) };
+    } catch (error) {
+      await connection.release();
+      throw error;
+    }
+  };
+  const files = async () => (await (opened ??= open())).store.engineFiles;
+  return {
+    list: async (place) => (await files()).list(place),
+    read: async (place, from) => (await files()).read(place, from, 1),
+    close: async () => (await opened?.catch(() => undefined))?.close(),
+  };
+}
+
+async function checkSource(name: string, reader: SourceReader, fix: string): Promise<CheckResult> {
   const check = `source ${name}`;
-  const pieces = createReader(source).pull(new Map(), AbortSignal.timeout(LIMIT_MS));
+  const pieces = reader.pull(new Map(), AbortSignal.timeout(LIMIT_MS));
   const first = pieces[Symbol.asyncIterator]();
   try {
     await first.next();
     return { check, status: 'ok', detail: 'can be read' };
   } catch (error) {
-    return { check, status: 'failed', detail: readErrorMessage(error), fix };
+    return findCause(error, NotFoundError) === null
+      ? { check, status: 'failed', detail: readErrorMessage(error), fix }
+      : { check, status: 'ok', detail: 'is read by the store, which serve creates when it first starts' };
   } finally {
     await first.return?.();
   }

@@ -54,7 +54,7 @@ async function doctor(context: CommandContext, options: { judge?: boolean }): Pr
     ...(await checkStore(config, deps)),
     ...judges,
     checkLoops(config, EXPORTERS),
-    ...(await checkTools(config)),
+    ...(await checkTools(config, context.log)),
   ];
   const failed = results.filter((result) => result.status === 'failed');
   await context.out.document({ ok: failed.length === 0, checks: results }, () =>

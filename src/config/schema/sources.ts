@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { duration, httpUrl, secret, words } from './fields.ts';
 
 const server = (example: string) =>
-  httpUrl(`Address of the tool: \`${example}\`.`, 'write the keys into their own options').meta({
+  httpUrl(`Address of the server: \`${example}\`.`, 'write the keys into their own options').meta({
     examples: [example],
   });
 
@@ -33,10 +33,27 @@ const kinds = {
     })
     .describe('Traces of experiments in MLflow.'),
   files: words(
-    'Files with an OTLP export request in JSON in each line, plain or as `.gz`. A pattern like `dir/**/*.jsonl.gz`.',
+    "Files with an OTLP export request in JSON in each line, plain or as `.gz`, or `.parquet` of the tables of the Collector's ClickHouse exporter. A pattern like `dir/**/*.jsonl.gz` or `s3://bucket/prefix/**.parquet`.",
     'archive/*.jsonl.gz',
   ),
 };
+
+const s3 = z
+  .strictObject({
+    endpoint: server('https://s3.example.com').optional(),
+    accessKeyId: secret('Id of the key.').optional(),
+    secretAccessKey: secret('Secret of the key.').optional(),
+    sessionToken: secret('Token of a key for a time.').optional(),
+  })
+  .refine(
+    ({ accessKeyId, secretAccessKey }) => (accessKeyId === undefined) === (secretAccessKey === undefined),
+    {
+      error: 'needs both of accessKeyId and secretAccessKey, or none',
+    },
+  )
+  .describe(
+    'Server and key of files in S3. Default: AWS, with the key that the engine finds on its machine.',
+  );
 
 const KINDS = Object.keys(kinds) as (keyof typeof kinds)[];
 
@@ -49,6 +66,7 @@ const source = z
     langfuse: kinds.langfuse.optional(),
     mlflow: kinds.mlflow.optional(),
     files: kinds.files.optional(),
+    s3: s3.optional(),
     since: duration('Age of the oldest spans that are read when the source is new.').default('24h'),
     every: duration('Time between two looks for new spans.', { minMs: 1_000, minText: '1s' }).default('10s'),
     tenant: z
@@ -59,6 +77,10 @@ const source = z
   })
   .refine((each) => KINDS.filter((kind) => each[kind] !== undefined).length === 1, {
     error: `needs exactly one of ${KINDS.join(', ')}`,
+  })
+  .refine(({ files = '', s3: bucket }) => bucket === undefined || files.startsWith('s3://'), {
+    error: 's3 needs files that begin with s3://',
+    path: ['s3'],
   });
 
 /** Schema of the sources of spans, by their names. */

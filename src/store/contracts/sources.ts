@@ -6,6 +6,41 @@ export interface CursorStore {
   write(source: string, key: string, cursor: unknown): Promise<void>;
 }
 
+/** Server of S3. Without an endpoint it is AWS; without keys, the engine takes those of its machine. */
+export interface S3Server {
+  readonly endpoint?: string | undefined;
+  readonly accessKeyId?: string | undefined;
+  readonly secretAccessKey?: string | undefined;
+  readonly sessionToken?: string | undefined;
+}
+
+/** File that an engine reads: a path on its disk, or `s3://bucket/key`. */
+export interface FilePlace {
+  readonly path: string;
+  readonly s3?: S3Server | undefined;
+}
+
+export interface ListedFile {
+  readonly path: string;
+  readonly size: number;
+  readonly changedMs: number;
+}
+
+/** Lines of a file. */
+export interface FileRows {
+  /** List of an export request of which each line is a member; undefined: each line is an export request. */
+  readonly list: 'resourceSpans' | 'resourceLogs' | undefined;
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+/** Reads files by functions of the engine. */
+export interface EngineFiles {
+  /** Lists the files in S3 that match the pattern of a place. */
+  list(place: FilePlace): Promise<ListedFile[]>;
+  /** Reads at most so many lines of a file from a line on. The order of the lines is the same at each read. */
+  read(place: FilePlace, from: number, most: number): Promise<FileRows>;
+}
+
 /** Trace that may have labels in another tool, with the spans of its runs. */
 export interface LabelledTrace {
   readonly tenant: string;

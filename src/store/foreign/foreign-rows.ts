@@ -140,8 +140,8 @@ function plain(names: string): string {
     .join(', ');
 }
 
-/** Older exporters have no column for the event name, and an SDK may send it as an attribute. */
-function eventName(table: ForeignTable): string {
+/** Returns SQL for the name of an event. Older exporters have no column for it, and an SDK may send it as an attribute. */
+export function eventName(table: ForeignTable): string {
   const attribute = attributeColumn('LogAttributes', table.attributes, table.columns).value("'event.name'");
   return table.columns.has('EventName')
     ? `if(origin.EventName != '', origin.EventName, ${attribute})`

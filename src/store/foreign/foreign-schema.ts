@@ -31,12 +31,14 @@ export interface ForeignSchema {
   readonly logs: ForeignTable | null;
 }
 
-const SPAN_COLUMNS =
+/** Columns of the exporter's table of spans. */
+export const SPAN_COLUMNS =
   `Timestamp TraceId SpanId ParentSpanId TraceState SpanName SpanKind ServiceName ResourceAttributes
   ScopeName ScopeVersion SpanAttributes Duration StatusCode StatusMessage Events.Timestamp Events.Name Events.Attributes
   Links.TraceId Links.SpanId Links.TraceState Links.Attributes`.split(/\s+/);
 
-const LOG_COLUMNS =
+/** Columns of the exporter's table of log records. */
+export const LOG_COLUMNS =
   `Timestamp TraceId SpanId SeverityText SeverityNumber ServiceName Body ResourceAttributes ScopeName
   ScopeVersion LogAttributes`.split(/\s+/);
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { ServeFolder, type ServeAddresses } from '../../support/processes/serve-process.ts';
+import type { SourceState } from '../../../src/store/contracts/sources.ts';
 import { startToolPages, type ToolPages } from '../../support/sources/tool-pages.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { newSpanId, newTraceId } from '../../support/store/store-rows.ts';
@@ -12,15 +13,19 @@ const ROUNDS = 2;
 
 let tool: ToolPages;
 let folder: ServeFolder;
+let second: ServeFolder | undefined;
+
+const config = () => ({
+  rules: [],
+  sources: { old: { phoenix: { endpoint: tool.url, apiKey: 'good' }, every: '1s' } },
+});
 
 beforeAll(async () => {
   tool = await startToolPages();
-  folder = new ServeFolder({
-    rules: [],
-    sources: { old: { phoenix: { endpoint: tool.url, apiKey: 'good' }, every: '1s' } },
-  });
+  folder = new ServeFolder(config());
 });
 afterAll(async () => {
+  await second?.dispose();
   await folder.dispose();
   await tool.close();
 });
@@ -44,9 +49,14 @@ async function readStored({ clickhouse }: ServeAddresses): Promise<Set<string>> 
   return new Set(rows.map(({ SpanId }) => SpanId));
 }
 
-async function readSources({ api }: ServeAddresses): Promise<unknown> {
-  const status = (await (await fetch(`${api}/api/v1/status`)).json()) as { sources: unknown };
-  return status.sources;
+async function readSource({ api }: ServeAddresses): Promise<SourceState> {
+  const status = (await (await fetch(`${api}/api/v1/status`)).json()) as { sources: [SourceState] };
+  return status.sources[0];
+}
+
+async function countRows({ clickhouse }: ServeAddresses): Promise<number> {
+  const rows = await queryRows<{ n: number }>(clickhouse, 'SELECT toUInt32(count()) AS n FROM otel_traces');
+  return rows[0]?.n ?? 0;
 }
 
 it(`a source loses no span over ${ROUNDS} kills, and goes on where it was`, async () => {
@@ -69,12 +79,31 @@ it(`a source loses no span over ${ROUNDS} kills, and goes on where it was`, asyn
     () => folder.output,
   );
   expect(await readStored(addresses)).toEqual(new Set(tool.phoenix.map(({ span_id: id }) => id)));
-  expect(await readSources(addresses)).toMatchObject([{ name: 'old', lastError: null }]);
+  expect(await readSource(addresses)).toMatchObject({ name: 'old', lastError: null });
   expect(tool.faults).toEqual([]);
   // Each kill may repeat the pages that it cut off, and no other ones.
-  const [{ rows } = { rows: 0 }] = await queryRows<{ rows: number }>(
-    addresses.clickhouse,
-    'SELECT toUInt32(count()) AS rows FROM otel_traces',
+  expect(await countRows(addresses)).toBeLessThanOrEqual(tool.phoenix.length + ROUNDS * 200);
+});
+
+it('of two processes on one source, one reads it, and no row is doubled', async () => {
+  const first = folder.pid === undefined ? await folder.start() : folder.addresses();
+  await until(
+    async () => (await readSource(first)).lag !== null,
+    120_000,
+    () => folder.output,
   );
-  expect(rows).toBeLessThanOrEqual(tool.phoenix.length + ROUNDS * 200);
+  const before = await countRows(first);
+  const known = tool.phoenix.length;
+  second = new ServeFolder({ ...config(), store: first.clickhouse });
+  const other = await second.start();
+  for (let round = 1; round <= 5; round += 1) {
+    addSpans(50);
+    await until(
+      async () => (await readStored(first)).size === known + 50 * round,
+      120_000,
+      () => folder.output,
+    );
+  }
+  expect(await countRows(first)).toBe(before + 250);
+  expect((await readSource(other)).spans).toBe(0);
 });

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { checkTools } from '../../../src/cli/checks/tool-checks.ts';
 import { writeServeFile } from '../../../src/config/serve-file.ts';
 import { parseConfig } from '../../../src/configuration.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
 
 let folder: string;
 let server: Server;
@@ -42,6 +43,7 @@ test('doctor names the sources that cannot be read, and the exporters with a fau
       store: { dataDir: folder },
       sources: { open: phoenix('good'), shut: phoenix('bad'), archive: { files: join(folder, '*.jsonl') } },
     }),
+    silentLog,
   );
   expect(checks.map(({ check, status, detail }) => `${check} ${status}: ${detail}`)).toEqual([
     'source open ok: can be read',
@@ -50,5 +52,16 @@ test('doctor names the sources that cannot be read, and the exporters with a fau
     'exporter phoenix failed: phoenix answered HTTP 401',
     'exporter mlflow warning: gave up 2 scores',
     'exporter webhook ok: delivers',
+  ]);
+});
+
+test('doctor waits with files that the engine reads until there is a store', async () => {
+  const sources = { bucket: { files: 's3://traces/**.parquet' } };
+  const checks = await checkTools(
+    parseConfig({ store: { dataDir: join(folder, 'none') }, sources }),
+    silentLog,
+  );
+  expect(checks).toEqual([
+    { check: 'source bucket', status: 'ok', detail: expect.stringContaining('read by the store') as string },
   ]);
 });

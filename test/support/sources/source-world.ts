@@ -1,6 +1,7 @@
 import { startCollector, type Collector } from '../../../collector/collector.ts';
 import { parseConfig, type ConfigInput } from '../../../src/configuration.ts';
 import { configureSources, type ConfiguredSources } from '../../../src/sources/start-sources.ts';
+import type { EngineFiles } from '../../../src/store/contracts/sources.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { recordingLetters, type RecordingLetters } from '../fakes/recording-letters.ts';
 import { recordingSink, type RecordingSink } from '../fakes/recording-sink.ts';
@@ -23,8 +24,14 @@ export interface SourceProcess {
   stop(): Promise<void>;
 }
 
+/** An engine that reads no file. */
+export const noEngineFiles: EngineFiles = {
+  list: () => Promise.reject(new Error('there is no engine')),
+  read: () => Promise.reject(new Error('there is no engine')),
+};
+
 /** Creates a store in memory on which processes read sources. Their looks follow each other at once. */
-export function sourceWorld(): SourceWorld {
+export function sourceWorld(engineFiles: EngineFiles = noEngineFiles): SourceWorld {
   const sink = recordingSink();
   const letters = recordingLetters();
   const cursors: SourceWorld['cursors'] = new Map();
@@ -42,6 +49,7 @@ export function sourceWorld(): SourceWorld {
         return call();
       };
       const configured = configureSources(parseConfig({ sources }).sources, {
+        engineFiles,
         cursors: {
           read: async (source) =>
             new Map(

@@ -19,6 +19,9 @@ const config = parseConfig({
     webhook: { url: `https://example.com/${SECRET}`, secret: SECRET },
     langfuse: { endpoint: 'https://example.com', publicKey: SECRET, secretKey: SECRET },
   },
+  sources: {
+    files: { files: 's3://a/**', s3: { accessKeyId: SECRET, secretAccessKey: SECRET, sessionToken: SECRET } },
+  },
   alerts: {
     slack: [{ url: `https://hooks.example.com/${SECRET}` }],
     pagerduty: [{ routingKey: SECRET }],
