@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../domain/durations.ts';
+import { findJudgeFault } from '../../domain/judge-kinds.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { isLoopbackHost, parseEndpoint } from '../addresses/endpoints.ts';
 import { createAddressPolicy, writtenAddress } from '../addresses/private-addresses.ts';
@@ -43,13 +44,17 @@ export function crossIssues(
 }
 
 /** Reports values that exclude each other: the one to change, and the one that it contradicts. */
-function contradictions({ store, scoring, readiness, api, auth, ingest }: Config): ConfigIssue[] {
+function contradictions(config: Config): ConfigIssue[] {
+  const { store, scoring, readiness, api, auth, ingest, issues, judges } = config;
+  const asks = { needsJudge: issues.name === 'judge' };
+  const judgeFault = findJudgeFault('naming', asks, judges.default, judges);
   const { retention } = store;
   const { session } = readiness;
   const { limits } = ingest;
   const { host } = parseEndpoint(api.endpoint);
   const exceeds = (value: string, limit: string) => durationMs(value) > durationMs(limit);
   const rows: readonly (readonly [isFault: boolean, path: string, other: string, message: string])[] = [
+    [judgeFault !== undefined, 'issues.name', 'judges.default', judgeFault ?? ''],
     [
       exceeds(retention.spans, retention.scores),
       'store.retention.spans',
