@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { IssueRow, StoredIssue } from '../domain/failure.ts';
 import { SECOND_MS } from '../domain/durations.ts';
 import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../process/parts.ts';
+import type { Signature } from '../store/contracts/issues.ts';
 import type { Store } from '../store/store.ts';
 import { StateDecisions, type StateStores, type StateTerms } from './decide-states.ts';
 import { formatTitle, groupSignatures, type SignatureSet } from './group-failures.ts';
@@ -138,14 +139,12 @@ function buildIssue(
     ...[first, ...others].map(({ signatureId }) => signatureId),
   ];
   const { tenant, agent, kind, subject, firstSeen } = first;
-  const { named = [], title } = before.find((each) => each.named.length > 0) ?? {};
   return {
     tenant,
     issueId,
     agent,
     kind,
-    title: named.some(Boolean) && title ? title : formatTitle(kind, subject),
-    named,
+    ...chooseTitle(first, before),
     subject,
     state: former?.state ?? 'open',
     resolvedVersion: former?.resolvedVersion ?? '',
@@ -158,4 +157,13 @@ function buildIssue(
     isDeleted: false,
     version: former?.version ?? version,
   };
+}
+
+/** Returns the title that a judge gave one of the issues; else one by rule. */
+function chooseTitle(
+  { kind, subject }: Signature,
+  before: readonly StoredIssue[],
+): Pick<IssueRow, 'title' | 'named'> {
+  const { named, title } = before.find((each) => each.named.length > 0) ?? { named: [], title: '' };
+  return { title: (named.some(Boolean) && title) || formatTitle(kind, subject), named };
 }

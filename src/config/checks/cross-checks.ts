@@ -32,6 +32,7 @@ export function crossIssues(
     ...entryIssues(config, known),
     ...judgeIssues(config),
     ...budgetIssues(config, known),
+    ...namingIssues(config),
     ...redactionIssues(config),
     ...contradictions(config),
     ...foreignSpansIssues(config, receivers),
@@ -43,18 +44,22 @@ export function crossIssues(
   ];
 }
 
+/** Reports titles by a judge where there is none that writes text. */
+function namingIssues({ issues, judges }: Config): ConfigIssue[] {
+  const message = findJudgeFault('naming', { needsJudge: issues.name === 'judge' }, judges.default, judges);
+  return message === undefined
+    ? []
+    : [{ path: ['issues', 'name'], message, dependsOn: [['judges', 'default']] }];
+}
+
 /** Reports values that exclude each other: the one to change, and the one that it contradicts. */
-function contradictions(config: Config): ConfigIssue[] {
-  const { store, scoring, readiness, api, auth, ingest, issues, judges } = config;
-  const asks = { needsJudge: issues.name === 'judge' };
-  const judgeFault = findJudgeFault('naming', asks, judges.default, judges);
+function contradictions({ store, scoring, readiness, api, auth, ingest }: Config): ConfigIssue[] {
   const { retention } = store;
   const { session } = readiness;
   const { limits } = ingest;
   const { host } = parseEndpoint(api.endpoint);
   const exceeds = (value: string, limit: string) => durationMs(value) > durationMs(limit);
   const rows: readonly (readonly [isFault: boolean, path: string, other: string, message: string])[] = [
-    [judgeFault !== undefined, 'issues.name', 'judges.default', judgeFault ?? ''],
     [
       exceeds(retention.spans, retention.scores),
       'store.retention.spans',

@@ -298,7 +298,7 @@ describe('what people do while failures are grouped', () => {
     ['an ignore', 'ignore', {}, { state: 'ignored' }],
     ['a merge', 'merge', { into: 'other' }, { id: 'other', aliases: ['first', 'last', 'later'], runs: 4 }],
     ['a split', 'split', { traceIds: 'later' }, { id: 'first' }],
-  ])('stays, as %s', async (agent, what, body, expected) => {
+  ])('stays, as %s', async (_, what, body, expected) => {
     const [at, ids] = [`overlap-${what}`, ['first', 'later', 'other', 'last'] as const];
     const idOf = (name: string) => ((ids as readonly string[]).includes(name) ? `${what}-${name}` : name);
     const [first, later, other, last] = ids.map(idOf) as [string, string, string, string];
@@ -334,7 +334,7 @@ describe('what people do while failures are grouped', () => {
       Array.isArray(value) ? value.map(idOf) : typeof value === 'string' ? idOf(value) : value,
     ]);
     const found = await read(`/issues/${first}`);
-    expect(found, agent).toMatchObject(Object.fromEntries(wanted));
+    expect(found).toMatchObject(Object.fromEntries(wanted));
     expect(found['history']).toContainEqual(expect.objectContaining({ what: expect.stringContaining(what) }));
     // The new failure is similar to both sides of a split: it is in one of them.
     const side = await read(`/issues/${later}`);
