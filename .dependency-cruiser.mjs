@@ -46,7 +46,8 @@ const ROOMS = {
   'src/issues': [
     'src/domain',
     'src/wire',
-    'src/judge/redaction',
+    'src/judge',
+    'src/scoring',
     'src/scorers',
     'src/monitors',
     'src/scorers/evals',

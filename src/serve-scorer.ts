@@ -16,6 +16,7 @@ import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import type { JobKind } from './jobs/job-kind.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
 import { rescoreKind } from './jobs/rescore.ts';
+import { startIssueNames } from './issues/name-issues.ts';
 import { startIssues } from './issues/update-issues.ts';
 import { isCertified } from './labels/read-agreement.ts';
 import { type GivenLabel, startLabelImport } from './labels/import-labels.ts';
@@ -243,7 +244,7 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
     { name: 'scorer', stage: 'work', stop: () => stopScoring(loop, scoring) },
     { name: 'jobs', stage: 'work', stop: () => jobs.stop() },
     startAggregates(store, deps),
-    startIssueWork(current, deps),
+    ...startIssueWork(current, deps),
     startPostedJoins(store, deps),
     startLabelAgreement(store, { ...deps, findPassLine: (row) => findPassLine(row) }),
     ...watching.parts,
@@ -438,13 +439,24 @@ function listJobKinds({ parts: { config }, kit, scoring, store }: ScorerRevision
 }
 
 /** Starts the work on issues, by the present configuration. */
-function startIssueWork(current: () => ScorerRevision, deps: Parameters<typeof startIssues>[2]): StartedPart {
+function startIssueWork(
+  current: () => ScorerRevision,
+  deps: Parameters<typeof startIssues>[2],
+): StartedPart[] {
   const { store } = current();
   const readSettings = () => {
     const { interval, ...terms } = current().parts.config.issues;
     return { ...terms, intervalMs: durationMs(interval) };
   };
-  return startIssues({ ...store, alerts: loggedAlerts(store.alerts, deps.log) }, readSettings, deps);
+  const readNaming = () => {
+    const { parts, scoring } = current();
+    const { enabled, name } = parts.config.issues;
+    return { isOn: enabled && name === 'judge', scoring };
+  };
+  return [
+    startIssues({ ...store, alerts: loggedAlerts(store.alerts, deps.log) }, readSettings, deps),
+    startIssueNames(readNaming, store, deps),
+  ];
 }
 
 /** Stops the loop. Its last rows wait for no others. */

@@ -584,6 +584,8 @@ CREATE TABLE IF NOT EXISTS issues
     `Agent` LowCardinality(String),
     `Kind` LowCardinality(String),
     `Title` String,
+    -- Traces that a judge wrote the title from.
+    `Named` Array(String),
     `Subject` String,
     -- open, escalating, fading, resolved, regressed, ignored
     `State` LowCardinality(String),

@@ -132,6 +132,7 @@ export interface Writes {
   'POST /issues/{id}/reopen': Write<undefined, Issue>;
   'POST /issues/{id}/ignore': Write<undefined, Issue>;
   'POST /issues/{id}/merge': Write<{ readonly into: string }, Issue>;
+  'POST /issues/{id}/split': Write<{ readonly traceIds: readonly string[] }, Issue>;
   'POST /mutes': Write<{ readonly subject: string; readonly for: string; readonly reason?: string }>;
   'DELETE /mutes': Write<undefined>;
   'POST /backfills/{id}/pause': Write<undefined, z.output<typeof Backfill>>;

@@ -160,6 +160,8 @@ export const ISSUES = {
     agent: column('LowCardinality(String)'),
     kind: wordOf(FAILURE_KINDS),
     title: column('String'),
+    /** Traces that a judge wrote the title from; empty for a title by rule, and one '' where the judge gave none. */
+    named: column('Array(String)'),
     /** Signature of the earliest failure, as JSON. */
     subject: jsonOf<FailureSubject | null>(null),
     state: wordOf(KEPT_STATES),
@@ -180,3 +182,8 @@ export const ISSUES = {
 
 /** One row of `issues`. */
 export type IssueRow = RowOf<typeof ISSUES>;
+
+/** Issue as it was read, with the version of its row. */
+export interface StoredIssue extends IssueRow {
+  readonly version: number;
+}

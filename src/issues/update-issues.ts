@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { IssueRow } from '../domain/failure.ts';
+import type { IssueRow, StoredIssue } from '../domain/failure.ts';
 import { SECOND_MS } from '../domain/durations.ts';
 import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../process/parts.ts';
+import type { Signature } from '../store/contracts/issues.ts';
 import type { Store } from '../store/store.ts';
 import { StateDecisions, type StateStores, type StateTerms } from './decide-states.ts';
 import { formatTitle, groupSignatures, type SignatureSet } from './group-failures.ts';
@@ -61,31 +62,31 @@ function createPacedWork(work: () => Promise<void>, rest: number) {
 
 /**
  * Groups all failures, and stores the issues that changed. An issue keeps its id when an earlier failure comes later, and the id that it
- * would have is an alias. An issue without failures is deleted.
+ * would have is an alias. An issue without failures is deleted. Each row follows the version that was read, so the row of a person or a
+ * judge who writes meanwhile wins, and the next grouping takes it up.
  */
 export async function updateIssues({ failures }: Pick<Store, 'failures'>): Promise<void> {
+  const version = await failures.version();
   const stored = await failures.issues(undefined);
   const signatures = await failures.signatures(stored);
-  const changed: IssueRow[] = [];
+  const changed: StoredIssue[] = [];
   const kept = new Set<IssueRow>();
-  const ownersOf = new Map(
-    stored.flatMap((issue) =>
-      [issue.issueId, ...issue.aliases].map((id) => [`${issue.tenant} ${id}`, issue] as const),
-    ),
-  );
+  const ownersOf = readOwners(stored);
   for (const set of groupSignatures(signatures, stored)) {
     const { tenant } = set[0];
     const owners = new Set(set.flatMap(({ signatureId }) => ownersOf.get(`${tenant} ${signatureId}`) ?? []));
     const before = [...owners].toSorted(
       (a, b) => a.firstSeen - b.firstSeen || (a.issueId < b.issueId ? -1 : 1),
     );
-    const issue = buildIssue(set, before);
+    const isOfOther = (id: string) => {
+      const owner = ownersOf.get(`${tenant} ${id}`);
+      return owner !== undefined && !owners.has(owner);
+    };
+    const issue = buildIssue(set, before, { version, isOfOther });
     if (!isDeepStrictEqual(issue, before[0])) {
       changed.push(issue);
     }
-    changed.push(
-      ...before.slice(1).map((other) => ({ ...other, title: '', subject: null, isDeleted: true })),
-    );
+    changed.push(...before.slice(1).map(emptyIssue));
     before.forEach((each) => kept.add(each));
     const strays = set.filter(({ issueIds }) => issueIds.some((id) => id !== issue.issueId));
     if (strays.length > 0) {
@@ -97,13 +98,40 @@ export async function updateIssues({ failures }: Pick<Store, 'failures'>): Promi
     }
   }
   const gone = stored.filter((issue) => !kept.has(issue));
-  await failures.writeIssues([
-    ...changed,
-    ...gone.map((issue) => ({ ...issue, title: '', subject: null, isDeleted: true })),
+  await failures.regroup(
+    [...changed, ...gone.map(emptyIssue)].map((row) => ({ ...row, version: row.version + 1 })),
+  );
+}
+
+/** Maps each id to the issue that has it; its own id counts more than an alias of another issue. */
+function readOwners(stored: readonly StoredIssue[]): Map<string, StoredIssue> {
+  const aliases = stored.flatMap((issue) =>
+    issue.aliases.map((id) => [`${issue.tenant} ${id}`, issue] as const),
+  );
+  return new Map([
+    ...aliases,
+    ...stored.map((issue) => [`${issue.tenant} ${issue.issueId}`, issue] as const),
   ]);
 }
 
-function buildIssue([first, ...others]: SignatureSet, before: readonly IssueRow[]): IssueRow {
+/** Returns the row of an issue that is no more. */
+export function emptyIssue<Row extends IssueRow>(issue: Row): Row {
+  return { ...issue, title: '', named: [], subject: null, isDeleted: true };
+}
+
+/** Facts about the stored issues. */
+interface StoredFacts {
+  /** Version of a new row. */
+  readonly version: number;
+  /** True for an id of an issue that is no part of the set. */
+  readonly isOfOther: (id: string) => boolean;
+}
+
+function buildIssue(
+  [first, ...others]: SignatureSet,
+  before: readonly StoredIssue[],
+  { version, isOfOther }: StoredFacts,
+): StoredIssue {
   const [former] = before;
   const issueId = former?.issueId ?? first.signatureId;
   const ids = [
@@ -116,16 +144,26 @@ function buildIssue([first, ...others]: SignatureSet, before: readonly IssueRow[
     issueId,
     agent,
     kind,
-    title: formatTitle(kind, subject),
+    ...chooseTitle(first, before),
     subject,
     state: former?.state ?? 'open',
     resolvedVersion: former?.resolvedVersion ?? '',
     firstSeen,
-    aliases: [...new Set(ids)].filter((id) => id !== issueId).toSorted(),
+    aliases: [...new Set(ids)].filter((id) => id !== issueId && !isOfOther(id)).toSorted(),
     split: [...new Set(before.flatMap((each) => each.split))].toSorted(),
     apart: [...new Set(before.flatMap((each) => each.apart))].filter((id) => !ids.includes(id)).toSorted(),
     history: former?.history ?? [],
     verification: former?.verification ?? null,
     isDeleted: false,
+    version: former?.version ?? version,
   };
+}
+
+/** Returns the title that a judge gave one of the issues; else one by rule. */
+function chooseTitle(
+  { kind, subject }: Signature,
+  before: readonly StoredIssue[],
+): Pick<IssueRow, 'title' | 'named'> {
+  const { named, title } = before.find((each) => each.named.length > 0) ?? { named: [], title: '' };
+  return { title: (named.some(Boolean) && title) || formatTitle(kind, subject), named };
 }

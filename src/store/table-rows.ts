@@ -81,6 +81,12 @@ function createTableRows<T extends Table>(table: T, computeVersion?: (row: RowOf
     /** Inserts in one block, deduplicated by content on a retry. */
     write: (database: Database, rows: readonly RowOf<T>[]) =>
       database.insertRows(table.name, rows.map(encode)),
+    /** Inserts rows under versions of their own: a row with a greater version wins, whenever it is written. */
+    writeVersions: (database: Database, rows: readonly (RowOf<T> & { readonly version: number })[]) =>
+      database.insertRows(
+        table.name,
+        rows.map((row) => ({ ...encode(row), Version: String(row.version) })),
+      ),
     encode,
   };
 }

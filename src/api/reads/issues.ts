@@ -10,6 +10,7 @@ import {
   orderOf,
   readState,
 } from '../../issues/read-issues.ts';
+import { emptyIssue } from '../../issues/update-issues.ts';
 import { verifyIssue } from '../../issues/verify-issue.ts';
 import { WATCHED_MS } from '../../issues/watch-share.ts';
 import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
@@ -240,7 +241,7 @@ export async function changeIssue(
   );
   await failures.writeIssues([
     { ...into, aliases, split, apart, history, firstSeen: Math.min(into.firstSeen, issue.firstSeen) },
-    { ...issue, title: '', subject: null, isDeleted: true },
+    emptyIssue(issue),
   ]);
   await failures.relink(into, ids, rows);
   return into.issueId;
@@ -297,6 +298,7 @@ async function splitIssue(
   const made: IssueRow = {
     ...issue,
     issueId,
+    named: [],
     state: 'open',
     resolvedVersion: '',
     firstSeen: first.firstSeen,

@@ -1,4 +1,5 @@
 import { DAY_MS } from '../../domain/durations.ts';
+import { findJudgeFault } from '../../domain/judge-kinds.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { isLoopbackHost, parseEndpoint } from '../addresses/endpoints.ts';
 import { createAddressPolicy, writtenAddress } from '../addresses/private-addresses.ts';
@@ -31,6 +32,7 @@ export function crossIssues(
     ...entryIssues(config, known),
     ...judgeIssues(config),
     ...budgetIssues(config, known),
+    ...namingIssues(config),
     ...redactionIssues(config),
     ...contradictions(config),
     ...foreignSpansIssues(config, receivers),
@@ -40,6 +42,14 @@ export function crossIssues(
     ...alertIssues(config, channels),
     ...labelIssues(config),
   ];
+}
+
+/** Reports titles by a judge where there is none that writes text. */
+function namingIssues({ issues, judges }: Config): ConfigIssue[] {
+  const message = findJudgeFault('naming', { needsJudge: issues.name === 'judge' }, judges.default, judges);
+  return message === undefined
+    ? []
+    : [{ path: ['issues', 'name'], message, dependsOn: [['judges', 'default']] }];
 }
 
 /** Reports values that exclude each other: the one to change, and the one that it contradicts. */

@@ -103,24 +103,30 @@ function listScorerJudges(
   );
 }
 
-/** Returns each judge that a rule uses, once. */
+/** Returns each judge that a rule uses, or that names issues, once. */
 export function judgesInUse(config: Config, known: Known): string[] {
   const names = config.rules.flatMap((rule) =>
     rule.scorers.flatMap((scorer) => listScorerJudges(scorer, config, known)),
   );
-  return [...new Set(names)];
+  return [...new Set([...names, ...listNamingJudges(config)])];
+}
+
+function listNamingJudges({ issues, judges }: Config): string[] {
+  return issues.name === 'judge' && judges.default !== undefined ? [judges.default] : [];
 }
 
 /** Reports budgets that cannot be kept, because a judge has no known price. */
 export function budgetIssues(config: Config, known: Known): ConfigIssue[] {
   const shared = findSharedBudget(config.budgets);
-  return config.rules.flatMap((rule, index) => {
-    const path = rule.budget === undefined ? shared : ['rules', index, 'budget'];
+  const payers = config.rules.map((rule, index) => ({
+    path: rule.budget === undefined ? shared : ['rules', index, 'budget'],
+    judges: rule.scorers.flatMap((name) => listScorerJudges(name, config, known)),
+  }));
+  return [...payers, { path: shared, judges: listNamingJudges(config) }].flatMap(({ path, judges }) => {
     if (path === undefined) {
       return [];
     }
-    const judges = new Set(rule.scorers.flatMap((name) => listScorerJudges(name, config, known)));
-    return [...judges]
+    return [...new Set(judges)]
       .filter((judge) => findPrice(judge, config.judges.prices) === undefined)
       .map((judge) => ({
         path,

@@ -101,9 +101,11 @@ export const Issues = z.strictObject({
     .default(true)
     .describe('Notes the failures of the runs that are scored, and groups them to issues.'),
   name: z
-    .enum(['none'])
+    .enum(['none', 'judge'])
     .default('none')
-    .describe('Source of the titles of issues. none: they are made by rule, and no judge is asked.'),
+    .describe(
+      'Source of the titles of issues. none: they are made by rule, and no judge is asked. judge: judges.default writes one for each new issue, from masked words.',
+    ),
   alertAbove: z
     .number()
     .min(0, { error: 'must be between 0 and 1' })

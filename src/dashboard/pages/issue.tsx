@@ -1,4 +1,4 @@
-import { useRef } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import type { IssueDetail } from '../api-types.ts';
 import { read, write } from '../client.ts';
 import { useOrders, type Order } from '../orders.ts';
@@ -17,6 +17,7 @@ import { frame, framed, place, push } from '../router.ts';
 import { mayUse } from '../session.ts';
 import { markAnswer } from '../view-models/answer.ts';
 import { formatNumber } from '../view-models/format.ts';
+import { formatCount } from '../../domain/plural.ts';
 import { describeProof, formatShare, issueFilters, nameKind } from '../view-models/issues.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { tracePath } from '../view-models/paths/row-paths.ts';
@@ -41,7 +42,7 @@ export function Issue() {
           <>
             <Head issue={data} order={order} />
             <div class="split">
-              <Examples issue={data} />
+              <Examples key={data.id} issue={data} order={order} />
               <div>
                 <Where issue={data} />
                 <History history={data.history} />
@@ -150,6 +151,10 @@ function Actions({ issue, order }: HeadProps) {
   );
 }
 
+function openIssue(issueId: string): void {
+  push(BASE_PATH + framed(fillPath('/issues/:issueId', { issueId })));
+}
+
 /** Choice of another issue of the agent that this one is a part of. */
 function Merge({ issue: { id, agent, tenant }, order }: HeadProps) {
   const others = useResource(`issues of ${tenant} ${agent}`, (signal) =>
@@ -162,7 +167,7 @@ function Merge({ issue: { id, agent, tenant }, order }: HeadProps) {
   const merge = (into: string): void =>
     order(async () => {
       await write('POST /issues/{id}/merge', { into }, { params: { id } });
-      push(BASE_PATH + framed(fillPath('/issues/:issueId', { issueId: into })));
+      openIssue(into);
     }, 'The issues are one.');
   return choices.length === 0 ? null : (
     <Choice
@@ -176,35 +181,90 @@ function Merge({ issue: { id, agent, tenant }, order }: HeadProps) {
 
 type Example = IssueDetail['examples'][number];
 
-/** Runs with the issue, each with what it says beside what contradicts it. */
-function Examples({ issue: { id, tenant, runs, examples } }: { readonly issue: IssueDetail }) {
+/** Runs that a person takes out of an issue. */
+interface Choosing {
+  readonly chosen: readonly string[];
+  readonly choose: (traceId: string) => void;
+}
+
+/** Runs with the issue, each with what it says beside what contradicts it. Runs of another fault can be split off. */
+function Examples({ issue: { id, tenant, runs, examples }, order }: HeadProps) {
+  const [chosen, setChosen] = useState<readonly string[]>([]);
+  const choose = (traceId: string): void =>
+    setChosen(chosen.includes(traceId) ? chosen.filter((each) => each !== traceId) : [...chosen, traceId]);
+  const choosing = runs > 1 && mayUse('admin') ? { chosen, choose } : undefined;
+  const split = (): void =>
+    order(async () => {
+      const made = await write('POST /issues/{id}/split', { traceIds: chosen }, { params: { id } });
+      openIssue(made.id);
+    }, 'The runs are an issue of their own.');
   return (
     <section class="card" aria-labelledby="examples">
-      <h2 id="examples">
-        Examples <span class="quiet">· the newest of {formatNumber(runs)} runs</span>
-      </h2>
+      <div class="row between">
+        <h2 id="examples">
+          Examples <span class="quiet">· the newest of {formatNumber(runs)} runs</span>
+        </h2>
+        {choosing !== undefined && (
+          <button type="button" class="small" disabled={chosen.length === 0} onClick={split}>
+            Split off {chosen.length === 0 ? 'chosen runs' : formatCount(chosen.length, 'run')}
+          </button>
+        )}
+      </div>
       {examples.length === 0 && <p>No run with it is in this time, or its texts are not stored any more.</p>}
       <ul class="plain answers" aria-label="Examples">
         {examples.map((example) => (
           <li key={example.traceId} class="example">
-            <ExampleItem example={example} tenant={tenant} />
+            <ExampleItem example={example} tenant={tenant} choosing={choosing} />
           </li>
         ))}
       </ul>
-      {runs > examples.length && <Runs id={id} tenant={tenant} />}
+      {runs > examples.length && <Runs id={id} tenant={tenant} choosing={choosing} />}
     </section>
   );
 }
 
-function ExampleItem({ example, tenant }: { readonly example: Example; readonly tenant: string }) {
+interface RunProps {
+  readonly tenant: string;
+  readonly choosing: Choosing | undefined;
+}
+
+/** Link to a run, with a box that chooses it. */
+function RunLink({
+  traceId,
+  at,
+  tenant,
+  choosing,
+  isOfRow = false,
+}: RunProps & { readonly traceId: string; readonly at: string | null; readonly isOfRow?: boolean }) {
+  return (
+    <>
+      {choosing !== undefined && (
+        <>
+          <input
+            type="checkbox"
+            aria-label={`Choose run ${traceId.slice(0, SHORT_ID)}`}
+            checked={choosing.chosen.includes(traceId)}
+            onChange={() => choosing.choose(traceId)}
+          />{' '}
+        </>
+      )}
+      <a href={tracePath({ tenant, traceId })} {...(isOfRow ? { 'data-row-link': true } : {})}>
+        <Time at={at} />
+      </a>
+    </>
+  );
+}
+
+/** Letters of an id that tell runs of a list apart. */
+const SHORT_ID = 8;
+
+function ExampleItem({ example, tenant, choosing }: RunProps & { readonly example: Example }) {
   const { traceId, at, question, answer, claim, evidence, error, comment } = example;
   const { parts, elsewhere } = markAnswer(answer ?? '', claim === null ? [] : [claim]);
   return (
     <>
       <div>
-        <a href={tracePath({ tenant, traceId })} data-row-link>
-          <Time at={at} />
-        </a>
+        <RunLink traceId={traceId} at={at} tenant={tenant} choosing={choosing} isOfRow />
         {(question ?? '') !== '' && (
           <p class="quiet">
             “<Text of={question ?? ''} />”
@@ -246,7 +306,7 @@ function ExampleItem({ example, tenant }: { readonly example: Example; readonly 
 const RUNS = 50;
 
 /** Newest runs with the issue as links, once a reader asks for them. */
-function Runs({ id, tenant }: { readonly id: string; readonly tenant: string }) {
+function Runs({ id, tenant, choosing }: RunProps & { readonly id: string }) {
   const { agent: _, ...range } = issueFilters(frame.value);
   const runs = useResource(`issue traces ${id} ${JSON.stringify(range)}`, (signal) =>
     read('/issues/{id}/traces', { params: { id }, query: range, signal }),
@@ -259,9 +319,7 @@ function Runs({ id, tenant }: { readonly id: string; readonly tenant: string }) 
           <ul class="plain runs">
             {items.slice(0, RUNS).map(({ traceId, at, version, userId }) => (
               <li key={traceId}>
-                <a href={tracePath({ tenant, traceId })}>
-                  <Time at={at} />
-                </a>{' '}
+                <RunLink traceId={traceId} at={at} tenant={tenant} choosing={choosing} />{' '}
                 <Text of={[version, userId].filter((each) => each !== '').join(' · ')} />
               </li>
             ))}

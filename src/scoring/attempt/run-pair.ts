@@ -1,5 +1,4 @@
 import type { Score, ScoreSource } from '../../domain/score.ts';
-import type { JudgeScope } from '../../judge/judge-scope.ts';
 import { attemptScorer } from './attempt-scorer.ts';
 import {
   readReasonCode,
@@ -18,8 +17,7 @@ import type { RunSlots, QueueEnd } from '../live/queue.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import { ANSWER_CUT } from '../../domain/trace/agent-run.ts';
 import { computeRunCost } from '../select/where.ts';
-import { unpricedBudget } from '../../domain/money/model-prices.ts';
-import { JudgeError } from '../../judge/judge-error.ts';
+import { createReserve } from '../budget/budget.ts';
 import type { ScorerRunInput } from '../../scorers/evals/scorer.ts';
 import type { ScoringTarget } from '../select/targets.ts';
 
@@ -142,7 +140,14 @@ async function callScorer(pair: Pair, { context, mode }: PairRun, scoreId: strin
   const shown = await context.exampleRuns.find(name, pair.task.key.tenant, exampleTraces);
   const examples = shown === null ? {} : { exampleRuns: shown };
   const input = { ...buildScorerInput(pair.target, mode.source, scoreId), ...facts, ...examples };
-  return attemptScorer(pair, input, context, createReserve(pair, context, scoreId));
+  return attemptScorer(pair, input, context, reserveFor(pair, context, scoreId));
+}
+
+function reserveFor({ selected, task }: Pair, { budget, signal }: Scoring, scoreId: string) {
+  const { name, paidBy: rule = name, budget: caps } = selected.rule;
+  const { tenant } = task.key;
+  const call = { rule, caps, tenant, scoreId, nowMs: () => task.clock.nowMs(), signal };
+  return createReserve(budget, call, `rule ${name}`);
 }
 
 function observeHealth({ bound }: Pair, { result }: ScorerAttempt, { judgeHealth }: Scoring): void {
@@ -196,38 +201,6 @@ async function readRunFacts(
       target: kind,
       agent: run.agent || run.service || '',
     }),
-  };
-}
-
-/** Creates the function that reserves money for each judge call of a pair; undefined when no budget applies. */
-function createReserve(
-  pair: Pair,
-  { budget: budgets, signal }: Scoring,
-  scoreId: string,
-): JudgeScope['reserve'] {
-  const { name, paidBy: rule = name, budget: caps } = pair.selected.rule;
-  const { clock, key } = pair.task;
-  const { tenant } = key;
-  if (!budgets.isLimited({ caps, tenant })) {
-    return undefined;
-  }
-  return async ({ model, estimatedUsd }) => {
-    if (estimatedUsd === undefined) {
-      throw new JudgeError('judge_misconfigured', `rule ${name}: ${unpricedBudget(model)}`);
-    }
-    if (estimatedUsd === 0) {
-      return { settle: () => undefined };
-    }
-    return budgets.reserve({
-      rule,
-      caps,
-      tenant,
-      scoreId,
-      model,
-      usd: estimatedUsd,
-      nowMs: () => clock.nowMs(),
-      signal,
-    });
   };
 }
 

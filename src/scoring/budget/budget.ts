@@ -6,7 +6,9 @@ import type {
   ScopeRest,
   SharedBudgets,
 } from '../../domain/money/budget.ts';
-import type { CallReservation } from '../../judge/judge-scope.ts';
+import { unpricedBudget } from '../../domain/money/model-prices.ts';
+import { JudgeError } from '../../judge/judge-error.ts';
+import type { CallReservation, JudgeScope } from '../../judge/judge-scope.ts';
 import type { JudgeCallStore } from '../../store/tables/judge-calls.ts';
 import { BudgetAccount, type AccountShares, type AccountReservation } from './budget-account.ts';
 import { computeFree, type BudgetRequest, type BudgetRest, type SpentCap } from './budget-request.ts';
@@ -35,6 +37,26 @@ export function createBudget(
   terms: Partial<typeof TERMS> = {},
 ): Budget {
   return new ProcessBudget(store, shared, { ...TERMS, ...terms });
+}
+
+/**
+ * Creates the function that reserves money for each judge call of one kind; undefined when no budget applies.
+ * @param payer name of what asks, for the error of a judge without a price
+ */
+export function createReserve(
+  budget: Pick<Budget, 'isLimited' | 'reserve'>,
+  call: Omit<BudgetRequest, 'model' | 'usd'>,
+  payer: string,
+): JudgeScope['reserve'] {
+  if (!budget.isLimited(call)) {
+    return undefined;
+  }
+  return async ({ model, estimatedUsd: usd }) => {
+    if (usd === undefined) {
+      throw new JudgeError('judge_misconfigured', `${payer}: ${unpricedBudget(model)}`);
+    }
+    return usd === 0 ? { settle: () => undefined } : budget.reserve({ ...call, model, usd });
+  };
 }
 
 /** Budgets of one process. All processes of a store share them. */

@@ -89,12 +89,19 @@ function clearAlerts(jobId: string): PurgeTable {
   };
 }
 
-/** Issues of the tenants of purged traces lose their words, which are made again from the failures that stay. */
+/**
+ * Issues of the tenants of purged traces lose their words, which are made again from the failures that stay. A title that a judge wrote
+ * from other traces stays.
+ */
 function clearIssues(jobId: string): PurgeTable {
+  const items = itemsOf(jobId, 'trace');
+  const isTouched = `arrayExists(id -> (Tenant, id) IN (SELECT Tenant, Id ${items}), Named)`;
+  const isKept = `(Named[1] != '' AND NOT ${isTouched})`;
   return {
     name: 'issues',
     namesTrace: false,
-    condition: `Tenant IN (SELECT Tenant ${itemsOf(jobId, 'trace')}) AND (Title != '' OR Subject != '')`,
-    update: `Title = '', Subject = '', Split = arrayFilter(entry -> (Tenant, substring(entry, 1, 32)) NOT IN (SELECT Tenant, Id ${itemsOf(jobId, 'trace')}), Split)`,
+    condition: `Tenant IN (SELECT Tenant ${items}) AND (Subject != '' OR (Title != '' AND NOT ${isKept}))`,
+    update: `Title = if(${isKept}, Title, ''), Named = if(${isTouched}, [], Named), Subject = '',
+      Split = arrayFilter(entry -> (Tenant, substring(entry, 1, 32)) NOT IN (SELECT Tenant, Id ${items}), Split)`,
   };
 }

@@ -1,4 +1,4 @@
-import type { Failure, FailureSubject, IssueEvent, IssueRow } from '../../domain/failure.ts';
+import type { Failure, FailureSubject, IssueEvent, IssueRow, StoredIssue } from '../../domain/failure.ts';
 import {
   type FailingHour,
   type IssueCount,
@@ -14,6 +14,7 @@ import type { TraceKey } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
 import { IN_KEYS } from '../spans/trace-keys.ts';
 import { failureRows, issueRows } from '../table-rows.ts';
+import type { QueryParams } from '../values.ts';
 
 /** Creates the store of failures and their groups. */
 export function createFailureStore(database: Database) {
@@ -24,6 +25,10 @@ export function createFailureStore(database: Database) {
     relink,
     issues: readIssues,
     writeIssues: issueRows.write,
+    regroup: issueRows.writeVersions,
+    version: readVersion,
+    unnamed: readUnnamed,
+    name: writeName,
     tracesOf: readTracesOf,
     segments: readSegments,
     counts: readCounts,
@@ -100,11 +105,29 @@ async function relink(
 }
 
 /** Reads the current issues of a tenant, or of all. */
-function readIssues(database: Database, tenant: string | undefined): Promise<IssueRow[]> {
+function readIssues(database: Database, tenant: string | undefined): Promise<StoredIssue[]> {
+  return issueRows.read<Pick<StoredIssue, 'version'>>(
+    database,
+    `, Version AS version FROM issues FINAL ${tenant === undefined ? '' : 'WHERE Tenant = {tenant:String}'} ORDER BY FirstSeen, IssueId`,
+    tenant === undefined ? {} : { tenant },
+  );
+}
+
+/** Reads the version that a row would get now. */
+async function readVersion(database: Database): Promise<number> {
+  const [row] = await database.rows<{ readonly version: number }>(
+    'SELECT toUInt64(toUnixTimestamp64Micro(now64(6))) AS version',
+  );
+  return row?.version ?? 0;
+}
+
+/** Reads open issues that no judge was asked about, those of the newest failures first. */
+function readUnnamed(database: Database, limit: number): Promise<IssueRow[]> {
   return issueRows.read(
     database,
-    `FROM issues FINAL ${tenant === undefined ? '' : 'WHERE Tenant = {tenant:String}'} ORDER BY FirstSeen, IssueId`,
-    tenant === undefined ? {} : { tenant },
+    `FROM issues FINAL WHERE empty(Named) AND Title != '' AND State NOT IN ('resolved', 'ignored')
+     ORDER BY FirstSeen DESC, IssueId LIMIT {limit:UInt32}`,
+    { limit },
   );
 }
 
@@ -306,20 +329,45 @@ function writeDecision(
   { state, history, verification }: Pick<IssueRow, 'state' | 'history' | 'verification'>,
 ): Promise<void> {
   const toText = (events: readonly IssueEvent[]) => (events.length === 0 ? '' : JSON.stringify(events));
-  return database.insertSelected(
-    `INSERT INTO issues SELECT * REPLACE ({state:String} AS State, {history:String} AS History,
-       {verification:String} AS Verification, now64(3) AS WrittenAt, toUInt64(toUnixTimestamp64Micro(now64(6))) AS Version)
-     FROM (
-       SELECT * FROM issues FINAL WHERE Tenant = {tenant:String} AND IssueId = {issueId:String}
-         AND State = {former:String} AND History = {formerHistory:String})`,
-    {
-      tenant: issue.tenant,
-      issueId: issue.issueId,
+  return rewriteIssue(database, issue, {
+    columns: `{state:String} AS State, {history:String} AS History, {verification:String} AS Verification`,
+    condition: 'State = {former:String} AND History = {formerHistory:String}',
+    params: {
       state,
       history: toText(history),
       verification: verification === null ? '' : JSON.stringify(verification),
       former: issue.state,
       formerHistory: toText(issue.history),
     },
+  });
+}
+
+/** Writes the title that a judge gave an issue, and the traces that it was made from, unless the issue has one. */
+function writeName(
+  database: Database,
+  issue: IssueRow,
+  { title, named }: Pick<IssueRow, 'title' | 'named'>,
+): Promise<void> {
+  return rewriteIssue(database, issue, {
+    columns: '{title:String} AS Title, {named:Array(String)} AS Named',
+    condition: 'empty(Named)',
+    params: { title, named: [...named] },
+  });
+}
+
+/** Writes some columns of an issue as it is now, where it meets a condition. */
+function rewriteIssue(
+  database: Database,
+  { tenant, issueId }: Pick<IssueRow, 'tenant' | 'issueId'>,
+  {
+    columns,
+    condition,
+    params,
+  }: { readonly columns: string; readonly condition: string; readonly params: QueryParams },
+): Promise<void> {
+  return database.insertSelected(
+    `INSERT INTO issues SELECT * REPLACE (${columns}, now64(3) AS WrittenAt, toUInt64(toUnixTimestamp64Micro(now64(6))) AS Version)
+     FROM (SELECT * FROM issues FINAL WHERE Tenant = {tenant:String} AND IssueId = {issueId:String} AND ${condition})`,
+    { tenant, issueId, ...params },
   );
 }

@@ -511,6 +511,26 @@ describe.runIf(hasChromium())('an issue', () => {
     await end();
   });
 
+  it('is split: chosen runs become an issue of their own, and its failures become tests by a command', async () => {
+    const { page, written, expectAccessible, end } = await openIssue(PATH);
+    const split = page.getByRole('button', { name: 'Split off' });
+    await split.waitFor();
+    expect(await split.isDisabled()).toBe(true);
+    await page.getByText('All runs with it').click();
+    const boxes = page.getByRole('checkbox', { name: 'Choose run ffffffff' });
+    await boxes.last().waitFor();
+    await boxes.first().check();
+    expect(await boxes.last().isChecked()).toBe(true);
+    await expectAccessible();
+    const command = 'npx spanscore issues tests 9f2c000000000001 --out issue-9f2c000000000001';
+    await page.getByRole('region', { name: 'As tests' }).getByText(command).waitFor();
+
+    await page.getByRole('button', { name: 'Split off 1 run' }).click();
+    await page.getByRole('status').getByText('an issue of their own').waitFor();
+    expect(written).toEqual([`split {"traceIds":["${'f'.repeat(32)}"]}`]);
+    await end();
+  });
+
   it('that is resolved can only be opened again', async () => {
     const { page, written, end } = await openIssue(PATH, 'resolved');
     await page.getByRole('button', { name: 'Reopen' }).click();

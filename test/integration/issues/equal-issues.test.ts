@@ -68,7 +68,7 @@ async function readIssues(store: Store) {
 
 /** A store whose process ends before it writes issues. */
 function killedBeforeWrite({ failures }: Store): Pick<Store, 'failures'> {
-  return { failures: { ...failures, writeIssues: () => Promise.reject(new Error('killed')) } };
+  return { failures: { ...failures, regroup: () => Promise.reject(new Error('killed')) } };
 }
 
 describe('the issues of the same runs', () => {

@@ -284,6 +284,66 @@ describe('a split by hand', () => {
   });
 });
 
+describe('what people do while failures are grouped', () => {
+  const text = 'the gift is wrapped in red paper';
+  const claim = (id: string, words: string) => ({
+    signatureId: id,
+    failureId: id,
+    kind: 'claim' as const,
+    subject: { verdict: 'unsupported', text: words },
+  });
+
+  it.each([
+    ['a resolve', 'resolve', { version: '9' }, { state: 'resolved', resolvedVersion: '9' }],
+    ['an ignore', 'ignore', {}, { state: 'ignored' }],
+    ['a merge', 'merge', { into: 'other' }, { id: 'other', aliases: ['first', 'last', 'later'], runs: 4 }],
+    ['a split', 'split', { traceIds: 'later' }, { id: 'first' }],
+  ])('stays, as %s', async (_, what, body, expected) => {
+    const [at, ids] = [`overlap-${what}`, ['first', 'later', 'other', 'last'] as const];
+    const idOf = (name: string) => ((ids as readonly string[]).includes(name) ? `${what}-${name}` : name);
+    const [first, later, other, last] = ids.map(idOf) as [string, string, string, string];
+    const moved = newTraceId();
+    await storeRuns(at, [
+      claim(first, `${text} today`),
+      { ...claim(later, `${text} now`), traceId: moved, targetId: moved },
+      claim(other, 'a refund is due'),
+    ]);
+    const given = Object.fromEntries(
+      Object.entries(body).map(([key, value]) => [key, key === 'traceIds' ? [moved] : idOf(value)]),
+    );
+    const { failures } = world.store;
+    await failures.write([
+      buildFailure({
+        tenant: 'a',
+        agent: at,
+        ...claim(last, `${text} soon`),
+        traceTimestamp: NOW_MS - DAY_MS,
+      }),
+    ]);
+    // The person acts after the grouping has read, and before it writes.
+    const regroup: typeof failures.regroup = async (rows) => {
+      expect(rows.map(({ issueId }) => issueId)).toContain(first);
+      expect(await change(`/issues/${first}/${what}`, given)).toMatchObject({ id: expect.any(String) });
+      await failures.regroup(rows);
+    };
+    await updateIssues({ failures: { ...failures, regroup } });
+    await updateIssues(world.store);
+    await updateIssues(world.store);
+    const wanted = Object.entries(expected).map(([key, value]) => [
+      key,
+      Array.isArray(value) ? value.map(idOf) : typeof value === 'string' ? idOf(value) : value,
+    ]);
+    const found = await read(`/issues/${first}`);
+    expect(found).toMatchObject(Object.fromEntries(wanted));
+    expect(found['history']).toContainEqual(expect.objectContaining({ what: expect.stringContaining(what) }));
+    // The new failure is similar to both sides of a split: it is in one of them.
+    const side = await read(`/issues/${later}`);
+    expect([side['id'] === later, Number(side['runs']) + Number(found['runs'])]).toEqual(
+      what === 'split' ? [true, 3] : [false, 2 * Number(found['runs'])],
+    );
+  });
+});
+
 describe('an issue', () => {
   it('shows what was asked and answered, and in which segments its runs are', async () => {
     const signatureId = '00000000000000d0';

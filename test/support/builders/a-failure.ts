@@ -46,6 +46,7 @@ export function buildIssueRow(
     agent,
     kind,
     title: 'tool `get_weather` fails: HTTP 504',
+    named: [],
     subject,
     state: 'open',
     resolvedVersion: '',

@@ -271,6 +271,26 @@ test('the title of an issue is made again from what other users have', async () 
   expect(await findTexts(it.options, ['of ann', '"ann"'])).toEqual([]);
 });
 
+test('the title that a judge wrote from a purged example is made again, and other titles stay', async () => {
+  const named = async (userId: string, id: string, words: string) => {
+    const traceId = await storeRun({ userId });
+    const failure = buildFailure({ traceId, userId, signatureId: id, failureId: id, subject: { tool: id } });
+    await store.failures.write([failure]);
+    await updateIssues(store);
+    await store.failures.name(buildIssueRow(failure), { title: words, named: [traceId] });
+  };
+  await named('ann', 'lookup', 'the umbrella of ann is lost');
+  await named('bob', 'refund', 'the umbrella of bob is lost');
+  expect(await purge({ id: 'ann' })).toMatchObject({ status: 'done' });
+  expect(await findTexts(it.options, ['of ann', '"ann"'])).toEqual([]);
+  await updateIssues(store);
+  const issues = await store.failures.issues(undefined);
+  expect(issues.map(({ issueId, title }) => [issueId, title])).toEqual(
+    expect.arrayContaining([['refund', 'the umbrella of bob is lost']]),
+  );
+  expect(issues.filter(({ issueId }) => issueId === 'lookup')).toEqual([]);
+});
+
 test('a session of which turns are left is found by the search for undecided sessions', async () => {
   await storeRun({ sessionId: 'shared-chat' });
   await storeRun({ userId: 'bob', sessionId: 'shared-chat' });
