@@ -128,7 +128,7 @@ async function askForTitle(
     ...judgeScope,
     cache: undefined,
     redactor: createRedactor(redaction),
-    fenceCode: computeFenceCode(JSON.stringify([tenant, issueId])),
+    fenceCode: () => computeFenceCode(JSON.stringify([tenant, issueId])),
     reserve: createReserve(budget, call, 'issues.name'),
     signal,
     onCall: (made: JudgeCall) => void calls.push(made),

@@ -193,6 +193,23 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     listTraces: (filter: TraceListFilter) => listTraces(database, filter, listing),
     /** Names of scorers that have score rows, of one tenant or of all. */
     scorerNames: (tenant?: string) => readScorerNames(database, tenant),
+    ...sourceReads(source),
+    /** Finds the tables that have rows ahead of the store's clock. */
+    aheadRows: () => readAheadRows(database),
+    /** Reads the pace of one tenant, or of all. */
+    pace: (tenant?: string) => readStorePace(database, tenant),
+    /** Reads the size of the store. */
+    size: () => readStoreSize(database),
+    /** Statements of people. */
+    sql: createSqlStatements(database),
+    /** Resolves when the server answers; throws `StoreUnavailableError`. */
+    ping: () => database.ping(),
+    close: () => database.close(),
+  };
+}
+
+function sourceReads(source: ReturnType<typeof createSpans>['source']) {
+  return {
     /**
      * Describes the source of spans in one line. Throws a `StoreUnavailableError` for foreign tables that are absent or not
      * readable, and a `ConfigError` for tables that lack columns.
@@ -205,17 +222,6 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
      * `describeSource`.
      */
     watchSource: async () => source?.watch(),
-    /** Finds the tables that have rows ahead of the store's clock. */
-    aheadRows: () => readAheadRows(database),
-    /** Reads the pace of one tenant, or of all. */
-    pace: (tenant?: string) => readStorePace(database, tenant),
-    /** Reads the size of the store. */
-    size: () => readStoreSize(database),
-    /** Statements of people. */
-    sql: createSqlStatements(database),
-    /** Resolves when the server answers; throws `StoreUnavailableError`. */
-    ping: () => database.ping(),
-    close: () => database.close(),
   };
 }
 

@@ -96,12 +96,12 @@ function clearAlerts(jobId: string): PurgeTable {
 function clearIssues(jobId: string): PurgeTable {
   const items = itemsOf(jobId, 'trace');
   const isTouched = `arrayExists(id -> (Tenant, id) IN (SELECT Tenant, Id ${items}), Named)`;
-  const isKept = `(Named[1] != '' AND NOT ${isTouched})`;
+  const staysNamed = `(Named[1] != '' AND NOT ${isTouched})`;
   return {
     name: 'issues',
     namesTrace: false,
-    condition: `Tenant IN (SELECT Tenant ${items}) AND (Subject != '' OR (Title != '' AND NOT ${isKept}))`,
-    update: `Title = if(${isKept}, Title, ''), Named = if(${isTouched}, [], Named), Subject = '',
+    condition: `Tenant IN (SELECT Tenant ${items}) AND (Subject != '' OR (Title != '' AND NOT ${staysNamed}))`,
+    update: `Title = if(${staysNamed}, Title, ''), Named = if(${isTouched}, [], Named), Subject = '',
       Split = arrayFilter(entry -> (Tenant, substring(entry, 1, 32)) NOT IN (SELECT Tenant, Id ${items}), Split)`,
   };
 }
