@@ -14,6 +14,10 @@ const GROUP_REST = 200;
 /** Rest after decisions, as a multiple of the time that they took: their interval keeps them rare. */
 const DECIDE_REST = 5;
 
+/** Longest rest, milliseconds, unless work took more than a twentieth of it: on a busy machine, short work takes long. */
+const MOST_REST_MS = 60 * SECOND_MS;
+const LEAST_REST = 20;
+
 /** Time by which a look may be early, milliseconds: looks come a little more often than the work. */
 const PACE_SLACK_MS = 100;
 
@@ -55,7 +59,9 @@ function createPacedWork(work: () => Promise<void>, rest: number) {
     if (startedMs >= nextMs) {
       await work();
       const endedMs = performance.now();
-      nextMs = Math.max(startedMs + everyMs - PACE_SLACK_MS, endedMs + rest * (endedMs - startedMs));
+      const tookMs = endedMs - startedMs;
+      const restMs = Math.min(rest * tookMs, Math.max(MOST_REST_MS, LEAST_REST * tookMs));
+      nextMs = Math.max(startedMs + everyMs - PACE_SLACK_MS, endedMs + restMs);
     }
   };
 }

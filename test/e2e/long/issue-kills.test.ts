@@ -1,15 +1,19 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { makeRuns } from '../../bench/issues/planted-runs.ts';
+import { readFencedPrompt } from '../../support/builders/fenced-prompt.ts';
 import { seededRandom } from '../../support/builders/score-streams.ts';
+import { type JudgeServer, replyText, startJudgeServer } from '../../support/fakes/judge-server.ts';
+import { startRequestGate, type GatedRequest } from '../../support/fakes/request-gate.ts';
 import { runCli } from '../../support/processes/cli.ts';
 import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/processes/serve-process.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { until } from '../../support/until.ts';
 
 // Several processes, each started several times, on a machine that is busy with other things.
-vi.setConfig({ testTimeout: 900_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 900_000, hookTimeout: 400_000 });
 
-const WITHIN_MS = 90_000;
+/** A grouping rests for up to a minute. */
+const WITHIN_MS = 150_000;
 const SCORER = 'content-similarity';
 const RULES = [{ name: 'all', scorers: [SCORER] }];
 
@@ -25,10 +29,12 @@ function chunk<Item>(items: readonly Item[], size: number): Item[][] {
 }
 
 const folders: ServeFolder[] = [];
+let judge: JudgeServer;
 /** Issues of one process that read the runs in their order. */
 let expected: Awaited<ReturnType<typeof readIssues>>;
 
 beforeAll(async () => {
+  judge = await startJudgeServer(() => replyText('A title of a judge', { delayMs: 200 }));
   const folder = serveFolder({ rules: RULES });
   const addresses = await folder.start();
   await send(addresses, REQUESTS);
@@ -47,10 +53,11 @@ afterAll(async () => {
   for (const folder of folders.toReversed()) {
     await folder.dispose();
   }
+  await judge.close();
 });
 
-function serveFolder(config: Record<string, unknown>): ServeFolder {
-  const folder = new ServeFolder(config);
+function serveFolder(config: Record<string, unknown>, role?: string): ServeFolder {
+  const folder = new ServeFolder(config, role === undefined ? [] : ['--role', role]);
   folders.push(folder);
   return folder;
 }
@@ -86,8 +93,82 @@ async function readIssues({ clickhouse }: Pick<ServeAddresses, 'clickhouse'>) {
   return [...rows, { ids: ['without an issue'], firstSeen: '', runs: [String(left?.n)] }];
 }
 
-it('are the same from two processes that get the runs in the opposite order, of which one is killed', async () => {
+/** Moments of a grouping and of a naming, by the statement that is under way. */
+const STATEMENTS = {
+  'the issues': /query=INSERT\+?(?:%20)?INTO(?:\+|%20)issues/u,
+  'the failures of an issue': /INSERT INTO failures SELECT/u,
+  'a title': /INSERT INTO issues SELECT \* REPLACE \(\{title/u,
+} as const;
+
+interface Moment {
+  readonly statement: keyof typeof STATEMENTS;
+  /** True: the store has carried out the statement, and the process does not know. */
+  readonly isDone: boolean;
+}
+
+it('are the same after kill -9 of the process that groups, whatever it writes, and a judge is asked once an issue', async () => {
   expect(expected.length).toBeGreaterThan(20);
+  const owner = serveFolder({ rules: RULES }, 'collector,api,store');
+  const addresses = await owner.start();
+  let moment: Moment | undefined;
+  const isMeant = ({ path, body }: GatedRequest) =>
+    moment !== undefined && STATEMENTS[moment.statement].test(`${path} ${body}`);
+  const gate = await startRequestGate(addresses.clickhouse.url, async (request, forward) => {
+    if (!isMeant(request)) {
+      await forward();
+      return true;
+    }
+    const { isDone } = moment!;
+    moment = undefined;
+    await (isDone ? forward() : undefined);
+    await scorer.killGroup();
+    return false;
+  });
+  const config = { rules: RULES, store: { ...addresses.clickhouse, url: gate.url } };
+  const scorer = serveFolder(config, 'scorer');
+  /** Starts the process, sends it runs, and kills it at a moment. */
+  const kill = async (next: Moment, requests: readonly object[] = []) => {
+    await scorer.start();
+    moment = next;
+    await send(addresses, requests);
+    await until(
+      () => scorer.pid === undefined,
+      WITHIN_MS,
+      () => `${next.statement}: ${scorer.output.slice(-2_000)}`,
+    );
+  };
+  const parts = chunk(REQUESTS, Math.ceil(REQUESTS.length / 4));
+  await kill({ statement: 'the issues', isDone: false }, parts[0]);
+  await kill({ statement: 'the issues', isDone: true }, parts[1]);
+  await kill({ statement: 'the failures of an issue', isDone: false }, parts[2]);
+  await kill({ statement: 'the failures of an issue', isDone: true }, parts[3]);
+  await scorer.start();
+  await untilScored(addresses, 900, scorer);
+  await expect.poll(() => readIssues(addresses), { timeout: WITHIN_MS, interval: 1_000 }).toEqual(expected);
+  expect(judge.requests).toEqual([]);
+  await scorer.stop();
+
+  scorer.configure({
+    ...config,
+    issues: { name: 'judge' },
+    judges: { default: 'local/m', providers: { local: { baseURL: judge.baseUrl } } },
+  });
+  await kill({ statement: 'a title', isDone: true });
+  await scorer.start();
+  const titles = () =>
+    queryRows<{ title: string }>(addresses.clickhouse, 'SELECT DISTINCT Title AS title FROM issues FINAL');
+  await expect
+    .poll(titles, { timeout: WITHIN_MS, interval: 1_000 })
+    .toEqual([{ title: 'A title of a judge' }]);
+  const asked = judge.requests.map(({ prompt }) => readFencedPrompt(prompt)!.json);
+  // The kill came when one title was stored, and while three more questions of the same look were open at most.
+  expect(asked.length).toBeLessThanOrEqual(expected.length - 1 + 3);
+  expect(asked.length).toBeGreaterThanOrEqual(expected.length - 1);
+  expect(await readIssues(addresses)).toEqual(expected);
+  await gate.close();
+});
+
+it('are the same from two processes that get the runs in the opposite order, of which one is killed', async () => {
   const first = serveFolder({ rules: RULES });
   const addresses = await first.start();
   const second = serveFolder({ rules: RULES, store: addresses.clickhouse });
