@@ -85,13 +85,15 @@ export function Review() {
           const chosen = all.find((each) => each.scorer === scorer);
           return (
             <>
-              <ScorerChoice choices={all} scorer={scorer} />
-              <Choice
-                label="Answers"
-                value={strategy}
-                choices={ANSWERS}
-                onChoice={(name) => adjustQuery({ strategy: name })}
-              />
+              <div class="row">
+                <ScorerChoice choices={all} scorer={scorer} />
+                <Choice
+                  label="Answers"
+                  value={strategy}
+                  choices={ANSWERS}
+                  onChoice={(name) => adjustQuery({ strategy: name })}
+                />
+              </div>
               <Reviewing
                 key={JSON.stringify([scorer, strategy, since, reviewer])}
                 strategy={strategy}
