@@ -85,7 +85,7 @@ export const outboundFetch: typeof globalThis.fetch = async (input, init) => {
   return send(input, { ...init, dispatcher: await openProxy(proxy) });
 };
 
-/** Reply of a server: that of `fetch`, or one like it. */
+/** Reply of a server: the part of a `Response` that callers read. */
 export type Reply = Pick<Response, 'status' | 'statusText' | 'headers'> & {
   readonly body: AsyncIterable<Uint8Array> | null;
 };

@@ -199,7 +199,7 @@ export interface JudgeNumbers {
 export interface MeanChange {
   /** Directed; negative for a fall. */
   readonly change: number;
-  /** Standard error: of the scores, and of the begin of the change. */
+  /** Standard error of the change: the scatter of the scores, and the doubt about when the change began. */
   readonly error: number;
 }
 

@@ -6,7 +6,7 @@ export interface CursorStore {
   write(source: string, key: string, cursor: unknown): Promise<void>;
 }
 
-/** Server of S3. Without an endpoint it is AWS; without keys, the engine takes those of its machine. */
+/** Server of S3. Without an endpoint it is AWS; without keys, the engine takes the keys of its machine. */
 export interface S3Server {
   readonly endpoint?: string | undefined;
   readonly accessKeyId?: string | undefined;

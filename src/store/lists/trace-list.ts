@@ -261,7 +261,7 @@ export async function listWorstTraces(
 
 /**
  * Reads the traces of the worst scores. No score is further from its best value than 1, so the newest scores at that distance are the worst
- * of all, when there are enough of them: they are found in the order of time, without a look at the others.
+ * of all, when there are enough such scores: the store finds them in the order of time, and reads no other score.
  */
 async function readWorst(database: Database, filters: ListFilters, scores: number): Promise<TraceKey[]> {
   const { sql, params } = buildConditions(filters, OF_SCORES, ofTimes('TraceTimestamp'));

@@ -94,7 +94,7 @@ const ALL_HOURS = `
 
 const WRITTEN = 'WrittenAt >= fromUnixTimestamp64Milli({since:Int64})';
 
-/** Hours of written runs, also those that had these runs before, and hours of deleted ones. */
+/** Hours of written runs, hours that had these runs before, and hours of deleted runs. */
 const TOUCHED = `
   SELECT Tenant, ${hourOf('StartedAt')} AS Hour, count() AS HourRows FROM run_starts
   WHERE StartedAt >= (SELECT min(StartedAt) FROM run_starts WHERE ${WRITTEN}) - toIntervalMillisecond(${MOVED_MS})

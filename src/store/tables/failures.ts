@@ -121,7 +121,7 @@ async function readVersion(database: Database): Promise<number> {
   return row?.version ?? 0;
 }
 
-/** Reads open issues that no judge was asked about, those of the newest failures first. */
+/** Reads open issues that no judge was asked about, issues with the newest failures first. */
 function readUnnamed(database: Database, limit: number): Promise<IssueRow[]> {
   return issueRows.read(
     database,
