@@ -87,7 +87,12 @@ export const TraceItem = z
       ),
     answer: z.string().nullable().describe('The same of the answer.'),
     finding: z
-      .object({ scorer: z.string(), verdict: z.string(), claim: z.string() })
+      .object({
+        scorer: z.string(),
+        verdict: z.string(),
+        claim: z.string(),
+        quote: z.string().nullable().describe('Words of the evidence; null where the judge gave none.'),
+      })
       .nullable()
       .describe('Bad verdict on a claim by the worst score that has one.'),
     notScored: z

@@ -1,8 +1,12 @@
+import { cutText } from '../../domain/cut-text.ts';
 import type { TraceRow } from '../view-models/trace-list.ts';
 import { markAnswer } from '../view-models/answer.ts';
 import { verdictSign } from '../view-models/findings.ts';
 import { tracePath } from '../view-models/paths/row-paths.ts';
 import { Text, Time } from './text.tsx';
+
+/** Longest quote of the evidence under an answer, characters. */
+const MAX_QUOTE = 80;
 
 /** Parts of an answer, with claims marked. */
 export function MarkedText({ parts }: Pick<ReturnType<typeof markAnswer>, 'parts'>) {
@@ -39,6 +43,12 @@ export function AnswerItem({ row }: { readonly row: TraceRow }) {
             <span class="bad">
               {verdictSign(finding.verdict).sign} <Text of={finding.verdict} />
             </span>
+            {finding.verdict === 'contradicted' && finding.quote !== null && (
+              <>
+                {' '}
+                by “<Text of={cutText(finding.quote, MAX_QUOTE)} />”
+              </>
+            )}
             {elsewhere.length > 0 && (
               <>
                 :{' '}

@@ -166,6 +166,8 @@ export interface TraceFinding {
   readonly scorer: string;
   readonly verdict: string;
   readonly claim: string;
+  /** Words of the evidence; null where the judge gave none. */
+  readonly quote: string | null;
 }
 
 /** Number of traces with a value of a facet. */

@@ -136,7 +136,8 @@ function findWorst(scores: readonly FoundScore[]): TraceFinding | null {
     const bad = (JSON.parse(verdicts) as Verdict[]).filter(({ verdict }) => BAD_VERDICTS.has(verdict));
     const first = bad.find(({ verdict }) => verdict === 'contradicted') ?? bad[0];
     if (first !== undefined) {
-      return { scorer: brief.scorer, verdict: first.verdict, claim: first.statement };
+      const { verdict, statement, quote } = first;
+      return { scorer: brief.scorer, verdict, claim: statement, quote: quote || null };
     }
   }
   return null;

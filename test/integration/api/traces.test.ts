@@ -115,7 +115,11 @@ describe('the list of traces', () => {
         ...scale,
         scorer: 'faithfulness',
         score: 0.3,
-        verdicts: [verdict('A.', 'supported'), verdict('B.', 'unsupported'), verdict('C.', 'contradicted')],
+        verdicts: [
+          verdict('A.', 'supported'),
+          verdict('B.', 'unsupported'),
+          { ...verdict('C.', 'contradicted'), quote: 'not C' },
+        ],
       }),
       buildScore({ ...scale, scorer: 'recall', score: 0, verdicts: [verdict('D.', 'yes')] }),
     ]);
@@ -133,7 +137,7 @@ describe('the list of traces', () => {
       {
         question: 'Do I need an umbrella?',
         answer: 'The sky is sunny.',
-        finding: { scorer: 'faithfulness', verdict: 'contradicted', claim: 'C.' },
+        finding: { scorer: 'faithfulness', verdict: 'contradicted', claim: 'C.', quote: 'not C' },
         notScored: [{ scorer: 'bias', reason: 'timeout: 30 s' }],
       },
       { question: null, answer: null, finding: null, notScored: [] },

@@ -219,7 +219,12 @@ export function aTraceItem(more: Partial<Item<'/traces'>> = {}): Item<'/traces'>
     tools: ['get_weather'],
     question: 'What is the weather in Paris?',
     answer: 'It is 18 degrees. The sky is sunny.',
-    finding: { scorer: 'hallucination', verdict: 'contradicted', claim: 'The sky is sunny.' },
+    finding: {
+      scorer: 'hallucination',
+      verdict: 'contradicted',
+      claim: 'The sky is sunny.',
+      quote: 'cloudy, with rain',
+    },
     notScored: [],
     scores: [
       {
