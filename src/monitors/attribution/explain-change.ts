@@ -202,7 +202,7 @@ function splitChange(
     expected[code] =
       (expected[code] as number) + (levels[cell] as number) * (facts.sums[at + SUMS + 1] as number);
   }
-  const segments = values.flatMap((value, code): SegmentChange[] => {
+  const sides = values.flatMap((value, code) => {
     const at = code * CELL_SUMS;
     const before = toSide(sums.subarray(at, at + SUMS), total);
     const after = toSide(sums.subarray(at + SUMS, at + CELL_SUMS), total, 'after');
@@ -210,8 +210,12 @@ function splitChange(
       return [];
     }
     const reference = (expected[code] as number) / (sums[at + SUMS + 1] as number);
-    const within = withinOf(before, after, reference);
-    return [{ value, before, after, isNew: before === null, within, share: shareOf(within, change) }];
+    return [{ value, before, after, reference, isNew: before === null }];
+  });
+  const succeeded = succeededPart(sides);
+  const segments = sides.map(({ reference, ...segment }): SegmentChange => {
+    const within = withinOf(segment, reference, succeeded);
+    return { ...segment, within, share: shareOf(within, change) };
   });
   const within = segments.reduce((sum, segment) => sum + segment.within, 0);
   const runsOf = ({ before, after }: SegmentChange) => (before?.n ?? 0) + (after?.n ?? 0);
@@ -224,13 +228,30 @@ function splitChange(
   };
 }
 
-function withinOf(before: Side | null, after: Side | null, reference: number): number {
+type Sides = Pick<SegmentChange, 'before' | 'after'>;
+
+function lossOf({ before, after }: Sides): number {
+  return Math.max(0, (before?.part ?? 0) - (after?.part ?? 0));
+}
+
+/**
+ * Part of what the other values lost that new values took over, from 0 to 1: these runs count with the new value, not with the mix and not with
+ * the former value, or a deploy that is not whole would count twice.
+ */
+function succeededPart(sides: readonly Sides[]): number {
+  const taken = sides.reduce((sum, { before, after }) => sum + (before === null ? (after?.part ?? 0) : 0), 0);
+  const lost = sides.reduce((sum, each) => sum + lossOf(each), 0);
+  return lost > 0 ? Math.min(1, taken / lost) : 0;
+}
+
+function withinOf(sides: Sides, reference: number, succeeded = 0): number {
+  const { before, after } = sides;
   if (after === null) {
     return 0;
   }
   return before === null
     ? after.part * (after.mean - reference)
-    : ((before.part + after.part) / 2) * (after.mean - before.mean);
+    : ((before.part - succeeded * lossOf(sides) + after.part) / 2) * (after.mean - before.mean);
 }
 
 function shareOf(part: number, change: number): number {
@@ -252,7 +273,7 @@ function buildCause(
     before: before?.mean ?? reference,
     after: after?.mean ?? null,
     n: after?.n ?? 0,
-    share: shareOf(withinOf(before, after, reference ?? 0), change),
+    share: shareOf(withinOf({ before, after }, reference ?? 0), change),
     isNew: before === null,
     evidenceLog10: evidence / Math.LN10,
     same: same.map((each) => nameSegment(facts, each)),
@@ -429,5 +450,5 @@ function formatMean(value: number): string {
 }
 
 function formatShare(share: number): string {
-  return `${Math.round(share * 100)} %`;
+  return `${share < 0 ? '−' : ''}${Math.abs(Math.round(share * 100))} %`;
 }

@@ -80,9 +80,17 @@ describe('a change by the values of a dimension', () => {
       old: [2, 1],
       verdict: 'segment',
       causes: [{ segment: version('2'), isNew: true, before: expect.closeTo(0.9955, 4) as number }],
+      // The traffic that the new version took over is no mix.
+      sentence: '−0.16 in faithfulness: 87 % within agent version 2 (new, 1.00 → 0.83), mix 0 %.',
     },
-    { rest: 'that fell, too', old: [0, 5], verdict: 'everywhere', causes: [] },
-  ])('is $verdict for a new version beside old runs $rest', ({ old, verdict, causes }) => {
+    {
+      rest: 'that fell, too',
+      old: [0, 5],
+      verdict: 'everywhere',
+      causes: [],
+      sentence: '−0.32 in faithfulness: everywhere (1.00 → 0.67), no segment moved further than the rest.',
+    },
+  ])('is $verdict for a new version beside old runs $rest', ({ old, verdict, causes, sentence }) => {
     const [good = 0, bad = 0] = old;
     const explained = explainRuns([
       ['before', version('1'), 110, 1],
@@ -94,6 +102,7 @@ describe('a change by the values of a dimension', () => {
     ]);
     expect(explained.verdict).toBe(verdict);
     expect(explained.causes).toMatchObject(causes);
+    expect(explained.sentence).toBe(sentence);
   });
 
   it('makes a dimension of each value of a list', () => {
