@@ -183,6 +183,7 @@ export class AnchorKeeper {
       fingerprint: scorer.bound.fingerprint,
       sinceMs: nowMs - HOUR_MS,
     });
+    const servedBefore = rows.filter(({ servedModel }) => servedModel !== '').at(-1)?.servedModel;
     const due = Math.min(this.#quota(scorer, rows, terms) - inHour, PER_LOOK, keys.length);
     const turn = keys.toSorted((a, b) => triedMs(a) - triedMs(b)).slice(0, Math.max(0, due));
     for (let next = 0; next < turn.length && !signal.aborted; next += AT_ONCE) {
@@ -193,17 +194,22 @@ export class AnchorKeeper {
           // Each is stored at once, so that a kill forgets only the questions that are under way.
           const judged = await judgeAgain(scoring, scorer, key, signal);
           await this.#store.anchors.write(judged);
-          await this.#mark(scorer, judged);
+          await this.#mark(scorer, judged, servedBefore);
         }),
       );
     }
   }
 
-  /** Marks the first answer of each model that a judge is served by. */
-  async #mark({ bound: { judgeModel } }: JudgedScorer, judgings: readonly AnchorRow[]): Promise<void> {
+  /** Marks the first answer of another model than the one that served a judge before. */
+  async #mark(
+    { bound: { judgeModel } }: JudgedScorer,
+    judgings: readonly AnchorRow[],
+    servedBefore: string | undefined,
+  ): Promise<void> {
     for (const { servedModel, atMs } of judgings) {
       const name = `${judgeModel} ${servedModel}`;
-      if (servedModel !== '' && !this.#marked.has(name)) {
+      const isChange = servedBefore !== undefined && servedModel !== '' && servedModel !== servedBefore;
+      if (isChange && !this.#marked.has(name)) {
         const version = { serviceVersion: servedModel, agentVersion: '', origin: 'seen' } as const;
         await this.#store.markers.record({ tenant: '', service: judgeModel, agent: '', ...version, atMs });
         this.#marked.add(name);

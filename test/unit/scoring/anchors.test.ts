@@ -32,7 +32,7 @@ const SETTINGS: AnchorSettings = {
 function paidScorer() {
   const { promise: isGoingOn, resolve: goOn } = Promise.withResolvers<void>();
   /** `hangAt`: question to the anchors that gets no answer until the test goes on; 0: none. */
-  const world = { score: 1, hadCache: [] as boolean[], hangAt: 0, goOn };
+  const world = { score: 1, served: 'judge-2', hadCache: [] as boolean[], hangAt: 0, goOn };
   const scorer = judged('paid', async () => {
     const { reserve, onCall, cache } = currentJudgeScope();
     world.hadCache.push(cache !== undefined);
@@ -42,7 +42,7 @@ function paidScorer() {
     const tokens = { inputTokens: 1, outputTokens: 1 };
     const plan = { model: 'test/judge', step: 'ask', promptBytes: 1, tokens, estimatedUsd: 0.1 };
     (await reserve?.(plan))?.settle(0.1);
-    onCall?.({ ...plan, servedModel: 'judge-2', status: 'success', cost: 0.1 } as unknown as JudgeCall);
+    onCall?.({ ...plan, servedModel: world.served, status: 'success', cost: 0.1 } as unknown as JudgeCall);
     return { score: world.score };
   });
   return { scorer, world };
@@ -117,7 +117,18 @@ describe('the keeper of anchors', () => {
     expect(store.judgeCallRows.filter(({ scoreId }) => scoreId === '')).toMatchObject([
       { traceId: judgings()[0]?.traceId, scorer: 'paid', servedModel: 'judge-2' },
     ]);
-    expect(markers).toMatchObject([{ service: 'test/judge', serviceVersion: 'judge-2', origin: 'seen' }]);
+    expect(markers).toEqual([]);
+  });
+
+  it('marks the change of the model that serves a judge, once', async () => {
+    const { scorer, world } = paidScorer();
+    const { markers, judgeMore, look } = await openWorld(buildRule([scorer]));
+    judgeMore(1_000);
+    await look();
+    world.served = 'judge-3';
+    await look();
+    await look();
+    expect(markers).toMatchObject([{ service: 'test/judge', serviceVersion: 'judge-3', origin: 'seen' }]);
   });
 
   it('asks at the share of the judged runs within the limits of an hour, the anchors in turn', async () => {
