@@ -134,15 +134,19 @@ function Versions({ agent: { agent, versions, qualities } }: { readonly agent: A
         kind="agents"
       />
       <p class="small quiet">
-        {newest.map(({ version, firstSeen }) => (
+        {newest.map(({ version, firstSeen }, index) => (
           <span key={version}>
-            <Text of={version === '' ? 'no version' : version} /> since <Time at={firstSeen} isDay /> ·{' '}
+            {index > 0 && ' · '}
+            <Text of={version === '' ? 'no version' : version} /> since <Time at={firstSeen} isDay />
           </span>
         ))}
         {left !== undefined && right !== undefined && (
-          <a href={framed('/compare', { agent, left: left.version, right: right.version })}>
-            Compare <Text of={left.version} /> with <Text of={right.version} />
-          </a>
+          <>
+            {' · '}
+            <a href={framed('/compare', { agent, left: left.version, right: right.version })}>
+              Compare <Text of={left.version} /> with <Text of={right.version} />
+            </a>
+          </>
         )}
       </p>
     </>

@@ -230,8 +230,8 @@ function CoverageTable({
         ))}
       </p>
       <p class="note">
-        Eligible: targets that the conditions of a rule select, of all agents. Estimate: the same for all
-        traffic, from the weights of the sample.
+        Targets by the arrival of their last span, of all agents. Eligible: the conditions of a rule select
+        them. Estimate: the same for all traffic, from the weights of the sample.
       </p>
     </>
   );

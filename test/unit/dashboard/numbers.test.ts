@@ -36,7 +36,9 @@ describe('a small line', () => {
     const scale = { scoreMin: 0, scoreMax: 1 };
     const buckets = [1, null, 0, 0.5].map((mean) => ({ n: 40, mean }));
 
-    expect(buildSparkline(buckets, scale)).toBe('M2.0 2.0h0.1M63.3 22.0L94.0 12.0');
+    expect(buildSparkline(buckets, scale)).toBe(
+      'M2.0 2.0m-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0M63.3 22.0L94.0 12.0',
+    );
   });
 
   it('is flat for equal means of a scorer without a range, and empty without scores', () => {

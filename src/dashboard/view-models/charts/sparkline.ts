@@ -16,6 +16,9 @@ export const SPARK_HEIGHT = 24;
 /** Room for the width of the line. */
 const MARGIN = 2;
 
+/** A lone bucket: a line without length would hardly be seen. */
+const DOT = 'm-1 0a1 1 0 1 0 2 0a1 1 0 1 0-2 0';
+
 /** Builds the path of a small line; a bucket without scores interrupts it. The range of the scorer is the height. */
 export function buildSparkline(buckets: readonly Bucket[], scale: Scale): string {
   const { low, high } = readRange(buckets, scale);
@@ -28,8 +31,7 @@ export function buildSparkline(buckets: readonly Bucket[], scale: Scale): string
   for (const [index, { mean }] of buckets.entries()) {
     if (mean !== null) {
       path += `${isOpen ? 'L' : 'M'}${x(index).toFixed(1)} ${y(mean).toFixed(1)}`;
-      // A lone bucket is a dot: a line without length has round ends.
-      path += isOpen || typeof buckets[index + 1]?.mean === 'number' ? '' : 'h0.1';
+      path += isOpen || typeof buckets[index + 1]?.mean === 'number' ? '' : DOT;
     }
     isOpen = mean !== null;
   }
