@@ -15,7 +15,7 @@ import { readBackfillReport, SKIPPED } from '../../jobs/stored-job.ts';
 import { readBackfillSpec } from '../../jobs/stored-job.ts';
 import type { JobOrder, Job } from '../../store/contracts/jobs.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { openApi, loadKit, NEVER, openScoring } from '../open-api.ts';
+import { openApi, loadKit, NEVER, openScoring, type Page } from '../open-api.ts';
 import { table } from '../show/output.ts';
 import { showBackfill, showCounts, showEstimate, showMoney } from '../show/show-backfill.ts';
 import { formatAll } from '../../domain/plural.ts';
@@ -77,12 +77,10 @@ function registerKnown(backfill: Command, bind: Bind): void {
 /** Prints the newest backfills. */
 async function listBackfills(context: CommandContext, { limit }: { limit: number }): Promise<ExitCode> {
   const api = await openApi(context, 'backfill list');
-  const { items } = await api.read<{ readonly items: readonly BackfillJson[] }>('/backfills', { limit });
+  const { items } = await api.read<Page<BackfillJson>>('/backfills', { limit });
   const headers = ['ID', 'STATUS', 'FROM', 'TO', 'TRACES', 'SCORED', 'LEFT', 'USD'];
-  await context.out.list(items, () => table(headers, items.map(listPairs)));
-  if (items.length === 0 && !context.out.json) {
-    context.out.talk('there are no backfills');
-  }
+  const none = context.out.json ? undefined : 'there are no backfills';
+  await context.out.list(items, () => table(headers, items.map(listPairs)), none);
   return EXIT.done;
 }
 

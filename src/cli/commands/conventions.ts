@@ -11,7 +11,7 @@ import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
-import { table } from '../show/output.ts';
+import { tableOf } from '../show/output.ts';
 import { showScope, showUnread } from '../show/show-target.ts';
 
 interface ConventionsOptions {
@@ -130,18 +130,15 @@ async function surveyTraces(app: App, keys: readonly TraceKey[], signal: AbortSi
 }
 
 function showTable(scopes: readonly ScopeSurvey[]): string {
-  return table(
-    ['SERVICE', 'SCOPE', 'TRACES', 'SPANS', 'RUNS', 'SCORABLE', 'READ AS'],
-    scopes.map((one) => [
-      cleanLine(one.service, 40) || '-',
-      cleanLine(one.scope, 60) || '-',
-      String(one.traces),
-      String(one.spans),
-      String(one.runs),
-      String(one.scorable),
-      one.conventions.join(', ') || 'not understood',
-    ]),
-  );
+  return tableOf(scopes, {
+    SERVICE: ({ service }) => cleanLine(service, 40) || '-',
+    SCOPE: ({ scope }) => cleanLine(scope, 60) || '-',
+    TRACES: ({ traces }) => traces,
+    SPANS: ({ spans }) => spans,
+    RUNS: ({ runs }) => runs,
+    SCORABLE: ({ scorable }) => scorable,
+    'READ AS': (one) => one.conventions.join(', ') || 'not understood',
+  });
 }
 
 function showProblems(one: ScopeSurvey): string[] {

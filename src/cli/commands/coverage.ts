@@ -6,7 +6,7 @@ import { parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { loadKit, openApi } from '../open-api.ts';
+import { loadKit, openApi, type Page } from '../open-api.ts';
 import { table } from '../show/output.ts';
 
 interface CoverageOptions {
@@ -41,7 +41,7 @@ async function coverage(context: CommandContext, options: CoverageOptions): Prom
   const { rules } = await loadKit(context);
   const api = await openApi(context, 'coverage', { runRules: rules });
   const sinceMs = options.since ?? Date.now() - DEFAULT_RANGE_MS;
-  const { items: lines } = await api.read<{ readonly items: readonly CoverageLine[] }>('/coverage', {
+  const { items: lines } = await api.read<Page<CoverageLine>>('/coverage', {
     by: options.by,
     since: isoTime(options.since ?? null),
   });
@@ -76,10 +76,7 @@ export function showCoverage(lines: readonly CoverageLine[], by: CoverageGroup |
     ],
     lines.map((line) => [
       ...showGroup(line, by),
-      ...[line.eligible, line.sampled, line.scored, line.notApplicable, line.deferred, line.failed].map(
-        String,
-      ),
-      ...[line.sampledOut, line.filtered].map(String),
+      ...COLUMNS.map(([, count]) => String(line[count])),
       ...(hasWaiting(by) ? [String(line.waiting ?? 0)] : []),
     ]),
   );

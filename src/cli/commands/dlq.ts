@@ -11,7 +11,7 @@ import { cleanLine } from '../show/clean-text.ts';
 import type { App } from '../context.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { table } from '../show/output.ts';
+import { tableOf } from '../show/output.ts';
 import type { Store } from '../../store/store.ts';
 
 interface ListOptions {
@@ -71,17 +71,14 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
 }
 
 function showLetters(letters: readonly StoredDeadLetter[]): string {
-  return table(
-    ['FAILED AT', 'ID', 'WHERE', 'BYTES', 'CODE', 'REASON'],
-    letters.map((letter) => [
-      isoTime(letter.failedAtMs) ?? '',
-      letter.id,
-      formatPlace(letter),
-      String(letter.body.length),
-      letter.code,
-      cleanLine(letter.reason, 80),
-    ]),
-  );
+  return tableOf(letters, {
+    'FAILED AT': ({ failedAtMs }) => isoTime(failedAtMs) ?? '',
+    ID: ({ id }) => id,
+    WHERE: formatPlace,
+    BYTES: ({ body }) => body.length,
+    CODE: ({ code }) => code,
+    REASON: ({ reason }) => cleanLine(reason, 80),
+  });
 }
 
 async function replay(context: CommandContext, ids: string[], options: ChosenOptions): Promise<ExitCode> {

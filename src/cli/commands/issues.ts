@@ -10,9 +10,9 @@ import { ISSUE_STATES } from '../../issues/read-issues.ts';
 import { collectNames, limitUpTo, parseMoment } from '../arguments.ts';
 import { examples, type Bind, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { openApi } from '../open-api.ts';
+import { openApi, type Page } from '../open-api.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { table } from '../show/output.ts';
+import { tableOf } from '../show/output.ts';
 
 /** Most verdicts of a judge on one case. */
 const MOST_TIMES = 20;
@@ -113,24 +113,18 @@ function registerChanges(issues: Command, bind: Bind): void {
 async function list(context: CommandContext, { since, until, ...filters }: ListOptions) {
   const api = await openApi(context, 'issues');
   const query = { since: isoTime(since ?? null), until: isoTime(until ?? null), ...filters };
-  const { items } = await api.read<{ readonly items: readonly IssueJson[] }>('/issues', query);
-  if (items.length === 0) {
-    context.out.talk('no issues in this time');
-  }
-  await context.out.list(items, () =>
-    table(
-      ['ID', 'STATE', 'SHARE', 'RUNS', 'AGENT', 'LAST SEEN', 'ISSUE'],
-      items.map((issue) => [
-        issue.id,
-        issue.state,
-        formatShare(issue),
-        String(issue.runs),
-        cleanLine(issue.agent, 40),
-        issue.lastSeen ?? '',
-        cleanLine(issue.title, 100),
-      ]),
-    ),
-  );
+  const { items } = await api.read<Page<IssueJson>>('/issues', query);
+  const text = () =>
+    tableOf(items, {
+      ID: ({ id }) => id,
+      STATE: ({ state }) => state,
+      SHARE: formatShare,
+      RUNS: ({ runs }) => runs,
+      AGENT: ({ agent }) => cleanLine(agent, 40),
+      'LAST SEEN': ({ lastSeen }) => lastSeen ?? '',
+      ISSUE: ({ title }) => cleanLine(title, 100),
+    });
+  await context.out.list(items, text, 'no issues in this time');
   return EXIT.done;
 }
 

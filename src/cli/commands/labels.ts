@@ -21,9 +21,9 @@ import {
 import { listRowNames } from '../input/names.ts';
 import { addEstimateCommand } from '../labels/estimate-pass-rates.ts';
 import { openApi } from '../open-api.ts';
-import { cleanLine } from '../show/clean-text.ts';
+import { cleanLine, shortFingerprint } from '../show/clean-text.ts';
 import { reportFile, writeOutputFile } from '../show/output-file.ts';
-import { table } from '../show/output.ts';
+import { table, tableOf } from '../show/output.ts';
 
 interface ImportOptions {
   readonly format?: LabelFormat;
@@ -46,9 +46,6 @@ interface AgreementOptions {
 
 /** Range of `agreement` without `--since`. */
 const DEFAULT_RANGE_MS = 30 * DAY_MS;
-
-/** Digits of a fingerprint that tell the versions of a scorer apart. */
-const FINGERPRINT_DIGITS = 8;
 
 export const registerLabels: RegisterCommand = (program, bind) => {
   const labels = program
@@ -223,36 +220,22 @@ async function agreement(context: CommandContext, options: AgreementOptions): Pr
 }
 
 function showAgreement({ versions, reviewers }: AgreementReading): string {
-  const ofVersions = versions.map((version) => {
-    const { confusion, corrected } = version;
-    return [
-      cleanLine(version.scorer, 60),
-      version.fingerprint.slice(0, FINGERPRINT_DIGITS),
-      cleanLine(version.judgeModel || '-', 40),
-      String(version.n),
-      showInterval(version.kappa, version.kappaLow, version.kappaHigh),
-      String(confusion.bothPass),
-      String(confusion.leftPasses),
-      String(confusion.rightPasses),
-      String(confusion.bothFail),
-      showInterval(version.sensitivity, version.sensitivityLow, version.sensitivityHigh),
-      showInterval(version.specificity, version.specificityLow, version.specificityHigh),
-      showShare(version.passRate),
+  const ofVersions = tableOf(versions, {
+    SCORER: ({ scorer }) => cleanLine(scorer, 60),
+    VERSION: ({ fingerprint }) => shortFingerprint(fingerprint),
+    JUDGE: ({ judgeModel }) => cleanLine(judgeModel || '-', 40),
+    LABELS: ({ n }) => n,
+    KAPPA: ({ kappa, kappaLow, kappaHigh }) => showInterval(kappa, kappaLow, kappaHigh),
+    'BOTH PASS': ({ confusion }) => confusion.bothPass,
+    'ONLY SCORER': ({ confusion }) => confusion.leftPasses,
+    'ONLY PEOPLE': ({ confusion }) => confusion.rightPasses,
+    'BOTH FAIL': ({ confusion }) => confusion.bothFail,
+    SENSITIVITY: (each) => showInterval(each.sensitivity, each.sensitivityLow, each.sensitivityHigh),
+    SPECIFICITY: (each) => showInterval(each.specificity, each.specificityLow, each.specificityHigh),
+    'PASS RATE': ({ passRate }) => showShare(passRate),
+    CORRECTED: ({ corrected }) =>
       corrected === null ? '-' : showInterval(corrected.share, corrected.low, corrected.high),
-    ];
   });
-  const head = [
-    'SCORER',
-    'VERSION',
-    'JUDGE',
-    'LABELS',
-    'KAPPA',
-    'BOTH PASS',
-    'ONLY SCORER',
-    'ONLY PEOPLE',
-    'BOTH FAIL',
-  ];
-  const rates = ['SENSITIVITY', 'SPECIFICITY', 'PASS RATE', 'CORRECTED'];
   const people = reviewers.map(({ scorer, left, right, n, kappa, kappaLow, kappaHigh }) => [
     cleanLine(scorer, 60),
     cleanLine(left, 40),
@@ -261,7 +244,7 @@ function showAgreement({ versions, reviewers }: AgreementReading): string {
     showInterval(kappa, kappaLow, kappaHigh),
   ]);
   return [
-    ...(ofVersions.length === 0 ? [] : [table([...head, ...rates], ofVersions)]),
+    ...(versions.length === 0 ? [] : [ofVersions]),
     ...(people.length === 0 ? [] : [table(['SCORER', 'REVIEWER', 'REVIEWER', 'LABELS', 'KAPPA'], people)]),
   ].join('\n\n');
 }
