@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../configuration.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -66,4 +67,11 @@ export type RegisterCommand = (program: Command, bind: Bind) => void;
 export function examples(...entries: readonly (readonly [string, string])[]): string {
   const width = Math.max(...entries.map(([, line]) => line.length));
   return `Examples:\n${entries.map(([what, line]) => `  $ ${line.padEnd(width)}   ${what}`).join('\n')}\n`;
+}
+
+/** Waits until a signal is aborted. */
+export async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) {
+    await once(signal, 'abort');
+  }
 }

@@ -109,3 +109,10 @@ function addImplied(scopes: readonly Scope[]): Scope[] {
   const all = new Set(scopes.flatMap((scope) => [scope, ...(IMPLIED[scope] ?? [])]));
   return SCOPES.filter((scope) => all.has(scope));
 }
+
+/** Finds a token that reads the rows of all tenants. */
+export function findReader(tokens: readonly AccessToken[]): AccessToken | undefined {
+  return tokens.find(
+    ({ tenant, scopes }) => tenant === '' && (scopes.includes('read') || scopes.includes('admin')),
+  );
+}

@@ -1,3 +1,4 @@
+import { findReader } from '../../config/access.ts';
 import type { Config } from '../../configuration.ts';
 import { readServeFile } from '../../config/serve-file.ts';
 import { findCause, NotFoundError, readErrorMessage } from '../../domain/errors.ts';
@@ -64,9 +65,7 @@ async function checkSource(name: string, reader: SourceReader, fix: string): Pro
 /** Without a serve, or without a token of all tenants, nothing is known of the exporters. */
 async function checkExporters({ store, auth }: Config): Promise<CheckResult[]> {
   const api = readServeFile(store.dataDir)?.api;
-  const token = auth.tokens.find(
-    ({ tenant, scopes }) => tenant === '' && (scopes.includes('read') || scopes.includes('admin')),
-  )?.token;
+  const token = findReader(auth.tokens)?.token;
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const signal = AbortSignal.timeout(LIMIT_MS);
   const reply =

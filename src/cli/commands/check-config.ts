@@ -1,5 +1,5 @@
 import { configuredMonitors } from '../../monitors/live/configured-monitors.ts';
-import { type ReportedIssue, reportedIssues } from '../../config/index.ts';
+import { listFaults } from '../../config/config-control.ts';
 import { ConfigError } from '../../domain/errors.ts';
 import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
@@ -27,7 +27,7 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
       throw error;
     });
   if (loaded instanceof ConfigError) {
-    await context.out.document({ ok: false, issues: issuesIn(loaded) }, () => loaded.message);
+    await context.out.document({ ok: false, issues: listFaults(loaded) }, () => loaded.message);
     return EXIT.config;
   }
   const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
@@ -56,12 +56,4 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
     ].join('\n'),
   );
   return EXIT.done;
-}
-
-/** Returns the issues of an error. An error without a list, like an unreadable file, is one issue. */
-function issuesIn(error: ConfigError): readonly ReportedIssue[] {
-  const issues = reportedIssues(error);
-  return issues.length > 0
-    ? issues
-    : [{ file: null, line: null, column: null, source: 'default', path: '', message: error.message }];
 }

@@ -12,7 +12,7 @@ import { examples, type CommandContext, type RegisterCommand } from '../command.
 import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { tableOf } from '../show/output.ts';
-import { showScope, showUnread } from '../show/show-target.ts';
+import { showKeys, showScope, showUnread } from '../show/show-target.ts';
 
 interface ConventionsOptions {
   readonly since: number;
@@ -23,9 +23,6 @@ interface ConventionsOptions {
 const MAX_TRACES = 500;
 const DEFAULT_TRACES = 200;
 const MAX_DETAIL = 400;
-/** Attribute keys shown of spans that are not understood; `--json` shows more. */
-const KEYS_SHOWN = 8;
-
 export const registerConventions: RegisterCommand = (program, bind) => {
   program
     .command('conventions')
@@ -154,7 +151,5 @@ function showProblems(one: ScopeSurvey): string[] {
 }
 
 function showKind({ name, spans, reason, attributes }: NotUnderstoodSurvey): string {
-  const shown = attributes.slice(0, KEYS_SHOWN).map((key) => cleanLine(key, 60));
-  const more = attributes.length > shown.length ? `, … (${attributes.length})` : '';
-  return `"${cleanLine(name, 80)}" (${formatCount(spans, 'span')}): ${cleanLine(reason, 200)}; attributes ${shown.join(', ')}${more}`;
+  return `"${cleanLine(name, 80)}" (${formatCount(spans, 'span')}): ${cleanLine(reason, 200)}; attributes ${showKeys(attributes)}`;
 }

@@ -1,3 +1,4 @@
+import { findReader } from '../../config/access.ts';
 import { once } from 'node:events';
 import { readEnvironment } from '../../config/environment.ts';
 import { readServeFile } from '../../config/serve-file.ts';
@@ -72,8 +73,5 @@ async function findApi(
       `no serve with the role api runs on ${config.store.dataDir}: start one with spanscore serve, or name its address with --url`,
     );
   }
-  const own = config.auth.tokens.find(
-    ({ tenant, scopes }) => tenant === '' && (scopes.includes('read') || scopes.includes('admin')),
-  );
-  return { url: dashboardUrl(serve.api, undefined), token: token ?? own?.token };
+  return { url: dashboardUrl(serve.api, undefined), token: token ?? findReader(config.auth.tokens)?.token };
 }

@@ -157,13 +157,12 @@ async function finish(
   }
   const rows = readRows(job);
   await out.document({ job: id, ...job.report }, () => table(['TABLE', 'ROWS'], rows));
-  const { spans } = config.store;
-  if (spans !== undefined) {
-    out.talk(
-      `spans in ${[spans.table, spans.logs].filter(Boolean).join(' and ')} stay: spanscore only reads them; delete them there`,
-    );
+  const { describeRemains } = await import('../../api/writes/jobs.ts');
+  const remains = describeRemains(config);
+  if (remains !== null) {
+    out.talk(remains);
   }
-  return spans === undefined ? EXIT.done : EXIT.someFailed;
+  return remains === null ? EXIT.done : EXIT.someFailed;
 }
 
 function readRows({ report }: Job): [string, string][] {

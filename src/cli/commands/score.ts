@@ -207,8 +207,7 @@ async function scoreStoredSession(
   sessionId: string,
   { rules, write }: Terms,
 ): Promise<TraceOutcome[]> {
-  const { scoreSession } = await import('../../scoring/sessions/score-session.ts');
-  const { NO_SESSION_WAIT } = await import('../../scoring/sessions/score-session.ts');
+  const { NO_SESSION_WAIT, scoreSession } = await import('../../scoring/sessions/score-session.ts');
   const { apiMode } = await import('../../scoring/scoring-mode.ts');
   const keys = await findSession(store, sessionId);
   const mode = apiMode(rules, { write });

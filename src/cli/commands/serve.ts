@@ -8,7 +8,7 @@ import { nearest } from '../../domain/nearest.ts';
 import { watchFiles } from '../../process/watch-files.ts';
 import type { Role, Serve } from '../../serve.ts';
 import { createLog } from '../../telemetry/log.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { aborted, examples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { dashboardUrl, showDashboard } from '../show/dashboard-address.ts';
 
@@ -182,15 +182,6 @@ function showAddresses({ addresses, storeKind }: Serve): string[] {
         ]),
     `store          ${storeKind} ${addresses.clickhouse.url}, database ${addresses.clickhouse.database}`,
   ];
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) {
-      resolve();
-    }
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function parseRoles(text: string): Role[] {

@@ -1,3 +1,4 @@
+import { findReader } from '../../config/access.ts';
 import { z } from 'zod';
 import { readStoreStatus, type ServeStatus, type StoreStatus } from '../../api/serve-status.ts';
 import type { Config } from '../../configuration.ts';
@@ -58,9 +59,7 @@ async function readServe(
   serve: ServeWithApi,
 ): Promise<StatusReport> {
   const ready = readySchema.parse((await ask(serve, '/readyz', [200, 503])).body);
-  const token = auth.tokens.find(
-    ({ tenant, scopes }) => tenant === '' && (scopes.includes('read') || scopes.includes('admin')),
-  );
+  const token = findReader(auth.tokens);
   const reply = await ask(serve, '/api/v1/status', [200, ...REFUSALS], token?.token);
   const known = {
     serve: serveJson(serve, ready.status === 'ready'),
