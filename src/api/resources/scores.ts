@@ -98,33 +98,11 @@ function scoreViewJson({ score, places, judgeCalls }: ScoreView) {
   };
 }
 
-function callJson({
-  step,
-  status,
-  model,
-  servedModel,
-  prompt,
-  reply,
-  error,
-  durationMs,
-  calledAtMs,
-  ...rest
-}: JudgeCallRecord) {
-  const { inputTokens, outputTokens, costUsd } = rest;
-  return {
-    step,
-    status,
-    model,
-    servedModel,
-    prompt,
-    reply,
-    error,
-    inputTokens,
-    outputTokens,
-    costUsd,
-    latencyMs: durationMs,
-    calledAt: isoTime(calledAtMs),
-  };
+function callJson({ durationMs, calledAtMs, ...call }: JudgeCallRecord) {
+  const { step, status, model, servedModel, prompt, reply, error } = call;
+  const { inputTokens, outputTokens, costUsd } = call;
+  const spent = { inputTokens, outputTokens, costUsd, latencyMs: durationMs };
+  return { step, status, model, servedModel, prompt, reply, error, ...spent, calledAt: isoTime(calledAtMs) };
 }
 
 /** Most scores of a request. */
