@@ -116,25 +116,21 @@ function sessionJson(sender: Sender): z.infer<typeof SignIn> {
   };
 }
 
-/** Brake of sign-ins with wrong tokens. It never keeps the right token out: people behind one proxy may share an address. */
-interface SignInBrake {
-  /** Counts a wrong token. Returns the time for which the address should wait, milliseconds; 0 for none. */
-  fail(address: string): number;
-}
-
 interface Failures {
   readonly count: number;
   readonly atMs: number;
 }
 
 /**
- * Creates a brake. The wait of an address with many failures doubles with each further one.
+ * Creates a brake of sign-ins with wrong tokens. The wait of an address with many failures doubles with each further one. It never keeps
+ * the right token out: people behind one proxy may share an address.
  * @param nowMs clock that never goes back, milliseconds
  */
-export function createSignInBrake(nowMs: () => number): SignInBrake {
+export function createSignInBrake(nowMs: () => number) {
   const byNetwork = new Map<string, Failures>();
   return {
-    fail(address) {
+    /** Counts a wrong token. Returns the time for which the address should wait, milliseconds; 0 for none. */
+    fail(address: string): number {
       const network = findNetwork(address);
       const former = byNetwork.get(network);
       const isRecent = former !== undefined && nowMs() - former.atMs <= FORGET_AFTER_MS;

@@ -61,11 +61,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-export interface ScriptedModel {
-  /** Base address of an OpenAI-compatible API, ending in `/v1`. */
-  readonly url: string;
-  close(): Promise<void>;
-}
+export type ScriptedModel = Awaited<ReturnType<typeof startScriptedModel>>;
 
 interface ChatMessage {
   readonly role: string;
@@ -85,7 +81,7 @@ interface Reply {
 const MAX_BODY_BYTES = 1024 * 1024;
 
 /** Starts the scripted model of the demonstration on loopback. It serves as the agent's model and as the judge. */
-export async function startScriptedModel(): Promise<ScriptedModel> {
+export async function startScriptedModel() {
   const server = createServer((request, response) => {
     void handle(request, response);
   });
@@ -94,9 +90,10 @@ export async function startScriptedModel(): Promise<ScriptedModel> {
     server.listen(0, '127.0.0.1', resolve);
   });
   return {
+    /** Base address of an OpenAI-compatible API. */
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
