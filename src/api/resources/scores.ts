@@ -25,7 +25,7 @@ import type { JudgeCallRecord } from '../../domain/judge-call.ts';
 import type { ScoreView } from '../reads/scores.ts';
 import { HTTPException } from 'hono/http-exception';
 import { checkAuthor } from '../access/request-access.ts';
-import type { AuditSubject } from '../writes/audit.ts';
+import { subjectOf } from '../writes/audit.ts';
 import type { PostedScore } from '../writes/posted-scores.ts';
 import type { ScoreRequest } from '../writes/scoring.ts';
 
@@ -206,7 +206,7 @@ export function createScoreWriteRoutes() {
         throw new HTTPException(403, { message });
       }
       list.forEach(({ scoredBy }) => checkAuthor(c.var.sender, scoredBy));
-      const subjects = list.map(findSubject);
+      const subjects = list.map(subjectOf);
       const { scores } = await tenantStore(c.var).openWrites({ action: 'score.post', subjects });
       const { tenant } = c.req.valid('query');
       return c.json({ ids: [...(await scores.post(posted, tenant))] }, 201);
@@ -253,8 +253,4 @@ function toPosted({
   ...rest
 }: z.output<typeof NewScore>): PostedScore {
   return { ...rest, traceId, spanId, sessionId };
-}
-
-function findSubject({ traceId, sessionId }: PostedScore): AuditSubject {
-  return traceId === '' ? { kind: 'session', id: sessionId } : { kind: 'trace', id: traceId };
 }

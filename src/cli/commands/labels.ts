@@ -1,7 +1,7 @@
 import { Option } from 'commander';
-import type { agreementJson } from '../../api/resources/labels.ts';
+import { type ScorerAgreement, toGiven } from '../../api/resources/labels.ts';
 import { type scoreJson, isoTime } from '../../api/json/rows.ts';
-import type { AgreementReading } from '../../domain/agreement/label-agreement.ts';
+import type { z } from 'zod';
 import { DAY_MS } from '../../domain/durations.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { collectNames, parseMoment } from '../arguments.ts';
@@ -119,12 +119,11 @@ async function importFile(context: CommandContext, file: string, options: Import
       ...createPostDeps(config, { store, purged }),
       recordWrite: createWriteRecorder(store.audit, loadPurgeKey(config.store)),
     },
-    found.map(({ line, tenant = options.tenant, label }) => {
-      const { traceId = '', spanId = '', sessionId = '', passes, score, note, ...rest } = label;
-      const { reviewer = options.reviewer ?? '', scorer, label: text } = rest;
-      const target = { traceId, spanId, sessionId, scorer, label: text };
-      return { line, tenant, reviewer, target, note, answer: passes ?? score ?? false };
-    }),
+    found.map(({ line, tenant = options.tenant, label }) => ({
+      line,
+      tenant,
+      label: toGiven({ ...label, reviewer: label.reviewer ?? options.reviewer }),
+    })),
   );
   const faults = [...named.flatMap((each) => ('fault' in each ? [each] : [])), ...refused].toSorted(
     (a, b) => a.line - b.line,
@@ -206,7 +205,7 @@ async function agreement(context: CommandContext, options: AgreementOptions): Pr
   const { scorer, since = Date.now() - DEFAULT_RANGE_MS } = options;
   const scorers = await listRowNames([scorer], config, store);
   const api = await openApi(context, 'labels agreement');
-  const agreed = await api.read<ReturnType<typeof agreementJson>>('/labels/agreement', {
+  const agreed = await api.read<Agreement>('/labels/agreement', {
     scorer,
     since: isoTime(since) ?? undefined,
   });
@@ -219,7 +218,9 @@ async function agreement(context: CommandContext, options: AgreementOptions): Pr
   return EXIT.done;
 }
 
-function showAgreement({ versions, reviewers }: AgreementReading): string {
+type Agreement = z.output<typeof ScorerAgreement>;
+
+function showAgreement({ versions, reviewers }: Agreement): string {
   const ofVersions = tableOf(versions, {
     SCORER: ({ scorer }) => cleanLine(scorer, 60),
     VERSION: ({ fingerprint }) => shortFingerprint(fingerprint),

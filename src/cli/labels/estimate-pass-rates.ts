@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
-import type { estimatesJson } from '../../api/resources/labels.ts';
+import type { ScorerEstimates } from '../../api/resources/labels.ts';
 import { isoTime } from '../../api/json/rows.ts';
 import { isPassing, PASS_AT } from '../../domain/agreement/directed-score.ts';
 import {
@@ -90,7 +90,7 @@ async function estimate(context: CommandContext, options: EstimateOptions): Prom
   }
   const { since = Date.now() - DEFAULT_RANGE_MS, by } = options;
   const api = await openApi(context, 'labels estimate');
-  const { items, ...range } = await api.read<ReturnType<typeof estimatesJson>>('/labels/estimate', {
+  const { items, ...range } = await api.read<z.output<typeof ScorerEstimates>>('/labels/estimate', {
     scorer,
     since: isoTime(since) ?? undefined,
     by,
