@@ -9,7 +9,7 @@ import type { EngineFiles } from '../../store/contracts/sources.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-import type { CheckResult } from './doctor-checks.ts';
+import { type CheckResult, failed, ok, warning } from './doctor-checks.ts';
 
 /** Longest time of one check, milliseconds. */
 const LIMIT_MS = 10_000;
@@ -52,11 +52,11 @@ async function checkSource(name: string, reader: SourceReader, fix: string): Pro
   const first = pieces[Symbol.asyncIterator]();
   try {
     await first.next();
-    return { check, status: 'ok', detail: 'can be read' };
+    return ok(check, 'can be read');
   } catch (error) {
     return findCause(error, NotFoundError) === null
-      ? { check, status: 'failed', detail: readErrorMessage(error), fix }
-      : { check, status: 'ok', detail: 'is read by the store, which serve creates when it first starts' };
+      ? failed(check, readErrorMessage(error), fix)
+      : ok(check, 'is read by the store, which serve creates when it first starts');
   } finally {
     await first.return?.();
   }
@@ -81,11 +81,11 @@ function checkExporter({ name, lastError, deadLetters }: Readonly<Record<string,
   const check = `exporter ${String(name)}`;
   if (typeof lastError === 'string') {
     const fix = `fix exporters.${String(name)}: its address or its key; a trace that the tool does not know must be sent there, too`;
-    return { check, status: 'failed', detail: lastError, fix };
+    return failed(check, lastError, fix);
   }
   if (typeof deadLetters === 'number' && deadLetters > 0) {
     const fix = 'spanscore dlq list has the reasons, and spanscore dlq replay sends them again';
-    return { check, status: 'warning', detail: `gave up ${deadLetters} scores`, fix };
+    return warning(check, `gave up ${deadLetters} scores`, fix);
   }
-  return { check, status: 'ok', detail: 'delivers' };
+  return ok(check, 'delivers');
 }
