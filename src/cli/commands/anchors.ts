@@ -1,14 +1,12 @@
 import type { anchorsJson } from '../../api/resources/anchors.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openApi, type Page } from '../open-api.ts';
 import { cleanLine, shortFingerprint } from '../show/clean-text.ts';
 import { tableOf } from '../show/output.ts';
 
 export const registerAnchors: RegisterCommand = (program, bind) => {
-  program
-    .command('anchors')
-    .addHelpText('before', examples(['one scorer', 'spanscore anchors --scorer grounding']))
+  withExamples(program.command('anchors'), [['one scorer', 'spanscore anchors --scorer grounding']])
     .option('--scorer <name>', 'only this scorer')
     .action(bind(list));
 };

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
 import { limitUpTo } from '../arguments.ts';
-import { examples, type Bind, type RegisterCommand, type CommandContext } from '../command.ts';
+import { withExamples, type Bind, type RegisterCommand, type CommandContext } from '../command.ts';
 import {
   nameOption,
   addRequestOptions,
@@ -26,21 +26,18 @@ import { requireRules, requireScorers } from '../input/names.ts';
 
 export const registerBackfill: RegisterCommand = (program, bind) => {
   const words = { from: 'when', to: 'when', rate: 'number' };
-  const backfill = addRequestOptions(program.command('backfill'), NewBackfill, words)
+  const backfill = addRequestOptions(program.command('backfill'), NewBackfill, words);
+  withExamples(backfill, [
+    ['the last week, by the rules', 'spanscore backfill --from 7d'],
+    ['counts and cost first', 'spanscore backfill --from 7d --dry-run'],
+    [
+      'one scorer on a day of one service, for 5 dollars at most',
+      'spanscore backfill --from 2026-11-20 --to 2026-11-21 --scorer hallucination --where service=shop --max-cost 5',
+    ],
+    ['slowly, beside live traffic', 'spanscore backfill --from 30d --rate 10/s --detach'],
+    ['stop it for a while', 'spanscore backfill pause <id>'],
+  ])
     .option('--detach', 'only create the job: a running serve does the work')
-    .addHelpText(
-      'before',
-      examples(
-        ['the last week, by the rules', 'spanscore backfill --from 7d'],
-        ['counts and cost first', 'spanscore backfill --from 7d --dry-run'],
-        [
-          'one scorer on a day of one service, for 5 dollars at most',
-          'spanscore backfill --from 2026-11-20 --to 2026-11-21 --scorer hallucination --where service=shop --max-cost 5',
-        ],
-        ['slowly, beside live traffic', 'spanscore backfill --from 30d --rate 10/s --detach'],
-        ['stop it for a while', 'spanscore backfill pause <id>'],
-      ),
-    )
     .action(bind(startBackfill, { stopsItself: true }));
   registerKnown(backfill, bind);
 };

@@ -1,20 +1,14 @@
 import { configuredMonitors } from '../../monitors/live/configured-monitors.ts';
 import { listFaults } from '../../config/config-control.ts';
 import { ConfigError } from '../../domain/errors.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 
 export const registerCheckConfig: RegisterCommand = (program, bind) => {
-  program
-    .command('check-config [file]')
-    .addHelpText(
-      'before',
-      examples(
-        ['the configuration of this folder', 'spanscore check-config'],
-        ['another file', 'spanscore check-config deploy/spanscore.config.yaml'],
-      ),
-    )
-    .action(bind(async (context, file: string | undefined) => checkConfig(context, file)));
+  withExamples(program.command('check-config [file]'), [
+    ['the configuration of this folder', 'spanscore check-config'],
+    ['another file', 'spanscore check-config deploy/spanscore.config.yaml'],
+  ]).action(bind(async (context, file: string | undefined) => checkConfig(context, file)));
 };
 
 async function checkConfig(context: CommandContext, file: string | undefined) {

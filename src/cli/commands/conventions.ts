@@ -8,7 +8,7 @@ import { readSlices } from '../../scoring/read/read-slices.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { limitUpTo, parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
 import { tableOf } from '../show/output.ts';
@@ -24,34 +24,25 @@ const MAX_TRACES = 500;
 const DEFAULT_TRACES = 200;
 const MAX_DETAIL = 400;
 export const registerConventions: RegisterCommand = (program, bind) => {
-  program
-    .command('conventions')
+  const command = withExamples(program.command('conventions'), [
+    ['telemetry of the last day', 'spanscore conventions'],
+    ['for programs', 'spanscore conventions --since 7d --limit 500 --json'],
+  ])
     .addOption(
       new Option('--since <when>', 'traces that arrived since 1h, 7d, or a date and time')
         .argParser(parseMoment)
         .default(parseMoment('24h'), '24h'),
     )
     .option('--limit <n>', 'read only the newest n traces', limitUpTo(MAX_TRACES), DEFAULT_TRACES)
-    .addHelpText(
-      'before',
-      examples(
-        ['telemetry of the last day', 'spanscore conventions'],
-        ['for programs', 'spanscore conventions --since 7d --limit 500 --json'],
-      ),
-    )
-    .action(bind(conventions))
-    .command('suggest <input...>')
+    .action(bind(conventions));
+  withExamples(command.command('suggest <input...>'), [
+    ['a table to copy and adjust', 'spanscore conventions suggest spans.jsonl --name acme-agents'],
+    ['of a stored trace', 'spanscore conventions suggest 0af7651916cd43dd8448eb211c80319c --json'],
+  ])
     .description(
       'Print a table for the configuration key conventions, made of spans that no convention understands. Reads files of OTLP JSON, stdin (-) or stored traces (ids).',
     )
     .option('--name <name>', 'name of the convention')
-    .addHelpText(
-      'before',
-      examples(
-        ['a table to copy and adjust', 'spanscore conventions suggest spans.jsonl --name acme-agents'],
-        ['of a stored trace', 'spanscore conventions suggest 0af7651916cd43dd8448eb211c80319c --json'],
-      ),
-    )
     .action(bind(suggest));
 };
 

@@ -4,7 +4,7 @@ import { isoTime } from '../../api/json/rows.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { loadKit, openApi, type Page } from '../open-api.ts';
 import { table } from '../show/output.ts';
@@ -18,22 +18,17 @@ interface CoverageOptions {
 const DEFAULT_RANGE_MS = DAY_MS;
 
 export const registerCoverage: RegisterCommand = (program, bind) => {
-  program
-    .command('coverage')
+  withExamples(program.command('coverage'), [
+    ['the last 24 hours', 'spanscore coverage'],
+    ['a week, scorer by scorer', 'spanscore coverage --since 7d --by scorer'],
+    ['what failed and why, for a script', 'spanscore coverage --by reason --json'],
+  ])
     .option(
       '--since <when>',
       'targets whose last span arrived since 1h, 7d, or a date and time (default: 24h)',
       parseMoment,
     )
     .addOption(new Option('--by <group>', 'one line for each value').choices([...COVERAGE_GROUPS]))
-    .addHelpText(
-      'before',
-      examples(
-        ['the last 24 hours', 'spanscore coverage'],
-        ['a week, scorer by scorer', 'spanscore coverage --since 7d --by scorer'],
-        ['what failed and why, for a script', 'spanscore coverage --by reason --json'],
-      ),
-    )
     .action(bind(coverage));
 };
 

@@ -9,7 +9,7 @@ import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import { limitUpTo } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import type { App } from '../context.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { tableOf } from '../show/output.ts';
 import type { Store } from '../../store/store.ts';
@@ -26,16 +26,11 @@ interface ChosenOptions {
 const MAX_LETTERS = 500;
 
 export const registerDlq: RegisterCommand = (program, bind) => {
-  const dlq = program
-    .command('dlq')
-    .addHelpText(
-      'before',
-      examples(
-        ['list them with the reasons', 'spanscore dlq list'],
-        ['try all again, for example with a newer version', 'spanscore dlq replay --all'],
-        ['delete one', 'spanscore dlq drop <id>'],
-      ),
-    );
+  const dlq = withExamples(program.command('dlq'), [
+    ['list them with the reasons', 'spanscore dlq list'],
+    ['try all again, for example with a newer version', 'spanscore dlq replay --all'],
+    ['delete one', 'spanscore dlq drop <id>'],
+  ]);
   dlq
     .command('list')
     .description('Print dead letters, newest first; --json prints their bytes in base64.')

@@ -8,7 +8,7 @@ import { FAILURE_KINDS } from '../../domain/failure.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { ISSUE_STATES } from '../../issues/read-issues.ts';
 import { collectNames, limitUpTo, parseMoment } from '../arguments.ts';
-import { examples, type Bind, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type Bind, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openApi, type Page } from '../open-api.ts';
 import { cleanLine } from '../show/clean-text.ts';
@@ -34,17 +34,12 @@ type IssueJson = z.output<typeof Issue>;
 type DetailJson = z.output<typeof IssueDetail>;
 
 export const registerIssues: RegisterCommand = (program, bind) => {
-  const issues = program
-    .command('issues')
-    .addHelpText(
-      'before',
-      examples(
-        ['what goes wrong this week', 'spanscore issues'],
-        ['one issue with examples', 'spanscore issues show 9f2c81d04b7a6e35'],
-        ['its failures as tests', 'spanscore issues tests 9f2c81d04b7a6e35 --out tests/refund'],
-        ['say that it is mended', 'spanscore issues resolve 9f2c81d04b7a6e35 --version 3.3'],
-      ),
-    );
+  const issues = withExamples(program.command('issues'), [
+    ['what goes wrong this week', 'spanscore issues'],
+    ['one issue with examples', 'spanscore issues show 9f2c81d04b7a6e35'],
+    ['its failures as tests', 'spanscore issues tests 9f2c81d04b7a6e35 --out tests/refund'],
+    ['say that it is mended', 'spanscore issues resolve 9f2c81d04b7a6e35 --version 3.3'],
+  ]);
   issues
     .command('list', { isDefault: true })
     .description('Print the issues. Issues of most runs come first.')

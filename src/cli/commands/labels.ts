@@ -5,7 +5,7 @@ import type { z } from 'zod';
 import { DAY_MS } from '../../domain/durations.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { collectNames, parseMoment } from '../arguments.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import {
   CSV_HEAD,
@@ -48,17 +48,12 @@ interface AgreementOptions {
 const DEFAULT_RANGE_MS = 30 * DAY_MS;
 
 export const registerLabels: RegisterCommand = (program, bind) => {
-  const labels = program
-    .command('labels')
-    .addHelpText(
-      'before',
-      examples(
-        ['store the labels of a file', 'spanscore labels import labels.csv --reviewer ann'],
-        ['all labels of this month', 'spanscore labels export --since 30d --out labels.csv'],
-        ['how often people agree with a scorer', 'spanscore labels agreement --scorer hallucination'],
-        ['how many answers pass, by people', 'spanscore labels estimate --scorer hallucination --by week'],
-      ),
-    );
+  const labels = withExamples(program.command('labels'), [
+    ['store the labels of a file', 'spanscore labels import labels.csv --reviewer ann'],
+    ['all labels of this month', 'spanscore labels export --since 30d --out labels.csv'],
+    ['how often people agree with a scorer', 'spanscore labels agreement --scorer hallucination'],
+    ['how many answers pass, by people', 'spanscore labels estimate --scorer hallucination --by week'],
+  ]);
   labels
     .command('import')
     .description(

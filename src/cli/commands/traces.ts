@@ -3,7 +3,7 @@ import type { TraceItem } from '../../api/resources/traces.ts';
 import { isoTime } from '../../api/json/rows.ts';
 import { limitUpTo, parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { openApi, type Page } from '../open-api.ts';
 import { tableOf } from '../show/output.ts';
@@ -18,12 +18,10 @@ interface TracesOptions {
 const MAX_TRACES = 500;
 
 export const registerTraces: RegisterCommand = (program, bind) => {
-  program
-    .command('traces')
+  withExamples(program.command('traces'), [['traces of the last hour', 'spanscore traces --since 1h']])
     .option('--since <when>', 'traces that arrived since 1h, 7d, or a date and time', parseMoment)
     .option('--service <name>', 'only traces of this service')
     .option('--limit <n>', 'print at most n', limitUpTo(MAX_TRACES), 50)
-    .addHelpText('before', examples(['traces of the last hour', 'spanscore traces --since 1h']))
     .action(bind(traces));
 };
 
