@@ -274,8 +274,7 @@ export function createIssueChangeRoutes() {
 
 async function change({ var: variables }: Context<ApiEnv>, asked: IssueChange) {
   const store = tenantStore(variables);
-  const subjects = [{ kind: 'issue', id: asked.id }] as const;
-  const { issues } = await store.openWrites({ action: 'issue.change', subjects });
+  const { issues } = await store.openWrites('issue.change', { kind: 'issue', id: asked.id });
   const { issue } = await store.issues.read(await issues.change(asked), await readRange(store, {}));
   return issueJson(issue);
 }

@@ -346,8 +346,7 @@ export function createLabelRoutes() {
     .openapi(postLabel, async (c) => {
       const label = toGiven(c.req.valid('json'));
       checkAuthor(c.var.sender, label.reviewer);
-      const write = { action: 'label.post', subjects: [subjectOf(label)] } as const;
-      const { labels } = await tenantStore(c.var).openWrites(write);
+      const { labels } = await tenantStore(c.var).openWrites('label.post', subjectOf(label));
       const stored = await labels.store(label, c.req.valid('query').tenant);
       return c.json({ ...stored, scores: stored.scores.map(scoreJson) }, 201);
     });

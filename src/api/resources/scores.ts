@@ -206,15 +206,13 @@ export function createScoreWriteRoutes() {
         throw new HTTPException(403, { message });
       }
       list.forEach(({ scoredBy }) => checkAuthor(c.var.sender, scoredBy));
-      const subjects = list.map(subjectOf);
-      const { scores } = await tenantStore(c.var).openWrites({ action: 'score.post', subjects });
+      const { scores } = await tenantStore(c.var).openWrites('score.post', ...list.map(subjectOf));
       const { tenant } = c.req.valid('query');
       return c.json({ ids: [...(await scores.post(posted, tenant))] }, 201);
     })
     .openapi(deleteScore, async (c) => {
       const { scoreId } = c.req.valid('param');
-      const subjects = [{ kind: 'score', id: scoreId }] as const;
-      const { scores } = await tenantStore(c.var).openWrites({ action: 'score.delete', subjects });
+      const { scores } = await tenantStore(c.var).openWrites('score.delete', { kind: 'score', id: scoreId });
       await scores.delete(scoreId);
       return c.json({ deleted: scoreId }, 200);
     })
@@ -228,8 +226,7 @@ export function createScoreWriteRoutes() {
       });
       // Without `write`, only the reply has the results: the scorers end with the request.
       const ends = request.write ? [] : [atLimit.signal, c.req.raw.signal];
-      const subjects = [{ kind: 'trace', id: request.traceId }] as const;
-      const writes = await store.openWrites({ action: 'trace.score', subjects });
+      const writes = await store.openWrites('trace.score', { kind: 'trace', id: request.traceId });
       const { scores, decisions } = await writes.scores.run(request, AbortSignal.any(ends));
       const nowMs = await store.nowMs();
       return c.json(

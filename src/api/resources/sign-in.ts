@@ -90,16 +90,16 @@ export function createSignInRoutes() {
         ) as never;
       }
       const store = tenantStore({ ...c.var, caller: identifyCaller(sender) });
-      await store.openWrites({ action: 'session.begin', subjects: [] });
+      await store.openWrites('session.begin');
       await access.signIn(c, token, sender);
       c.header('cache-control', 'no-store');
       return c.json(sessionJson(sender), 201);
     })
     .openapi(signOut, async (c) => {
       const { signInId: id } = c.var.sender;
-      const subjects = id === '' ? [] : [{ kind: 'sign-in', id } as const];
+      const subjects = id === '' ? [] : [{ kind: 'sign-in' as const, id }];
       // The row of the audit ends the sign-in, for every process on the store.
-      await tenantStore(c.var).openWrites({ action: 'session.end', subjects });
+      await tenantStore(c.var).openWrites('session.end', ...subjects);
       c.var.access.signOut(c);
       return c.body(null, 204);
     });

@@ -49,26 +49,18 @@ function registerKnown(backfill: Command, bind: Bind): void {
     .description('List backfills, newest first.')
     .option('--limit <number>', 'most backfills', limitUpTo(500), 20)
     .action(bind(listBackfills));
-  backfill
-    .command('show')
-    .description('Print how far a backfill is.')
-    .argument('<id>', 'id of the backfill')
-    .action(bind(showOneBackfill));
-  backfill
-    .command('pause')
-    .description('Stop a backfill until it is resumed. What is scored stays.')
-    .argument('<id>', 'id of the backfill')
-    .action(bind((context, id: string) => changeBackfill(context, id, 'pause')));
-  backfill
-    .command('resume')
-    .description('Continue a backfill, in a running serve, or here when none runs.')
-    .argument('<id>', 'id of the backfill')
-    .action(bind(resumeBackfill, { stopsItself: true }));
-  backfill
-    .command('cancel')
-    .description('End a backfill. What is scored stays.')
-    .argument('<id>', 'id of the backfill')
-    .action(bind((context, id: string) => changeBackfill(context, id, 'cancel')));
+  const ofOne = (name: string, description: string) =>
+    backfill.command(name).description(description).argument('<id>', 'id of the backfill');
+  ofOne('show', 'Print how far a backfill is.').action(bind(showOneBackfill));
+  ofOne('pause', 'Stop a backfill until it is resumed. What is scored stays.').action(
+    bind((context, id: string) => changeBackfill(context, id, 'pause')),
+  );
+  ofOne('resume', 'Continue a backfill, in a running serve, or here when none runs.').action(
+    bind(resumeBackfill, { stopsItself: true }),
+  );
+  ofOne('cancel', 'End a backfill. What is scored stays.').action(
+    bind((context, id: string) => changeBackfill(context, id, 'cancel')),
+  );
 }
 
 /** Prints the newest backfills. */
@@ -182,19 +174,19 @@ async function attachBackfill(context: CommandContext, id: string): Promise<Exit
   const { config, kit, scoring, store, isBesideLive } = await openScoring(context, {}, NEVER);
   const { configureBackfillKind } = await import('../../jobs/configured-backfill.ts');
   const kind = configureBackfillKind({ config, kit }, scoring, isBesideLive);
-  const attached = {
+  const show = (each: Job) => showBackfill(backfillJson(each));
+  const job = await runAttached(context, {
     store,
     id,
     kinds: [kind],
     takesAlone: !isBesideLive,
     isLeft: isBesideLive,
-    show: (each: Job) => showBackfill(backfillJson(each)),
+    show,
     toJson: backfillJson,
-  };
-  const job = await runAttached(context, attached);
+  });
   const { skipped, failed } = readBackfillReport(job.report);
   const code = await finishJob(context, job, {
-    show: (each: Job) => showBackfill(backfillJson(each)),
+    show,
     isIncomplete: Object.keys(failed).length > 0 || skipped[SKIPPED.maxCost] !== undefined,
     farewell: (await hasLiveScorer(store.duties))
       ? `detached: a running serve with this configuration continues it; to stop it: spanscore backfill pause ${id}`
