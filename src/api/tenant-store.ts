@@ -29,7 +29,7 @@ import {
   readIncident,
   unmuteSubject,
 } from './writes/alert-replies.ts';
-import { createWriteRecorder, type AuditedWrite } from './writes/audit.ts';
+import { createWriteRecorder, type AuditAction, type AuditSubject } from './writes/audit.ts';
 import {
   createBackfillReads,
   createBackfillWrites,
@@ -142,8 +142,8 @@ export async function createTenantStores(parts: TenantStoreParts) {
       /** Throws a `NotFoundError` for an unknown id, and for a job of another tenant. */
       findJob: (id: string) => findJob(config, store, caller, id),
       /** Stores the audit row of a write. Returns the writes, which nobody gets without such a row. */
-      openWrites: async (write: AuditedWrite) => {
-        await recordWrite(caller, write);
+      openWrites: async (action: AuditAction, ...subjects: AuditSubject[]) => {
+        await recordWrite(caller, { action, subjects });
         return writesOf(caller);
       },
     };

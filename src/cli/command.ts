@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { Command } from 'commander';
 import type { LoadedConfig } from '../configuration.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -62,8 +63,16 @@ export type Bind = <Arguments extends unknown[]>(
 /** Type of the export of each file in `commands/`. */
 export type RegisterCommand = (program: Command, bind: Bind) => void;
 
-/** Formats help examples from pairs `[description, command line]`. */
-export function examples(...entries: readonly (readonly [string, string])[]): string {
-  const width = Math.max(...entries.map(([, line]) => line.length));
-  return `Examples:\n${entries.map(([what, line]) => `  $ ${line.padEnd(width)}   ${what}`).join('\n')}\n`;
+/** Adds examples to the help of a command: pairs of a description and a command line. */
+export function withExamples(command: Command, examples: readonly (readonly [string, string])[]): Command {
+  const width = Math.max(...examples.map(([, line]) => line.length));
+  const lines = examples.map(([what, line]) => `  $ ${line.padEnd(width)}   ${what}`);
+  return command.addHelpText('before', `Examples:\n${lines.join('\n')}\n`);
+}
+
+/** Waits until a signal is aborted. */
+export async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) {
+    await once(signal, 'abort');
+  }
 }

@@ -4,6 +4,11 @@ import type { Config } from '../configuration.ts';
 import type { CommandContext } from './command.ts';
 import type { AuditedWrite } from '../api/writes/audit.ts';
 
+/** Reply of a list. */
+export interface Page<Item> {
+  readonly items: readonly Item[];
+}
+
 /**
  * Opens the API of a command on the store that it uses. The command takes the place of the token's name in the audit.
  * @param command as the user types it, without options: `alerts ack`

@@ -3,7 +3,13 @@ import { reportedIssues } from '../config/faults/config-issue.ts';
 import { AppError, readErrorMessage, RequestError, InvalidInputError } from '../domain/errors.ts';
 import { redactText } from '../telemetry/redact-fields.ts';
 import { safeJson } from './show/clean-text.ts';
-import type { Action, BindOptions, CommandContext, GlobalOptions } from './command.ts';
+import {
+  aborted,
+  type Action,
+  type BindOptions,
+  type CommandContext,
+  type GlobalOptions,
+} from './command.ts';
 import { EXIT, chooseExitCode, type ExitCode } from './exit-codes.ts';
 import { createOutput, type Output, type TextSink } from './show/output.ts';
 import { buildProgram, readGlobals } from './program.ts';
@@ -103,7 +109,7 @@ async function runAction(
     if (options.stopsItself === true) {
       return await working;
     }
-    const code = await Promise.race([working, reportInterrupt(signal)]);
+    const code = await Promise.race([working, aborted(signal).then(() => EXIT.interrupted)]);
     if (code === EXIT.interrupted) {
       tellInterruption(signal, globals, surroundings.stderr);
     }
@@ -135,17 +141,6 @@ function createYielding({ stopsItself }: BindOptions, out: Output): { signal: Ab
       setTimeout(abort, stopsItself === true ? 0 : YIELD_AFTER_MS).unref();
     },
   };
-}
-
-/** Resolves when the signal aborts. */
-async function reportInterrupt(signal: AbortSignal): Promise<ExitCode> {
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) {
-      resolve();
-    }
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
-  return EXIT.interrupted;
 }
 
 /** Prints to stderr that a command was interrupted before its work was done. */

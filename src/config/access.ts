@@ -40,19 +40,6 @@ type Access = Grant | Refusal;
 /** Checks the value of the `Authorization` header of a request. */
 export type CheckAccess = (authorization: string | undefined, scope: Scope) => Access;
 
-/** The configured tokens. */
-export interface TokenBook {
-  /** True without tokens: everybody has access. */
-  readonly isOpen: boolean;
-  readonly check: CheckAccess;
-  /**
-   * Checks a sender that proves its token by a test of the token's digest.
-   * @param isProved called with the digest of every token
-   * @param unknown message for a proof of no token
-   */
-  checkProof(isProved: (digest: Buffer) => boolean, scope: Scope, unknown: string): Access;
-}
-
 const EVERYBODY: Grant = { name: '', tenant: undefined, scopes: SCOPES, foreignNames: [] };
 
 const IMPLIED: Partial<Record<Scope, readonly Scope[]>> = { admin: ['read', 'label'] };
@@ -60,7 +47,7 @@ const IMPLIED: Partial<Record<Scope, readonly Scope[]>> = { admin: ['read', 'lab
 /**
  * Creates a book of tokens. A check compares all tokens, each in constant time, so that its duration reveals nothing about them.
  */
-export function createTokenBook(tokens: readonly AccessToken[]): TokenBook {
+export function createTokenBook(tokens: readonly AccessToken[]) {
   const known = tokens.map(({ name, tenant, scopes, token }) => ({
     grant: {
       name,
@@ -75,7 +62,12 @@ export function createTokenBook(tokens: readonly AccessToken[]): TokenBook {
     digest: sha256(token),
   }));
   const isOpen = known.length === 0;
-  const checkProof: TokenBook['checkProof'] = (isProved, scope, unknown) => {
+  /**
+   * Checks a sender that proves its token by a test of the token's digest.
+   * @param isProved called with the digest of every token
+   * @param unknown message for a proof of no token
+   */
+  const checkProof = (isProved: (digest: Buffer) => boolean, scope: Scope, unknown: string): Access => {
     const matching = known.filter(({ digest }) => isProved(digest)).map(({ grant }) => grant);
     const allowed = isOpen ? EVERYBODY : matching.find(({ scopes }) => scopes.includes(scope));
     if (allowed !== undefined) {
@@ -97,7 +89,12 @@ export function createTokenBook(tokens: readonly AccessToken[]): TokenBook {
     const unknown = 'the bearer token is unknown; use a token of auth.tokens';
     return checkProof((digest) => timingSafeEqual(digest, sentDigest), scope, unknown);
   };
-  return { isOpen, check, checkProof };
+  return {
+    /** True without tokens: everybody has access. */
+    isOpen,
+    check,
+    checkProof,
+  };
 }
 
 /** Creates the check of requests whose only proof is a bearer token. */
@@ -108,4 +105,11 @@ export function createAccessCheck(tokens: readonly AccessToken[]): CheckAccess {
 function addImplied(scopes: readonly Scope[]): Scope[] {
   const all = new Set(scopes.flatMap((scope) => [scope, ...(IMPLIED[scope] ?? [])]));
   return SCOPES.filter((scope) => all.has(scope));
+}
+
+/** Finds a token that reads the rows of all tenants. */
+export function findReader(tokens: readonly AccessToken[]): AccessToken | undefined {
+  return tokens.find(
+    ({ tenant, scopes }) => tenant === '' && (scopes.includes('read') || scopes.includes('admin')),
+  );
 }

@@ -48,13 +48,7 @@ export interface ConfigState {
 }
 
 /** Configuration of a process, which can change. */
-export interface ConfigControl {
-  /** Reads the file again, and puts it in force: all of it, or nothing. One call waits for the other. */
-  reload(): Promise<ReloadAnswer>;
-  /** Changes the file, and reloads. Throws a `ForbiddenError` for a path that no caller may change. */
-  apply(changes: readonly AskedChange[], options: { readonly isDryRun: boolean }): Promise<ApplyAnswer>;
-  state(): ConfigState;
-}
+export type ConfigControl = ReturnType<typeof createConfigControl>;
 
 /** Place of the configuration of a process. */
 export interface ConfigSource<Parts extends LoadedParts> {
@@ -97,9 +91,7 @@ type Attempt =
   | { readonly ready: PreparedRevision; readonly commit: () => Promise<ReloadAnswer> };
 
 /** Creates the control of the configuration of a process. */
-export function createConfigControl<Parts extends LoadedParts>(
-  deps: ConfigControlDeps<Parts>,
-): ConfigControl {
+export function createConfigControl<Parts extends LoadedParts>(deps: ConfigControlDeps<Parts>) {
   const control = new FileControl(deps);
   let last: Promise<unknown> = Promise.resolve();
   const alone = <Result>(work: () => Promise<Result>): Promise<Result> => {
@@ -108,8 +100,11 @@ export function createConfigControl<Parts extends LoadedParts>(
     return run;
   };
   return {
+    /** Reads the file again, and puts it in force: all of it, or nothing. One call waits for the other. */
     reload: () => alone(() => control.reload()),
-    apply: (changes, { isDryRun }) => alone(() => control.apply(changes, isDryRun)),
+    /** Changes the file, and reloads. Throws a `ForbiddenError` for a path that no caller may change. */
+    apply: (changes: readonly AskedChange[], { isDryRun }: { readonly isDryRun: boolean }) =>
+      alone(() => control.apply(changes, isDryRun)),
     state: () => control.state,
   };
 }

@@ -57,7 +57,7 @@ const kafkaOptions = z
     groupId: z.string().min(1).default('spanscore').describe('Consumer group.'),
     sessionTimeout: duration(
       'Time after which other members of the group take over the partitions of a killed process. Brokers allow 6s to 30m.',
-      { minMs: 3_000, minText: '3s' },
+      { min: '3s' },
     ).default('30s'),
     encoding: z
       .enum(['otlp_proto', 'otlp_json'])

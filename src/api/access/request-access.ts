@@ -38,17 +38,7 @@ export interface Caller extends Pick<Sender, 'name'> {
 }
 
 /** Access to the API: bearer tokens, and cookies of browsers that have signed in. */
-export interface RequestAccess {
-  /** True without tokens. */
-  readonly isOpen: boolean;
-  check(c: Context, scope: Scope): Promise<Sender | Refusal>;
-  /** Checks the token of a sign-in. */
-  checkSignIn(c: Context, token: string): Sender | Refusal;
-  /** Gives the browser the cookie of a sign-in. */
-  signIn(c: Context, token: string, sender: Sender): Promise<void>;
-  /** Removes the cookie of the browser. */
-  signOut(c: Context): void;
-}
+export type RequestAccess = ReturnType<typeof createRequestAccess>;
 
 /** Sign-ins of all processes on one store. */
 export interface SignIns {
@@ -99,7 +89,7 @@ function foldName(name: string): string {
 }
 
 /** Creates the access to an API. */
-export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAccessOptions): RequestAccess {
+export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAccessOptions) {
   const book = createTokenBook(tokens);
 
   async function checkCookie(c: Context, value: string, scope: Scope): Promise<Sender | Refusal> {
@@ -125,8 +115,9 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
   }
 
   return {
+    /** True without tokens. */
     isOpen: book.isOpen,
-    async check(c, scope) {
+    async check(c: Context, scope: Scope): Promise<Sender | Refusal> {
       const authorization = c.req.header('authorization');
       const cookie = findCookie(c);
       if (authorization === undefined && cookie !== undefined && !book.isOpen) {
@@ -140,7 +131,8 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
         ? access
         : { ...access, proof: book.isOpen ? 'none' : 'bearer', expiresAtMs: null, signInId: '' };
     },
-    checkSignIn(c, token) {
+    /** Checks the token of a sign-in. */
+    checkSignIn(c: Context, token: string): Sender | Refusal {
       const access = book.check(`Bearer ${token}`, SIGN_IN_SCOPE);
       if ('status' in access && access.status === 401) {
         onWrongToken(siteOf(c).address, 'sign-in');
@@ -149,12 +141,14 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
         ? access
         : { ...access, proof: 'cookie', expiresAtMs: Date.now() + SIGN_IN_MS, signInId: randomUUID() };
     },
-    async signIn(c, token, { expiresAtMs, signInId }) {
+    /** Gives the browser the cookie of a sign-in. */
+    async signIn(c: Context, token: string, { expiresAtMs, signInId }: Sender): Promise<void> {
       const terms = { digest: sha256(token), id: signInId, expiresAtMs: expiresAtMs ?? 0 };
       const value = buildCookie(await signIns.readKey(), terms);
       setCookie(c, COOKIE, value, { ...cookieTerms(siteOf(c)), maxAge: SIGN_IN_MS / SECOND_MS });
     },
-    signOut: (c) => setCookie(c, COOKIE, '', { ...cookieTerms(siteOf(c)), maxAge: 0 }),
+    /** Removes the cookie of the browser. */
+    signOut: (c: Context): void => setCookie(c, COOKIE, '', { ...cookieTerms(siteOf(c)), maxAge: 0 }),
   };
 }
 

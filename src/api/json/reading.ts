@@ -119,14 +119,11 @@ const MAX_TEXT = 16_384;
 export const MAX_TEXTS = 8 * 1024 * 1024;
 const MAX_LATE_TEXT = 200;
 
-/** Cuts long texts of one reply, and remembers whether it did. */
-export interface TextCutter {
-  /** Returns a value with its texts cut, and whether any was. */
-  cut<T>(value: T): { readonly value: T; readonly truncated: boolean };
-}
+/** Cutter of the long texts of one reply. */
+export type TextCutter = ReturnType<typeof createTextCutter>;
 
 /** Creates a cutter of texts for one reply. */
-export function createTextCutter(longest = MAX_TEXT): TextCutter {
+export function createTextCutter(longest = MAX_TEXT) {
   let left = MAX_TEXTS;
   const cutText = (text: string): string => {
     const most = left > 0 ? longest : MAX_LATE_TEXT;
@@ -135,7 +132,8 @@ export function createTextCutter(longest = MAX_TEXT): TextCutter {
     return kept;
   };
   return {
-    cut: (value) => {
+    /** Returns a value with its texts cut, and whether any was. */
+    cut: <T>(value: T) => {
       let truncated = false;
       const walk = (item: unknown): unknown => {
         if (typeof item === 'string') {
@@ -150,7 +148,7 @@ export function createTextCutter(longest = MAX_TEXT): TextCutter {
           ? Object.fromEntries(Object.entries(item).map(([name, each]) => [name, walk(each)]))
           : item;
       };
-      return { value: walk(value) as typeof value, truncated };
+      return { value: walk(value) as T, truncated };
     },
   };
 }

@@ -185,26 +185,16 @@ function sumDecisions(rows: readonly { readonly decisions: number }[]): number {
   return rows.reduce((sum, { decisions }) => sum + decisions, 0);
 }
 
-/** Names of score rows: all known names, and the names of one scorer. */
-export interface RowNames {
-  /** Names that are configured or stored. */
-  readonly known: ReadonlySet<string>;
-  /** Returns the rows of a scorer (`grounding` and `panel` have several), or the row of this name; none for an unknown name. */
-  of(name: string): readonly string[];
-}
-
 /** Reads the names of score rows of this configuration, and of earlier ones, for one tenant or for all. */
-export async function readRowNames(
-  config: Config,
-  store: Pick<Store, 'scorerNames'>,
-  tenant?: string,
-): Promise<RowNames> {
+export async function readRowNames(config: Config, store: Pick<Store, 'scorerNames'>, tenant?: string) {
   const configured = listConfiguredScorers(config);
   const declared = PREBUILT_SCORERS.flatMap(({ rows = [] }) => rows);
   const rows = new Set([...declared, ...(await store.scorerNames(tenant))]);
   return {
+    /** Names that are configured or stored. */
     known: new Set([...configured, ...rows]),
-    of: (name) =>
+    /** Returns the rows of a scorer (`grounding` and `panel` have several), or the row of this name; none for an unknown name. */
+    of: (name: string): readonly string[] =>
       configured.has(name)
         ? [...new Set([name, ...rows])].filter((row) => findRowScorer(row, configured) === name)
         : rows.has(name)

@@ -275,16 +275,14 @@ export function createAlertRoutes() {
     })
     .openapi(addNote, async (c) => {
       const { id } = c.req.valid('param');
-      const subjects = [{ kind: 'incident', id }] as const;
       const store = tenantStore(c.var);
-      const { alerts } = await store.openWrites({ action: 'alert.note', subjects });
+      const { alerts } = await store.openWrites('alert.note', { kind: 'incident', id });
       const note = await alerts.addNote({ id, text: c.req.valid('json').text });
       return c.json(noteJson({ ...note, atMs: await store.nowMs() }), 201);
     })
     .openapi(acknowledge, async (c) => {
       const { id } = c.req.valid('param');
-      const subjects = [{ kind: 'incident', id }] as const;
-      const { alerts } = await tenantStore(c.var).openWrites({ action: 'alert.acknowledge', subjects });
+      const { alerts } = await tenantStore(c.var).openWrites('alert.acknowledge', { kind: 'incident', id });
       return c.json(acknowledgedJson(await alerts.acknowledge(id)), 200);
     });
 }
@@ -452,15 +450,13 @@ export function createMuteRoutes() {
     .openapi(mute, async (c) => {
       const store = tenantStore(c.var);
       const { subject, for: time, reason } = c.req.valid('json');
-      const subjects = [{ kind: 'alert', id: subject }] as const;
-      const { alerts } = await store.openWrites({ action: 'mute.set', subjects });
+      const { alerts } = await store.openWrites('mute.set', { kind: 'alert', id: subject });
       const muted = await alerts.mute(subject, (await store.nowMs()) + durationMs(time), reason);
       return c.json(muteJson(muted), 201);
     })
     .openapi(unmute, async (c) => {
       const { subject: id, tenant } = c.req.valid('query');
-      const subjects = [{ kind: 'alert', id }] as const;
-      const { alerts } = await tenantStore(c.var).openWrites({ action: 'mute.end', subjects });
+      const { alerts } = await tenantStore(c.var).openWrites('mute.end', { kind: 'alert', id });
       return c.json(unmutedJson(await alerts.unmute(id, tenant)), 200);
     });
 }

@@ -250,9 +250,8 @@ export function createBackfillRoutes() {
       const { dryRun = false, ...body } = c.req.valid('json');
       const asked = readAsked(body, await store.nowMs());
       const range = `${new Date(asked.fromMs).toISOString()}/${new Date(asked.toMs).toISOString()}`;
-      const subjects = [{ kind: 'backfill', id: range }] as const;
       const action = dryRun ? 'backfill.preview' : 'backfill.start';
-      const { backfills } = await store.openWrites({ action, subjects });
+      const { backfills } = await store.openWrites(action, { kind: 'backfill', id: range });
       return dryRun
         ? c.json({ ...(await backfills.dryRun(asked)) } as BackfillBody, 200)
         : c.json(backfillJson(await backfills.start(asked)) as BackfillBody, 201);
@@ -295,8 +294,7 @@ export function createBackfillRoutes() {
 }
 
 async function order(c: Context<ApiEnv>, id: string, word: JobOrder): Promise<BackfillBody> {
-  const subjects = [{ kind: 'backfill', id }] as const;
-  const { backfills } = await tenantStore(c.var).openWrites({ action: `backfill.${word}`, subjects });
+  const { backfills } = await tenantStore(c.var).openWrites(`backfill.${word}`, { kind: 'backfill', id });
   return backfillJson(await backfills.order(id, word));
 }
 

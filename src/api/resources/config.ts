@@ -14,7 +14,7 @@ import {
   ProblemSchema,
   tenantStore,
 } from '../router.ts';
-import type { AuditedWrite } from '../writes/audit.ts';
+import type { AuditAction, AuditSubject } from '../writes/audit.ts';
 
 const RELOAD_FIELDS = {
   outcome: z.enum(['applied', 'unchanged', 'refused']),
@@ -122,14 +122,14 @@ const apply = describeRoute('post', '/config/apply', {
 export function createConfigRoutes() {
   return createRouter()
     .openapi(reload, async (c) => {
-      const control = await openControl(c, { action: 'config.reload', subjects: [] });
+      const control = await openControl(c, 'config.reload');
       const answer = await control.reload();
       return answer.outcome === 'refused' ? (answerRefused(c, answer) as never) : c.json(answer, 200);
     })
     .openapi(apply, async (c) => {
       const { changes, dryRun: isDryRun } = c.req.valid('json');
       const subjects = changes.map(({ path }) => ({ kind: 'config', id: path }) as const);
-      const control = await openControl(c, { action: 'config.apply', subjects });
+      const control = await openControl(c, 'config.apply', ...subjects);
       const answer = await control.apply(changes, { isDryRun });
       return answer.reload?.outcome === 'refused'
         ? (answerRefused(c, answer.reload) as never)
@@ -138,12 +138,16 @@ export function createConfigRoutes() {
 }
 
 /** Returns the control of the configuration to a caller who sees all tenants. */
-async function openControl(c: Context<ApiEnv>, write: AuditedWrite): Promise<ConfigControl> {
+async function openControl(
+  c: Context<ApiEnv>,
+  action: AuditAction,
+  ...subjects: AuditSubject[]
+): Promise<ConfigControl> {
   if (c.var.caller.tenant !== undefined) {
     throw new ForbiddenError('the configuration is of all tenants: use a token without a tenant');
   }
   const { control, openWrites } = tenantStore(c.var);
-  await openWrites(write);
+  await openWrites(action, ...subjects);
   if (control === undefined) {
     throw new NotFoundError(
       'this process has no configuration that can be loaded again: start it with spanscore serve',

@@ -1,11 +1,19 @@
 import { z } from '@hono/zod-openapi';
 import { DAY_MS } from '../../domain/durations.ts';
-import type { IssueExample } from '../reads/issues.ts';
+import type { Context } from 'hono';
+import type { IssueChange, IssueExample } from '../reads/issues.ts';
 import { ISSUE_STATES, type IssueReading } from '../../issues/read-issues.ts';
 import { anyOf, FILTER_FIELDS, hexId, NoQuery, readMoment } from '../lists/fields.ts';
 import { createList, CURSOR_FIELDS, describePage } from '../lists/cursors.ts';
 import { isoTime, orNull, Time } from '../json/rows.ts';
-import { describeBody, describeJson, describeRoute, createRouter, tenantStore } from '../router.ts';
+import {
+  type ApiEnv,
+  describeBody,
+  describeJson,
+  describeRoute,
+  createRouter,
+  tenantStore,
+} from '../router.ts';
 import type { TenantStore } from '../tenant-store.ts';
 import { FAILURE_KINDS } from '../../domain/failure.ts';
 
@@ -246,39 +254,28 @@ export function createIssueChangeRoutes() {
   return createRouter()
     .openapi(resolveIssue, async (c) => {
       const { version } = c.req.valid('json');
-      return c.json(
-        await change(tenantStore(c.var), c.req.valid('param').id, { what: 'resolve', version }),
-        200,
-      );
+      return c.json(await change(c, { ...c.req.valid('param'), what: 'resolve', version }), 200);
     })
     .openapi(reopenIssue, async (c) =>
-      c.json(await change(tenantStore(c.var), c.req.valid('param').id, { what: 'reopen' }), 200),
+      c.json(await change(c, { ...c.req.valid('param'), what: 'reopen' }), 200),
     )
     .openapi(ignoreIssue, async (c) =>
-      c.json(await change(tenantStore(c.var), c.req.valid('param').id, { what: 'ignore' }), 200),
+      c.json(await change(c, { ...c.req.valid('param'), what: 'ignore' }), 200),
     )
     .openapi(mergeIssue, async (c) => {
       const { into } = c.req.valid('json');
-      return c.json(await change(tenantStore(c.var), c.req.valid('param').id, { what: 'merge', into }), 200);
+      return c.json(await change(c, { ...c.req.valid('param'), what: 'merge', into }), 200);
     })
     .openapi(splitIssue, async (c) => {
       const { traceIds } = c.req.valid('json');
-      const given = { what: 'split', traceIds } as const;
-      return c.json(await change(tenantStore(c.var), c.req.valid('param').id, given), 200);
+      return c.json(await change(c, { ...c.req.valid('param'), what: 'split', traceIds }), 200);
     });
 }
 
-type Change =
-  | { readonly what: 'resolve'; readonly version?: string | undefined }
-  | { readonly what: 'reopen' | 'ignore' }
-  | { readonly what: 'merge'; readonly into: string }
-  | { readonly what: 'split'; readonly traceIds: readonly string[] };
-
-async function change(store: TenantStore, id: string, given: Change) {
-  const subjects = [{ kind: 'issue', id }] as const;
-  const { issues } = await store.openWrites({ action: 'issue.change', subjects });
-  const changed = await issues.change({ id, ...given });
-  const { issue } = await store.issues.read(changed, await readRange(store, {}));
+async function change({ var: variables }: Context<ApiEnv>, asked: IssueChange) {
+  const store = tenantStore(variables);
+  const { issues } = await store.openWrites('issue.change', { kind: 'issue', id: asked.id });
+  const { issue } = await store.issues.read(await issues.change(asked), await readRange(store, {}));
   return issueJson(issue);
 }
 

@@ -1,15 +1,24 @@
 import { z } from '@hono/zod-openapi';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
-import { Moment, ScoreValue, checkTarget, hexId, Name, readFilters, TenantQuery } from '../lists/fields.ts';
+import {
+  Moment,
+  ScoreValue,
+  checkTarget,
+  hexId,
+  Name,
+  readFilters,
+  readMoment,
+  TenantQuery,
+} from '../lists/fields.ts';
 import { Time, orNull, ScoreItem, scoreJson, isoTime } from '../json/rows.ts';
 import { Run } from '../json/reading.ts';
 import { checkAuthor } from '../access/request-access.ts';
-import type { AuditSubject } from '../writes/audit.ts';
-import type { LabelQueueView } from '../writes/labels.ts';
+import { subjectOf } from '../writes/audit.ts';
+import type { GivenLabel, LabelQueueView } from '../writes/labels.ts';
+import { isoText } from './aggregates/query.ts';
 import { describeRoute, createRouter, describeBody, describeJson, tenantStore } from '../router.ts';
-import { QUEUE_STRATEGIES, type AgreementReading } from '../../domain/agreement/label-agreement.ts';
+import { QUEUE_STRATEGIES } from '../../domain/agreement/label-agreement.ts';
 import { ESTIMATE_GROUPS } from '../../domain/agreement/pass-rate.ts';
-import type { VersionEstimate } from '../../labels/read-agreement.ts';
 
 /** Most characters of a session id and of a label. */
 const MAX_TEXT = 1_000;
@@ -323,31 +332,36 @@ export function createLabelRoutes() {
     .openapi(readAgreement, async (c) => {
       const { labels, nowMs } = tenantStore(c.var);
       const { scorer, since } = c.req.valid('query');
-      const untilMs = await nowMs();
-      const { sinceMs = 0 } = readFilters({ since }, untilMs);
-      const reading = await labels.agreement({ scorer, sinceMs, nowMs: untilMs });
-      return c.json(agreementJson({ scorer, sinceMs, untilMs, reading }), 200);
+      const { shown, ...range } = readRange(since, await nowMs());
+      const { versions, reviewers } = await labels.agreement({ scorer, ...range });
+      return c.json({ scorer, ...shown, versions: [...versions], reviewers: [...reviewers] }, 200);
     })
     .openapi(readEstimates, async (c) => {
       const { labels, nowMs } = tenantStore(c.var);
       const { scorer, since, by } = c.req.valid('query');
-      const untilMs = await nowMs();
-      const { sinceMs = 0 } = readFilters({ since }, untilMs);
-      const items = await labels.estimates({ scorer, sinceMs, nowMs: untilMs, by: by && [by] });
-      return c.json(estimatesJson({ scorer, sinceMs, untilMs, items }), 200);
+      const { shown, ...range } = readRange(since, await nowMs());
+      const items = await labels.estimates({ scorer, ...range, by: by && [by] });
+      return c.json({ scorer, ...shown, items }, 200);
     })
     .openapi(postLabel, async (c) => {
-      const { traceId = '', spanId = '', sessionId = '', passes, score, ...given } = c.req.valid('json');
-      const subject: AuditSubject =
-        traceId === '' ? { kind: 'session', id: sessionId } : { kind: 'trace', id: traceId };
-      checkAuthor(c.var.sender, given.reviewer);
-      const write = { action: 'label.post', subjects: [subject] } as const;
-      const { labels } = await tenantStore(c.var).openWrites(write);
-      const answer = passes ?? score ?? false;
-      const { tenant } = c.req.valid('query');
-      const stored = await labels.store({ ...given, traceId, spanId, sessionId, answer }, tenant);
+      const label = toGiven(c.req.valid('json'));
+      checkAuthor(c.var.sender, label.reviewer);
+      const { labels } = await tenantStore(c.var).openWrites('label.post', subjectOf(label));
+      const stored = await labels.store(label, c.req.valid('query').tenant);
       return c.json({ ...stored, scores: stored.scores.map(scoreJson) }, 201);
     });
+}
+
+/** Returns the label of a request with all parts of its target. */
+export function toGiven({
+  traceId = '',
+  spanId = '',
+  sessionId = '',
+  passes,
+  score,
+  ...rest
+}: z.output<typeof NewLabel>): GivenLabel {
+  return { ...rest, traceId, spanId, sessionId, answer: passes ?? score ?? false };
 }
 
 /** Formats a target without anything that tells its score. */
@@ -368,32 +382,8 @@ function itemJson({ target: found, run }: LabelQueueView['items'][number]) {
   };
 }
 
-/** Agreement of a scorer with people on the runs of a range. Times are Unix milliseconds. */
-export interface AgreementView {
-  readonly scorer: string;
-  readonly sinceMs: number;
-  readonly untilMs: number;
-  readonly reading: AgreementReading;
-}
-
-/** Formats pass rates. Times are Unix milliseconds. */
-export function estimatesJson({
-  scorer,
-  sinceMs,
-  untilMs,
-  items,
-}: Omit<AgreementView, 'reading'> & { readonly items: VersionEstimate[] }) {
-  return { scorer, since: isoTime(sinceMs) ?? '', until: isoTime(untilMs) ?? '', items };
-}
-
-/** Formats the agreement of a scorer with people. */
-export function agreementJson({ scorer, sinceMs, untilMs, reading }: AgreementView) {
-  const { versions, reviewers } = reading;
-  return {
-    scorer,
-    since: isoTime(sinceMs) ?? '',
-    until: isoTime(untilMs) ?? '',
-    versions: [...versions],
-    reviewers: [...reviewers],
-  };
+/** Reads the range of a request, which ends now, with its times as the reply shows them. */
+function readRange(since: string, nowMs: number) {
+  const sinceMs = readMoment('since', since, nowMs) ?? 0;
+  return { sinceMs, nowMs, shown: { since: isoText(sinceMs), until: isoText(nowMs) } };
 }

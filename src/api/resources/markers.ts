@@ -90,8 +90,7 @@ export function createMarkerRoutes() {
       const { service, agent, version, agentVersion, at } = c.req.valid('json');
       const atMs = at === undefined ? await store.nowMs() : Date.parse(at);
       const marker = { service, agent, serviceVersion: version, agentVersion, origin: 'api', atMs } as const;
-      const subjects = [{ kind: 'service', id: service }] as const;
-      const { markers } = await store.openWrites({ action: 'marker.record', subjects });
+      const { markers } = await store.openWrites('marker.record', { kind: 'service', id: service });
       return c.json(markerJson(await markers.record(marker)), 201);
     })
     .openapi(compareVersion, async (c) => {

@@ -162,10 +162,7 @@ export function createPreviewRoutes() {
       throw new ForbiddenError(access.message);
     }
     const id = typeof rule === 'string' ? rule : String(rule['name']);
-    const { previews } = await tenantStore(c.var).openWrites({
-      action: 'rule.preview',
-      subjects: [{ kind: 'rule', id }],
-    });
+    const { previews } = await tenantStore(c.var).openWrites('rule.preview', { kind: 'rule', id });
     const view = await previews.preview({ rule, lastMs: parseDurationMs(last) ?? 0, sample });
     return c.json(previewJson(view) as z.output<typeof Preview>, 200);
   });

@@ -38,7 +38,7 @@ export function createPurgeRoutes() {
     router.openapi(route, async (c) => {
       const named = c.req.valid('param')[param] ?? '';
       const subject = { kind, id: kind === 'trace' ? named.toLowerCase() : named };
-      const writes = await tenantStore(c.var).openWrites({ action: `${kind}.purge`, subjects: [subject] });
+      const writes = await tenantStore(c.var).openWrites(`${kind}.purge`, subject);
       return c.json(await writes.purges.start({ ...subject, ...c.req.valid('query') }), 202);
     });
   }

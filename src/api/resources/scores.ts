@@ -25,7 +25,7 @@ import type { JudgeCallRecord } from '../../domain/judge-call.ts';
 import type { ScoreView } from '../reads/scores.ts';
 import { HTTPException } from 'hono/http-exception';
 import { checkAuthor } from '../access/request-access.ts';
-import type { AuditSubject } from '../writes/audit.ts';
+import { subjectOf } from '../writes/audit.ts';
 import type { PostedScore } from '../writes/posted-scores.ts';
 import type { ScoreRequest } from '../writes/scoring.ts';
 
@@ -98,33 +98,11 @@ function scoreViewJson({ score, places, judgeCalls }: ScoreView) {
   };
 }
 
-function callJson({
-  step,
-  status,
-  model,
-  servedModel,
-  prompt,
-  reply,
-  error,
-  durationMs,
-  calledAtMs,
-  ...rest
-}: JudgeCallRecord) {
-  const { inputTokens, outputTokens, costUsd } = rest;
-  return {
-    step,
-    status,
-    model,
-    servedModel,
-    prompt,
-    reply,
-    error,
-    inputTokens,
-    outputTokens,
-    costUsd,
-    latencyMs: durationMs,
-    calledAt: isoTime(calledAtMs),
-  };
+function callJson({ durationMs, calledAtMs, ...call }: JudgeCallRecord) {
+  const { step, status, model, servedModel, prompt, reply, error } = call;
+  const { inputTokens, outputTokens, costUsd } = call;
+  const spent = { inputTokens, outputTokens, costUsd, latencyMs: durationMs };
+  return { step, status, model, servedModel, prompt, reply, error, ...spent, calledAt: isoTime(calledAtMs) };
 }
 
 /** Most scores of a request. */
@@ -228,15 +206,13 @@ export function createScoreWriteRoutes() {
         throw new HTTPException(403, { message });
       }
       list.forEach(({ scoredBy }) => checkAuthor(c.var.sender, scoredBy));
-      const subjects = list.map(findSubject);
-      const { scores } = await tenantStore(c.var).openWrites({ action: 'score.post', subjects });
+      const { scores } = await tenantStore(c.var).openWrites('score.post', ...list.map(subjectOf));
       const { tenant } = c.req.valid('query');
       return c.json({ ids: [...(await scores.post(posted, tenant))] }, 201);
     })
     .openapi(deleteScore, async (c) => {
       const { scoreId } = c.req.valid('param');
-      const subjects = [{ kind: 'score', id: scoreId }] as const;
-      const { scores } = await tenantStore(c.var).openWrites({ action: 'score.delete', subjects });
+      const { scores } = await tenantStore(c.var).openWrites('score.delete', { kind: 'score', id: scoreId });
       await scores.delete(scoreId);
       return c.json({ deleted: scoreId }, 200);
     })
@@ -250,8 +226,7 @@ export function createScoreWriteRoutes() {
       });
       // Without `write`, only the reply has the results: the scorers end with the request.
       const ends = request.write ? [] : [atLimit.signal, c.req.raw.signal];
-      const subjects = [{ kind: 'trace', id: request.traceId }] as const;
-      const writes = await store.openWrites({ action: 'trace.score', subjects });
+      const writes = await store.openWrites('trace.score', { kind: 'trace', id: request.traceId });
       const { scores, decisions } = await writes.scores.run(request, AbortSignal.any(ends));
       const nowMs = await store.nowMs();
       return c.json(
@@ -275,8 +250,4 @@ function toPosted({
   ...rest
 }: z.output<typeof NewScore>): PostedScore {
   return { ...rest, traceId, spanId, sessionId };
-}
-
-function findSubject({ traceId, sessionId }: PostedScore): AuditSubject {
-  return traceId === '' ? { kind: 'session', id: sessionId } : { kind: 'trace', id: traceId };
 }

@@ -90,16 +90,16 @@ export function createSignInRoutes() {
         ) as never;
       }
       const store = tenantStore({ ...c.var, caller: identifyCaller(sender) });
-      await store.openWrites({ action: 'session.begin', subjects: [] });
+      await store.openWrites('session.begin');
       await access.signIn(c, token, sender);
       c.header('cache-control', 'no-store');
       return c.json(sessionJson(sender), 201);
     })
     .openapi(signOut, async (c) => {
       const { signInId: id } = c.var.sender;
-      const subjects = id === '' ? [] : [{ kind: 'sign-in', id } as const];
+      const subjects = id === '' ? [] : [{ kind: 'sign-in' as const, id }];
       // The row of the audit ends the sign-in, for every process on the store.
-      await tenantStore(c.var).openWrites({ action: 'session.end', subjects });
+      await tenantStore(c.var).openWrites('session.end', ...subjects);
       c.var.access.signOut(c);
       return c.body(null, 204);
     });
@@ -116,25 +116,21 @@ function sessionJson(sender: Sender): z.infer<typeof SignIn> {
   };
 }
 
-/** Brake of sign-ins with wrong tokens. It never keeps the right token out: people behind one proxy may share an address. */
-interface SignInBrake {
-  /** Counts a wrong token. Returns the time for which the address should wait, milliseconds; 0 for none. */
-  fail(address: string): number;
-}
-
 interface Failures {
   readonly count: number;
   readonly atMs: number;
 }
 
 /**
- * Creates a brake. The wait of an address with many failures doubles with each further one.
+ * Creates a brake of sign-ins with wrong tokens. The wait of an address with many failures doubles with each further one. It never keeps
+ * the right token out: people behind one proxy may share an address.
  * @param nowMs clock that never goes back, milliseconds
  */
-export function createSignInBrake(nowMs: () => number): SignInBrake {
+export function createSignInBrake(nowMs: () => number) {
   const byNetwork = new Map<string, Failures>();
   return {
-    fail(address) {
+    /** Counts a wrong token. Returns the time for which the address should wait, milliseconds; 0 for none. */
+    fail(address: string): number {
       const network = findNetwork(address);
       const former = byNetwork.get(network);
       const isRecent = former !== undefined && nowMs() - former.atMs <= FORGET_AFTER_MS;

@@ -50,7 +50,7 @@ export function createSqlRoutes() {
     }
     const request = c.req.valid('json');
     // It changes nothing, and reads what no other route shows.
-    await openWrites({ action: 'sql.run', subjects: [] });
+    await openWrites('sql.run');
     const rows = sql.run({ ...request, signal: c.req.raw.signal });
     // Its error is the whole reply.
     const first = await rows.next();

@@ -279,8 +279,7 @@ export function createTraceRoutes() {
       return c.json({ runs, ...facets, buckets: overTime }, 200);
     })
     .openapi(storeSample, async (c) => {
-      const subjects = [] as const;
-      const { traces } = await tenantStore(c.var).openWrites({ action: 'trace.sample', subjects });
+      const { traces } = await tenantStore(c.var).openWrites('trace.sample');
       return c.json({ traceId: await traces.sample() }, 201);
     })
     .openapi(readTrace, async (c) => {

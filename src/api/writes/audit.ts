@@ -55,6 +55,12 @@ export interface AuditSubject {
   readonly id: string;
 }
 
+/** Returns the subject of a write on a target: its session, or its trace. */
+export function subjectOf(target: { readonly traceId: string; readonly sessionId: string }): AuditSubject {
+  const { traceId, sessionId } = target;
+  return traceId === '' ? { kind: 'session', id: sessionId } : { kind: 'trace', id: traceId };
+}
+
 /** A write, as a caller asks for it. */
 export interface AuditedWrite {
   readonly action: AuditAction;

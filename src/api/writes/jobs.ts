@@ -47,7 +47,7 @@ function readSubject({ tenant }: Caller, { kind, id, tenant: asked }: PurgeReque
 }
 
 /** Says where spans stay after a purge; null where all is deleted. */
-function describeRemains({ store: { spans } }: Config): string | null {
+export function describeRemains({ store: { spans } }: Config): string | null {
   const tables = [spans?.table, spans?.logs].filter((name) => name !== undefined);
   return tables.length === 0
     ? null

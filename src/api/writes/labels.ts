@@ -19,7 +19,7 @@ import {
   type PostDeps,
   type PostedScore,
 } from './posted-scores.ts';
-import type { AuditSubject, RecordWrite } from './audit.ts';
+import { type RecordWrite, subjectOf } from './audit.ts';
 import type { AgentRun } from '../../domain/trace/agent-run.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 import { readQueue, type QueueRequest } from '../../labels/read-queue.ts';
@@ -129,10 +129,7 @@ function isAgreed(label: number, score: Score, passLine: number): boolean {
 export interface ImportedLabel {
   readonly line: number;
   readonly tenant: string;
-  readonly reviewer: string;
-  readonly target: Pick<PostedScore, 'traceId' | 'spanId' | 'sessionId' | 'scorer' | 'label'>;
-  readonly note: string;
-  readonly answer: boolean | number;
+  readonly label: GivenLabel;
 }
 
 /** Line that was not stored. */
@@ -158,78 +155,63 @@ export async function importLabels(
   deps: ImportDeps,
   labels: readonly ImportedLabel[],
 ): Promise<readonly LineFault[]> {
-  await recordImport(deps, labels);
-  for (const scorer of new Set(labels.map(({ target }) => target.scorer))) {
+  for (const rows of listBatches(labels)) {
+    const { tenant } = rows[0] ?? { tenant: '' };
+    const subjects = rows.map(({ label }) => subjectOf(label));
+    await deps.recordWrite({ name: AUDITED_AS, tenant }, { action: 'label.import', subjects });
+  }
+  for (const scorer of new Set(labels.map(({ label }) => label.scorer))) {
     await deps.store.labels.recordPassLine(scorer, await deps.findPassLine(scorer));
   }
+  const hasScore = ({ label }: ImportedLabel) => typeof label.answer === 'number';
   const faults: LineFault[] = [];
-  const batches = Map.groupBy(
-    labels.filter(({ answer }) => typeof answer === 'number').entries(),
-    ([index, { tenant }]) => JSON.stringify([tenant, Math.trunc(index / BATCH)]),
-  );
-  for (const batch of batches.values()) {
-    const rows = batch.map(([, label]) => label);
-    const [first] = rows;
-    if (first !== undefined && !(await isStored(deps, first.tenant, rows))) {
-      faults.push(...(await storeEach(deps, rows)));
-    }
+  for (const rows of listBatches(labels.filter(hasScore))) {
+    faults.push(...((await isStored(deps, rows)) ? [] : await storeEach(deps, rows)));
   }
-  const judged = labels.filter(({ answer }) => typeof answer === 'boolean');
+  const judged = labels.filter((label) => !hasScore(label));
   return [...faults, ...(await storeEach(deps, judged))].toSorted((a, b) => a.line - b.line);
 }
 
+/** Splits labels into batches, each of one tenant. */
+function listBatches(labels: readonly ImportedLabel[]): ImportedLabel[][] {
+  const batches = Map.groupBy(labels.entries(), ([index, { tenant }]) =>
+    JSON.stringify([tenant, Math.trunc(index / BATCH)]),
+  );
+  return [...batches.values()].map((batch) => batch.map(([, label]) => label));
+}
+
 /** Stores labels with scores in one insert. Returns false when one of them is refused. */
-async function isStored(deps: LabelDeps, tenant: string, labels: readonly ImportedLabel[]): Promise<boolean> {
-  try {
-    const scores = labels.map(({ target, answer, note, reviewer }) => ({
-      ...target,
-      score: Number(answer),
-      reason: note,
-      source: 'human' as const,
-      scoredBy: reviewer,
-    }));
-    await postScores(deps, { name: '', tenant }, scores);
-    return true;
-  } catch (error) {
-    if (error instanceof InvalidInputError) {
-      return false;
-    }
-    throw error;
-  }
+async function isStored(deps: LabelDeps, labels: readonly ImportedLabel[]): Promise<boolean> {
+  const { tenant } = labels[0] ?? { tenant: '' };
+  const scores = labels.map(({ label: { answer, note, reviewer, ...target } }) => ({
+    ...target,
+    score: Number(answer),
+    reason: note,
+    source: 'human' as const,
+    scoredBy: reviewer,
+  }));
+  return (await findFault(() => postScores(deps, { name: '', tenant }, scores))) === undefined;
 }
 
 async function storeEach(deps: LabelDeps, labels: readonly ImportedLabel[]): Promise<LineFault[]> {
   const faults: LineFault[] = [];
-  for (const { line, tenant, target, note, answer, reviewer } of labels) {
-    try {
-      await storeLabel(deps, { name: '', tenant }, { ...target, note, answer, reviewer });
-    } catch (error) {
-      if (!(error instanceof InvalidInputError)) {
-        throw error;
-      }
-      faults.push({ line, fault: readErrorMessage(error) });
-    }
+  for (const { line, tenant, label } of labels) {
+    const fault = await findFault(() => storeLabel(deps, { name: '', tenant }, label));
+    faults.push(...(fault === undefined ? [] : [{ line, fault: readErrorMessage(fault) }]));
   }
   return faults;
 }
 
-/** Stores an audit row for each tenant and batch of labels. */
-async function recordImport({ recordWrite }: ImportDeps, labels: readonly ImportedLabel[]): Promise<void> {
-  const batches = Map.groupBy(labels.entries(), ([index, { tenant }]) =>
-    JSON.stringify([tenant, Math.trunc(index / BATCH)]),
-  );
-  for (const batch of batches.values()) {
-    const subjects = batch.map(
-      ([
-        ,
-        {
-          target: { traceId, sessionId },
-        },
-      ]): AuditSubject =>
-        traceId === '' ? { kind: 'session', id: sessionId } : { kind: 'trace', id: traceId },
-    );
-    const tenant = batch[0]?.[1].tenant ?? '';
-    await recordWrite({ name: AUDITED_AS, tenant }, { action: 'label.import', subjects });
+/** Does a write. Returns the fault of its input; undefined for none. */
+async function findFault(write: () => Promise<unknown>): Promise<InvalidInputError | undefined> {
+  try {
+    await write();
+    return undefined;
+  } catch (error) {
+    if (error instanceof InvalidInputError) {
+      return error;
+    }
+    throw error;
   }
 }
 
@@ -239,13 +221,25 @@ const MAX_CONTENT = 8 * MIB;
 /** Targets for a reviewer, each with its run. */
 export type LabelQueueView = Awaited<ReturnType<ReturnType<typeof createLabelReads>['queue']>>;
 
+/** Scorer and range of a request; times are Unix milliseconds. */
+export interface ScorerRequest {
+  readonly scorer: string;
+  readonly sinceMs: number;
+  readonly nowMs: number;
+}
+
 /** Creates the queues for the reviewers of a tenant, or of all, the agreement of scorers with them, and pass rates. */
 export function createLabelReads(
   config: Config,
   store: Pick<Store, 'labels' | 'comparedScores' | 'scorerNames' | 'spans' | 'alerts'>,
   { findPassLine, ...caller }: Caller & { readonly findPassLine: FindPassLine },
 ) {
-  const required = config.judges.certificate;
+  const { tenant } = caller;
+  const stores = { ...store, findPassLine, required: config.judges.certificate };
+  const nameRows = async <R extends ScorerRequest>({ scorer, ...range }: R) => {
+    const rows = await readRowNames(config, store, tenant);
+    return { ...range, scorers: rows.of(scorer), tenant };
+  };
   return {
     /** The reviewer is by default the name of the token. */
     queue: async ({
@@ -253,42 +247,14 @@ export function createLabelReads(
       ...request
     }: Omit<QueueRequest, 'nowMs' | 'reviewer'> & { readonly reviewer?: string | undefined }) => {
       const nowMs = await store.spans.nowMs();
-      const { targets, ...counts } = await readQueue({ ...store, findPassLine }, caller.tenant, {
-        ...request,
-        reviewer,
-        nowMs,
-      });
+      const { targets, ...counts } = await readQueue(stores, tenant, { ...request, reviewer, nowMs });
       return { reviewer, ...counts, items: await readItems(store, targets) };
     },
-    agreement: async ({
-      scorer,
-      ...range
-    }: {
-      readonly scorer: string;
-      readonly sinceMs: number;
-      readonly nowMs: number;
-    }) => {
-      const rows = await readRowNames(config, store, caller.tenant);
-      return readAgreement(
-        { ...store, findPassLine, required },
-        { ...range, scorers: rows.of(scorer), tenant: caller.tenant },
-      );
-    },
-    estimates: async ({
-      scorer,
-      ...range
-    }: Omit<Parameters<typeof readEstimates>[1], 'scorers' | 'tenant'> & { readonly scorer: string }) => {
-      const rows = await readRowNames(config, store, caller.tenant);
-      return readEstimates(
-        { ...store, findPassLine, required },
-        { ...range, scorers: rows.of(scorer), tenant: caller.tenant },
-      );
-    },
+    agreement: async (request: ScorerRequest) => readAgreement(stores, await nameRows(request)),
+    estimates: async (request: ScorerRequest & Pick<EstimatesQuery, 'by'>) =>
+      readEstimates(stores, await nameRows(request)),
     newestEstimates: async (query: Omit<EstimatesQuery, 'tenant' | 'nowMs'>) =>
-      readNewestEstimates(
-        { ...store, findPassLine, required },
-        { ...query, tenant: caller.tenant, nowMs: await store.spans.nowMs() },
-      ),
+      readNewestEstimates(stores, { ...query, tenant, nowMs: await store.spans.nowMs() }),
   };
 }
 

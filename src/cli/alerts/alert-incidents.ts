@@ -15,10 +15,10 @@ import { configuredMonitors } from '../../monitors/live/configured-monitors.ts';
 import { type SeriesFacets, splitTexts } from '../../domain/series-facets.ts';
 import type { Finding } from '../../monitors/detector.ts';
 import { limitUpTo, parseMoment, parseSpan, writeSpan } from '../arguments.ts';
-import { cleanLine } from '../show/clean-text.ts';
+import { cleanLine, shortFingerprint } from '../show/clean-text.ts';
 import type { Bind, CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { openApi } from '../open-api.ts';
+import { openApi, type Page } from '../open-api.ts';
 import { table } from '../show/output.ts';
 import { formatCount } from '../../domain/plural.ts';
 
@@ -26,8 +26,7 @@ type AlertJson = ReturnType<typeof alertJson>;
 type MonitorJson = ReturnType<typeof monitorJson>;
 
 /** Page of states in the order `firing`. */
-interface FiringPage {
-  readonly items: readonly MonitorJson[];
+interface FiringPage extends Page<MonitorJson> {
   readonly notCounted: readonly NotCounted[];
 }
 
@@ -116,10 +115,7 @@ function nameState({ ruleKey, seriesId }: MonitorJson): string {
 
 async function listSinceDeploy(context: CommandContext, version: string): Promise<ExitCode> {
   const api = await openApi(context, 'alerts list');
-  const { items } = await api.read<{ readonly items: readonly ReturnType<typeof deployJson>[] }>(
-    '/markers/compare',
-    { version },
-  );
+  const { items } = await api.read<Page<ReturnType<typeof deployJson>>>('/markers/compare', { version });
   for (const compared of items) {
     const { before, after, series, evidenceLog10, verdict } = compared;
     await context.out.item(compared, () => {
@@ -277,7 +273,9 @@ function showAlert(event: AlertJson): string {
 
 function showSeries(series: SeriesFacets): string {
   const { tenant, scorer, fingerprint, agent, environment } = series;
-  const parts = [tenant, scorer, fingerprint.slice(0, 8), agent, environment].filter((part) => part !== '');
+  const parts = [tenant, scorer, shortFingerprint(fingerprint), agent, environment].filter(
+    (part) => part !== '',
+  );
   return [...parts, ...splitTexts(series)].map((part) => cleanLine(part, 40)).join(' / ');
 }
 

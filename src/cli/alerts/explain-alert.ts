@@ -14,7 +14,7 @@ import type { Bind, CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { readJsonLines } from '../input/json-lines.ts';
 import { openApi } from '../open-api.ts';
-import { table } from '../show/output.ts';
+import { tableOf } from '../show/output.ts';
 
 interface ExplainOptions {
   readonly scores?: string;
@@ -150,15 +150,13 @@ async function explainIncident(context: CommandContext, incident: string): Promi
 
 /** Shows the sentence and the causes. */
 function showExplanation({ causes }: Pick<ChangeExplanation, 'causes'>, sentence: string): string {
-  const rows = causes.map(({ segment, before, after, n, share, isNew, kind }) => [
-    `${nameValues(segment)}${isNew ? ' (new)' : ''}`,
-    kind,
-    before?.toFixed(3) ?? '-',
-    after?.toFixed(3) ?? '-',
-    String(n),
-    `${Math.round(100 * share)} %`,
-  ]);
-  return causes.length === 0
-    ? sentence
-    : `${sentence}\n${table(['SEGMENT', 'KIND', 'BEFORE', 'AFTER', 'N', 'OF THE CHANGE'], rows)}`;
+  const rows = tableOf(causes, {
+    SEGMENT: ({ segment, isNew }) => `${nameValues(segment)}${isNew ? ' (new)' : ''}`,
+    KIND: ({ kind }) => kind,
+    BEFORE: ({ before }) => before?.toFixed(3) ?? '-',
+    AFTER: ({ after }) => after?.toFixed(3) ?? '-',
+    N: ({ n }) => n,
+    'OF THE CHANGE': ({ share }) => `${Math.round(100 * share)} %`,
+  });
+  return causes.length === 0 ? sentence : `${sentence}\n${rows}`;
 }

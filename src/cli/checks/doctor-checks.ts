@@ -36,6 +36,20 @@ export interface CheckResult {
   readonly fix?: string;
 }
 
+export const ok = (check: string, detail: string): CheckResult => ({ check, status: 'ok', detail });
+export const failed = (check: string, detail: string, fix: string): CheckResult => ({
+  check,
+  status: 'failed',
+  detail,
+  fix,
+});
+export const warning = (check: string, detail: string, fix?: string): CheckResult => ({
+  check,
+  status: 'warning',
+  detail,
+  ...(fix === undefined ? {} : { fix }),
+});
+
 /** Findings about one judge, a line of `doctor --judge --json`. */
 interface JudgeProbe {
   /** `provider/model`. */
@@ -66,11 +80,7 @@ export interface DoctorDeps {
 }
 
 /** Check of a configuration without a judge. */
-export const NO_JUDGE: CheckResult = {
-  check: 'judge',
-  status: 'ok',
-  detail: 'no judge is configured; to set one: SPANSCORE_JUDGE=openai/gpt-5-mini',
-};
+export const NO_JUDGE = ok('judge', 'no judge is configured; to set one: SPANSCORE_JUDGE=openai/gpt-5-mini');
 
 const JUDGE_LIMIT_MS = 10_000;
 /** Clock difference in milliseconds above which ages and dashboards are misleading. */
@@ -78,35 +88,28 @@ const MAX_SKEW_MS = 5000;
 
 export function checkNode(version: string): CheckResult {
   const refusal = refuseNode(version);
-  return refusal === undefined
-    ? { check: 'node', status: 'ok', detail: version }
-    : { check: 'node', status: 'failed', detail: `${version} is too old`, fix: refusal };
+  return refusal === undefined ? ok('node', version) : failed('node', `${version} is too old`, refusal);
 }
 
 export function checkConfigFile(loaded: LoadedConfig): CheckResult {
   const rules = loaded.config.rules.map((rule) => rule.name).join(', ');
   const detail = `${loaded.file ?? 'no file: default values apply'}; rules: ${rules === '' ? 'none' : rules}`;
-  const [warning] = loaded.warnings;
-  return warning === undefined
-    ? { check: 'configuration', status: 'ok', detail }
-    : { check: 'configuration', status: 'warning', detail: `${detail}; ${loaded.warnings.join('; ')}` };
+  return loaded.warnings.length === 0
+    ? ok('configuration', detail)
+    : warning('configuration', [detail, ...loaded.warnings].join('; '));
 }
 
 /** Checks only that the engine is installed; the check of the store shows that it works. */
 export function checkEngine(config: Config): CheckResult {
   if (config.store.url !== undefined) {
-    return { check: 'engine', status: 'ok', detail: 'not needed: store.url names a server' };
+    return ok('engine', 'not needed: store.url names a server');
   }
   try {
     import.meta.resolve('chdb');
-    return { check: 'engine', status: 'ok', detail: 'the embedded engine (chdb) is installed' };
+    return ok('engine', 'the embedded engine (chdb) is installed');
   } catch {
-    return {
-      check: 'engine',
-      status: 'failed',
-      detail: 'the embedded engine (chdb) is not installed',
-      fix: 'npm install chdb, or set store.url to a ClickHouse server',
-    };
+    const fix = 'npm install chdb, or set store.url to a ClickHouse server';
+    return failed('engine', 'the embedded engine (chdb) is not installed', fix);
   }
 }
 
@@ -121,11 +124,11 @@ export async function checkPorts(
       const check = `port ${text}`;
       const fault = await listenFault(text);
       if (fault === undefined) {
-        return { check, status: 'ok', detail: 'free' };
+        return ok(check, 'free');
       }
       return serve === undefined
-        ? { check, status: 'failed', detail: fault, fix: `stop the process that uses it, or set ${key}` }
-        : { check, status: 'ok', detail: `used by the running serve (pid ${serve.pid})` };
+        ? failed(check, fault, `stop the process that uses it, or set ${key}`)
+        : ok(check, `used by the running serve (pid ${serve.pid})`);
     }),
   );
 }
@@ -149,14 +152,13 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Chec
     connection = await connectStore(config, deps.log, { command: 'doctor', existing: true });
     const status = await readSchemaStatus(connection);
     if (status.fault !== undefined) {
-      return [{ check: 'store', status: 'failed', detail: status.fault, fix: 'read the message' }];
+      return [failed('store', status.fault, 'read the message')];
     }
     const isComplete = status.state === 'current';
-    const found: CheckResult = {
-      check: 'store',
-      status: 'ok',
-      detail: `${connection.kind}, database ${status.database} has ${isComplete ? 'all tables' : 'not all tables; spanscore serve or spanscore migrate creates them'}`,
-    };
+    const tables = isComplete
+      ? 'all tables'
+      : 'not all tables; spanscore serve or spanscore migrate creates them';
+    const found = ok('store', `${connection.kind}, database ${status.database} has ${tables}`);
     if (!isComplete) {
       return [found];
     }
@@ -173,17 +175,11 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Chec
     }
   } catch (error) {
     if (error instanceof NotFoundError) {
-      return [
-        {
-          check: 'store',
-          status: 'ok',
-          detail: `a store in ${config.store.dataDir} is created when serve first starts`,
-        },
-      ];
+      return [ok('store', `a store in ${config.store.dataDir} is created when serve first starts`)];
     }
     const isSaid = config.store.url === undefined || error instanceof ConfigError;
     const fix = isSaid ? 'read the message' : 'check store.url, username and password';
-    return [{ check: 'store', status: 'failed', detail: redactText(readErrorMessage(error)), fix }];
+    return [failed('store', redactText(readErrorMessage(error)), fix)];
   } finally {
     await connection?.release();
   }
@@ -195,11 +191,11 @@ async function checkSpans(config: Config, store: Store): Promise<CheckResult[]> 
     return [];
   }
   try {
-    const found: CheckResult = { check: 'spans', status: 'ok', detail: await store.describeSource() };
+    const found = ok('spans', await store.describeSource());
     return [found, ...describeUnknown(await store.unknownWords(), config.store.spans.table)];
   } catch (error) {
     const fix = 'read the message; the key store.spans names the tables';
-    return [{ check: 'spans', status: 'failed', detail: redactText(readErrorMessage(error)), fix }];
+    return [failed('spans', redactText(readErrorMessage(error)), fix)];
   }
 }
 
@@ -211,22 +207,22 @@ async function checkClock(store: Store): Promise<CheckResult> {
 
 /** Describes words for the status and the kind of spans that are read as unset. */
 export function describeUnknown(words: readonly UnknownWord[], table: string): CheckResult[] {
-  return [...Map.groupBy(words, ({ column }) => column)].map(([column, found]) => ({
-    check: `${column} of ${table}`,
-    status: 'warning',
-    detail: `unknown words, which count as unset: ${found.map(({ word, rows }) => `${word} (${rows} rows)`).join(', ')}`,
-    fix: `write the words of the OpenTelemetry Collector's ClickHouse exporter, as ${column === 'StatusCode' ? 'Error' : 'Client'}, or name a view that translates them in store.spans.table`,
-  }));
+  return [...Map.groupBy(words, ({ column }) => column)].map(([column, found]) =>
+    warning(
+      `${column} of ${table}`,
+      `unknown words, which count as unset: ${found.map(({ word, rows }) => `${word} (${rows} rows)`).join(', ')}`,
+      `write the words of the OpenTelemetry Collector's ClickHouse exporter, as ${column === 'StatusCode' ? 'Error' : 'Client'}, or name a view that translates them in store.spans.table`,
+    ),
+  );
 }
 
 /** Describes rows from before the store's clock went back. */
 export function describeAhead({ table, rows, aheadMs }: AheadRows): CheckResult {
-  return {
-    check: `stamps of ${table}`,
-    status: 'warning',
-    detail: `${rows} rows are up to ${Math.round(aheadMs / 60_000)} min ahead of the store's clock, which went back; they count as written before now`,
-    fix: "keep the clock of the store's machine in step with NTP",
-  };
+  return warning(
+    `stamps of ${table}`,
+    `${rows} rows are up to ${Math.round(aheadMs / 60_000)} min ahead of the store's clock, which went back; they count as written before now`,
+    "keep the clock of the store's machine in step with NTP",
+  );
 }
 
 /**
@@ -238,8 +234,8 @@ export function checkSkew(storeMs: number, here: { askedMs: number; answeredMs: 
   const skewMs = Math.round(nearestMs - storeMs);
   const detail = `this machine is ${Math.abs(skewMs)} ms ${skewMs < 0 ? 'behind' : 'ahead of'} the store`;
   return Math.abs(skewMs) <= MAX_SKEW_MS
-    ? { check: 'clock', status: 'ok', detail }
-    : { check: 'clock', status: 'warning', detail, fix: 'synchronise the clocks of both machines with NTP' };
+    ? ok('clock', detail)
+    : warning('clock', detail, 'synchronise the clocks of both machines with NTP');
 }
 
 /** Looks for the package of the default judge's provider. Asks a provider of OpenAI's API for its list of models, which is free. */
@@ -257,24 +253,18 @@ export async function checkJudge(config: Config, deps: DoctorDeps): Promise<Chec
     const variable = isOwnHost(kind, baseURL) ? kind.keyVariable : undefined;
     const key = entry?.apiKey ?? (variable === undefined ? undefined : readEnvironment(variable));
     const authorization = key === undefined ? {} : { authorization: `Bearer ${key}` };
-    const answer = await askForModels(name, baseURL, { ...entry?.headers, ...authorization }, deps);
-    return { check, ...answer };
+    return askForModels({ check, name, baseURL }, { ...entry?.headers, ...authorization }, deps);
   }
   return findPackage(kind.package, packagesFrom) === undefined
-    ? { check, status: 'failed', detail: `${kind.package} is missing`, fix: missingPackage(name, kind) }
-    : {
-        check,
-        status: 'ok',
-        detail: `${kind.package} is installed; spanscore doctor --judge asks the judge`,
-      };
+    ? failed(check, `${kind.package} is missing`, missingPackage(name, kind))
+    : ok(check, `${kind.package} is installed; spanscore doctor --judge asks the judge`);
 }
 
 async function askForModels(
-  provider: string,
-  baseURL: string,
+  { check, name, baseURL }: { readonly check: string; readonly name: string; readonly baseURL: string },
   headers: Readonly<Record<string, string>>,
   { fetch }: DoctorDeps,
-): Promise<Omit<CheckResult, 'check'>> {
+): Promise<CheckResult> {
   try {
     const answer = await fetch(`${baseURL.replace(/\/+$/, '')}/models`, {
       headers,
@@ -283,15 +273,15 @@ async function askForModels(
     });
     await answer.body?.cancel();
     if (answer.status === 401 || answer.status === 403) {
-      const fix = `set judges.providers.${provider}.apiKey`;
-      return { status: 'failed', detail: `${baseURL} refuses the key (${answer.status})`, fix };
+      const fix = `set judges.providers.${name}.apiKey`;
+      return failed(check, `${baseURL} refuses the key (${answer.status})`, fix);
     }
     return answer.ok
-      ? { status: 'ok', detail: `${baseURL} answers` }
-      : { status: 'warning', detail: `${baseURL}/models answers ${answer.status}` };
+      ? ok(check, `${baseURL} answers`)
+      : warning(check, `${baseURL}/models answers ${answer.status}`);
   } catch (error) {
     const detail = redactText(`${baseURL} is not reachable: ${readErrorMessage(error)}`);
-    return { status: 'failed', detail, fix: `check judges.providers.${provider}.baseURL` };
+    return failed(check, detail, `check judges.providers.${name}.baseURL`);
   }
 }
 
@@ -306,17 +296,12 @@ export function checkLoops(config: Config, exporters: readonly ExporterSection[]
       : [];
   });
   return looping.length === 0
-    ? {
-        check: 'loops',
-        status: 'ok',
-        detail: 'no exporter sends to the receiver of spanscore itself',
-      }
-    : {
-        check: 'loops',
-        status: 'warning',
-        detail: `${looping.join(' and ')} sends to the receiver of spanscore itself (${config.receivers.otlp.http.endpoint})`,
-        fix: 'use the address of another backend; only agents may use this address',
-      };
+    ? ok('loops', 'no exporter sends to the receiver of spanscore itself')
+    : warning(
+        'loops',
+        `${looping.join(' and ')} sends to the receiver of spanscore itself (${config.receivers.otlp.http.endpoint})`,
+        'use the address of another backend; only agents may use this address',
+      );
 }
 
 function pointsAt(url: string, own: { host: string; port: number }): boolean {
@@ -396,50 +381,46 @@ async function probe(name: string, config: Config): Promise<ProbedJudge> {
   const { withJudgeScope } = await import('../../judge/judge-scope.ts');
   const isDecision = isDecisionJudge(name, config.judges);
   const started = performance.now();
-  const answered = await withJudgeScope({ judges: createConfiguredJudges(config) }, async () => {
+  const check = `judge ${name}`;
+  const { model, finding } = await withJudgeScope({ judges: createConfiguredJudges(config) }, async () => {
     const [first, second] = KNOWN;
     const answers = [await askAbout(name, first, isDecision), await askAbout(name, second, isDecision)];
-    const model = answers[0]?.execution.judgeModelId ?? null;
-    return { model, finding: readAnswers(answers) };
+    return { model: answers[0]?.execution.judgeModelId ?? null, finding: readAnswers(check, answers) };
   }).catch((error: unknown) => ({
     model: null,
-    finding: {
-      status: 'failed' as const,
-      detail: redactText(readErrorMessage(error)),
-      fix: readFix(error, name),
-    },
+    finding: failed(check, redactText(readErrorMessage(error)), readFix(error, name)),
   }));
-  const { model, finding } = answered;
   const provider = name.split('/', 1)[0] ?? '';
-  const ok = finding.status === 'ok';
+  const isRight = finding.status === 'ok';
   return {
-    check: { check: `judge ${name}`, ...finding },
+    check: finding,
     probe: {
       judge: name,
       kind: judgeKindOf(provider, config.judges.providers[provider])?.name ?? provider,
-      ok,
+      ok: isRight,
       ms: Math.round(performance.now() - started),
       model,
       ...(isDecision
         ? { type: 'decision' as const, structured: 'schema' as const, temperature: false }
         : { type: 'chat' as const, ...acceptedSettings(name) }),
-      error: ok ? null : finding.detail,
+      error: isRight ? null : finding.detail,
     },
   };
 }
 
 function readAnswers(
+  check: string,
   answers: readonly { value: { verdict: string }; execution: JudgeExecution }[],
-): Omit<CheckResult, 'check'> {
+): CheckResult {
   const right = answers.filter(({ value }, index) => value.verdict === KNOWN[index]?.verdict).length;
   const detail = redactText(describe(answers.map(({ execution }) => execution)));
   return right === KNOWN.length
-    ? { status: 'ok', detail: `${detail}, ${right} of ${KNOWN.length} known answers right` }
-    : {
-        status: 'failed',
-        detail: `answers in the right form but judges wrong: ${KNOWN.length - right} of ${KNOWN.length}; ${detail}`,
-        fix: 'use a larger model: the scores of this one would mean nothing',
-      };
+    ? ok(check, `${detail}, ${right} of ${KNOWN.length} known answers right`)
+    : failed(
+        check,
+        `answers in the right form but judges wrong: ${KNOWN.length - right} of ${KNOWN.length}; ${detail}`,
+        'use a larger model: the scores of this one would mean nothing',
+      );
 }
 
 function describe(executions: readonly JudgeExecution[]): string {

@@ -1,3 +1,4 @@
+import { findReader } from '../../config/access.ts';
 import type { Config } from '../../configuration.ts';
 import { readServeFile } from '../../config/serve-file.ts';
 import { findCause, NotFoundError, readErrorMessage } from '../../domain/errors.ts';
@@ -8,7 +9,7 @@ import type { EngineFiles } from '../../store/contracts/sources.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isRecord } from '../../domain/unknown-values.ts';
-import type { CheckResult } from './doctor-checks.ts';
+import { type CheckResult, failed, ok, warning } from './doctor-checks.ts';
 
 /** Longest time of one check, milliseconds. */
 const LIMIT_MS = 10_000;
@@ -51,11 +52,11 @@ async function checkSource(name: string, reader: SourceReader, fix: string): Pro
   const first = pieces[Symbol.asyncIterator]();
   try {
     await first.next();
-    return { check, status: 'ok', detail: 'can be read' };
+    return ok(check, 'can be read');
   } catch (error) {
     return findCause(error, NotFoundError) === null
-      ? { check, status: 'failed', detail: readErrorMessage(error), fix }
-      : { check, status: 'ok', detail: 'is read by the store, which serve creates when it first starts' };
+      ? failed(check, readErrorMessage(error), fix)
+      : ok(check, 'is read by the store, which serve creates when it first starts');
   } finally {
     await first.return?.();
   }
@@ -64,9 +65,7 @@ async function checkSource(name: string, reader: SourceReader, fix: string): Pro
 /** Without a serve, or without a token of all tenants, nothing is known of the exporters. */
 async function checkExporters({ store, auth }: Config): Promise<CheckResult[]> {
   const api = readServeFile(store.dataDir)?.api;
-  const token = auth.tokens.find(
-    ({ tenant, scopes }) => tenant === '' && (scopes.includes('read') || scopes.includes('admin')),
-  )?.token;
+  const token = findReader(auth.tokens)?.token;
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
   const signal = AbortSignal.timeout(LIMIT_MS);
   const reply =
@@ -82,11 +81,11 @@ function checkExporter({ name, lastError, deadLetters }: Readonly<Record<string,
   const check = `exporter ${String(name)}`;
   if (typeof lastError === 'string') {
     const fix = `fix exporters.${String(name)}: its address or its key; a trace that the tool does not know must be sent there, too`;
-    return { check, status: 'failed', detail: lastError, fix };
+    return failed(check, lastError, fix);
   }
   if (typeof deadLetters === 'number' && deadLetters > 0) {
     const fix = 'spanscore dlq list has the reasons, and spanscore dlq replay sends them again';
-    return { check, status: 'warning', detail: `gave up ${deadLetters} scores`, fix };
+    return warning(check, `gave up ${deadLetters} scores`, fix);
   }
-  return { check, status: 'ok', detail: 'delivers' };
+  return ok(check, 'delivers');
 }

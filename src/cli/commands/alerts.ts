@@ -22,7 +22,7 @@ import {
   storedScores,
 } from '../../monitors/live/backtest-scores.ts';
 import { parseMoment } from '../arguments.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { addIncidentCommands } from '../alerts/alert-incidents.ts';
 import { DAY_MS } from '../../domain/durations.ts';
@@ -67,25 +67,20 @@ interface BacktestOptions extends RulesOptions {
 }
 
 export const registerAlerts: RegisterCommand = (program, bind) => {
-  const alerts = program
-    .command('alerts')
-    .addHelpText(
-      'before',
-      examples(
-        ['states of all monitors', 'spanscore alerts list'],
-        ['incidents of this week', 'spanscore alerts list --incidents --since 7d'],
-        ['why the scores of an incident fell', 'spanscore alerts explain <incident>'],
-        ['accept a change as normal', 'spanscore alerts ack <incident>'],
-        ['no messages for two hours', 'spanscore alerts mute HallucinationDrift --for 2h'],
-        ['check rule files', "spanscore alerts check --rules 'monitors/*.yaml'"],
-        ['run tests of rules', 'spanscore alerts test monitors/quality.test.yaml'],
-        ['when rules would have fired this month', 'spanscore alerts backtest --rules monitors/quality.yaml'],
-        [
-          'the same on the scores in a file',
-          'spanscore alerts backtest --rules monitors/quality.yaml --scores scores.ndjson',
-        ],
-      ),
-    );
+  const alerts = withExamples(program.command('alerts'), [
+    ['states of all monitors', 'spanscore alerts list'],
+    ['incidents of this week', 'spanscore alerts list --incidents --since 7d'],
+    ['why the scores of an incident fell', 'spanscore alerts explain <incident>'],
+    ['accept a change as normal', 'spanscore alerts ack <incident>'],
+    ['no messages for two hours', 'spanscore alerts mute HallucinationDrift --for 2h'],
+    ['check rule files', "spanscore alerts check --rules 'monitors/*.yaml'"],
+    ['run tests of rules', 'spanscore alerts test monitors/quality.test.yaml'],
+    ['when rules would have fired this month', 'spanscore alerts backtest --rules monitors/quality.yaml'],
+    [
+      'the same on the scores in a file',
+      'spanscore alerts backtest --rules monitors/quality.yaml --scores scores.ndjson',
+    ],
+  ]);
   alerts
     .command('check')
     .description('Check rule files. Print every fault.')

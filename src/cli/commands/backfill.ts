@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { z } from 'zod';
 import { limitUpTo } from '../arguments.ts';
-import { examples, type Bind, type RegisterCommand, type CommandContext } from '../command.ts';
+import { withExamples, type Bind, type RegisterCommand, type CommandContext } from '../command.ts';
 import {
   nameOption,
   addRequestOptions,
@@ -15,7 +15,7 @@ import { readBackfillReport, SKIPPED } from '../../jobs/stored-job.ts';
 import { readBackfillSpec } from '../../jobs/stored-job.ts';
 import type { JobOrder, Job } from '../../store/contracts/jobs.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { openApi, loadKit, NEVER, openScoring } from '../open-api.ts';
+import { openApi, loadKit, NEVER, openScoring, type Page } from '../open-api.ts';
 import { table } from '../show/output.ts';
 import { showBackfill, showCounts, showEstimate, showMoney } from '../show/show-backfill.ts';
 import { formatAll } from '../../domain/plural.ts';
@@ -26,21 +26,18 @@ import { requireRules, requireScorers } from '../input/names.ts';
 
 export const registerBackfill: RegisterCommand = (program, bind) => {
   const words = { from: 'when', to: 'when', rate: 'number' };
-  const backfill = addRequestOptions(program.command('backfill'), NewBackfill, words)
+  const backfill = addRequestOptions(program.command('backfill'), NewBackfill, words);
+  withExamples(backfill, [
+    ['the last week, by the rules', 'spanscore backfill --from 7d'],
+    ['counts and cost first', 'spanscore backfill --from 7d --dry-run'],
+    [
+      'one scorer on a day of one service, for 5 dollars at most',
+      'spanscore backfill --from 2026-11-20 --to 2026-11-21 --scorer hallucination --where service=shop --max-cost 5',
+    ],
+    ['slowly, beside live traffic', 'spanscore backfill --from 30d --rate 10/s --detach'],
+    ['stop it for a while', 'spanscore backfill pause <id>'],
+  ])
     .option('--detach', 'only create the job: a running serve does the work')
-    .addHelpText(
-      'before',
-      examples(
-        ['the last week, by the rules', 'spanscore backfill --from 7d'],
-        ['counts and cost first', 'spanscore backfill --from 7d --dry-run'],
-        [
-          'one scorer on a day of one service, for 5 dollars at most',
-          'spanscore backfill --from 2026-11-20 --to 2026-11-21 --scorer hallucination --where service=shop --max-cost 5',
-        ],
-        ['slowly, beside live traffic', 'spanscore backfill --from 30d --rate 10/s --detach'],
-        ['stop it for a while', 'spanscore backfill pause <id>'],
-      ),
-    )
     .action(bind(startBackfill, { stopsItself: true }));
   registerKnown(backfill, bind);
 };
@@ -52,37 +49,27 @@ function registerKnown(backfill: Command, bind: Bind): void {
     .description('List backfills, newest first.')
     .option('--limit <number>', 'most backfills', limitUpTo(500), 20)
     .action(bind(listBackfills));
-  backfill
-    .command('show')
-    .description('Print how far a backfill is.')
-    .argument('<id>', 'id of the backfill')
-    .action(bind(showOneBackfill));
-  backfill
-    .command('pause')
-    .description('Stop a backfill until it is resumed. What is scored stays.')
-    .argument('<id>', 'id of the backfill')
-    .action(bind((context, id: string) => changeBackfill(context, id, 'pause')));
-  backfill
-    .command('resume')
-    .description('Continue a backfill, in a running serve, or here when none runs.')
-    .argument('<id>', 'id of the backfill')
-    .action(bind(resumeBackfill, { stopsItself: true }));
-  backfill
-    .command('cancel')
-    .description('End a backfill. What is scored stays.')
-    .argument('<id>', 'id of the backfill')
-    .action(bind((context, id: string) => changeBackfill(context, id, 'cancel')));
+  const ofOne = (name: string, description: string) =>
+    backfill.command(name).description(description).argument('<id>', 'id of the backfill');
+  ofOne('show', 'Print how far a backfill is.').action(bind(showOneBackfill));
+  ofOne('pause', 'Stop a backfill until it is resumed. What is scored stays.').action(
+    bind((context, id: string) => changeBackfill(context, id, 'pause')),
+  );
+  ofOne('resume', 'Continue a backfill, in a running serve, or here when none runs.').action(
+    bind(resumeBackfill, { stopsItself: true }),
+  );
+  ofOne('cancel', 'End a backfill. What is scored stays.').action(
+    bind((context, id: string) => changeBackfill(context, id, 'cancel')),
+  );
 }
 
 /** Prints the newest backfills. */
 async function listBackfills(context: CommandContext, { limit }: { limit: number }): Promise<ExitCode> {
   const api = await openApi(context, 'backfill list');
-  const { items } = await api.read<{ readonly items: readonly BackfillJson[] }>('/backfills', { limit });
+  const { items } = await api.read<Page<BackfillJson>>('/backfills', { limit });
   const headers = ['ID', 'STATUS', 'FROM', 'TO', 'TRACES', 'SCORED', 'LEFT', 'USD'];
-  await context.out.list(items, () => table(headers, items.map(listPairs)));
-  if (items.length === 0 && !context.out.json) {
-    context.out.talk('there are no backfills');
-  }
+  const none = context.out.json ? undefined : 'there are no backfills';
+  await context.out.list(items, () => table(headers, items.map(listPairs)), none);
   return EXIT.done;
 }
 
@@ -187,19 +174,19 @@ async function attachBackfill(context: CommandContext, id: string): Promise<Exit
   const { config, kit, scoring, store, isBesideLive } = await openScoring(context, {}, NEVER);
   const { configureBackfillKind } = await import('../../jobs/configured-backfill.ts');
   const kind = configureBackfillKind({ config, kit }, scoring, isBesideLive);
-  const attached = {
+  const show = (each: Job) => showBackfill(backfillJson(each));
+  const job = await runAttached(context, {
     store,
     id,
     kinds: [kind],
     takesAlone: !isBesideLive,
     isLeft: isBesideLive,
-    show: (each: Job) => showBackfill(backfillJson(each)),
+    show,
     toJson: backfillJson,
-  };
-  const job = await runAttached(context, attached);
+  });
   const { skipped, failed } = readBackfillReport(job.report);
   const code = await finishJob(context, job, {
-    show: (each: Job) => showBackfill(backfillJson(each)),
+    show,
     isIncomplete: Object.keys(failed).length > 0 || skipped[SKIPPED.maxCost] !== undefined,
     farewell: (await hasLiveScorer(store.duties))
       ? `detached: a running serve with this configuration continues it; to stop it: spanscore backfill pause ${id}`

@@ -1,6 +1,6 @@
 import { showBytes } from '../../domain/byte-sizes.ts';
 import { formatCount } from '../../domain/plural.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 
 interface BackupOptions {
@@ -8,10 +8,10 @@ interface BackupOptions {
 }
 
 export const registerBackup: RegisterCommand = (program, bind) => {
-  program
-    .command('backup')
+  withExamples(program.command('backup'), [
+    ['a backup of today', 'spanscore backup --to "/backups/$(date +%F)"'],
+  ])
     .requiredOption('--to <folder>', 'folder of the backup; it must not exist yet')
-    .addHelpText('before', examples(['a backup of today', 'spanscore backup --to "/backups/$(date +%F)"']))
     .action(bind(backup, { stopsItself: true }));
 };
 

@@ -1,20 +1,14 @@
 import { configuredMonitors } from '../../monitors/live/configured-monitors.ts';
-import { type ReportedIssue, reportedIssues } from '../../config/index.ts';
+import { listFaults } from '../../config/config-control.ts';
 import { ConfigError } from '../../domain/errors.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 
 export const registerCheckConfig: RegisterCommand = (program, bind) => {
-  program
-    .command('check-config [file]')
-    .addHelpText(
-      'before',
-      examples(
-        ['the configuration of this folder', 'spanscore check-config'],
-        ['another file', 'spanscore check-config deploy/spanscore.config.yaml'],
-      ),
-    )
-    .action(bind(async (context, file: string | undefined) => checkConfig(context, file)));
+  withExamples(program.command('check-config [file]'), [
+    ['the configuration of this folder', 'spanscore check-config'],
+    ['another file', 'spanscore check-config deploy/spanscore.config.yaml'],
+  ]).action(bind(async (context, file: string | undefined) => checkConfig(context, file)));
 };
 
 async function checkConfig(context: CommandContext, file: string | undefined) {
@@ -27,7 +21,7 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
       throw error;
     });
   if (loaded instanceof ConfigError) {
-    await context.out.document({ ok: false, issues: issuesIn(loaded) }, () => loaded.message);
+    await context.out.document({ ok: false, issues: listFaults(loaded) }, () => loaded.message);
     return EXIT.config;
   }
   const { loadScorerKit } = await import('../../scoring/setup/scorer-kit.ts');
@@ -56,12 +50,4 @@ async function checkConfig(context: CommandContext, file: string | undefined) {
     ].join('\n'),
   );
   return EXIT.done;
-}
-
-/** Returns the issues of an error. An error without a list, like an unreadable file, is one issue. */
-function issuesIn(error: ConfigError): readonly ReportedIssue[] {
-  const issues = reportedIssues(error);
-  return issues.length > 0
-    ? issues
-    : [{ file: null, line: null, column: null, source: 'default', path: '', message: error.message }];
 }

@@ -1,13 +1,12 @@
 import { listComponents, COMPONENTS, PREBUILT_SCORERS } from '../../components.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { packageVersion } from '../../process/package.ts';
 
 export const registerComponents: RegisterCommand = (program, bind) => {
-  program
-    .command('components')
-    .addHelpText('before', examples(['names to use in a configuration', 'spanscore components']))
-    .action(bind(components));
+  withExamples(program.command('components'), [
+    ['names to use in a configuration', 'spanscore components'],
+  ]).action(bind(components));
 };
 
 async function components(context: CommandContext) {

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { parseConfig, type LoadedConfig, shownValue, withoutSecrets } from '../../configuration.ts';
 import { listLeaves, showPath } from '../../config/key-path.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 import { EXIT } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
@@ -12,19 +12,13 @@ interface PrintOptions {
 }
 
 export const registerConfigPrint: RegisterCommand = (program, bind) => {
-  program
-    .command('config')
-    .command('print')
+  withExamples(program.command('config').command('print'), [
+    ['as YAML', 'spanscore config print'],
+    ['find the source of a value', 'spanscore config print --resolved'],
+  ])
     .description('Print the configuration in use. Secrets are never shown.')
     .option('--defaults', 'print the default values')
     .option('--resolved', 'print each value with its source')
-    .addHelpText(
-      'before',
-      examples(
-        ['as YAML', 'spanscore config print'],
-        ['find the source of a value', 'spanscore config print --resolved'],
-      ),
-    )
     .action(bind(printConfig));
 };
 

@@ -8,11 +8,11 @@ import { readSlices } from '../../scoring/read/read-slices.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { limitUpTo, parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import type { App } from '../context.ts';
 import { EXIT } from '../exit-codes.ts';
-import { table } from '../show/output.ts';
-import { showScope, showUnread } from '../show/show-target.ts';
+import { tableOf } from '../show/output.ts';
+import { showKeys, showScope, showUnread } from '../show/show-target.ts';
 
 interface ConventionsOptions {
   readonly since: number;
@@ -23,38 +23,26 @@ interface ConventionsOptions {
 const MAX_TRACES = 500;
 const DEFAULT_TRACES = 200;
 const MAX_DETAIL = 400;
-/** Attribute keys shown of spans that are not understood; `--json` shows more. */
-const KEYS_SHOWN = 8;
-
 export const registerConventions: RegisterCommand = (program, bind) => {
-  program
-    .command('conventions')
+  const command = withExamples(program.command('conventions'), [
+    ['telemetry of the last day', 'spanscore conventions'],
+    ['for programs', 'spanscore conventions --since 7d --limit 500 --json'],
+  ])
     .addOption(
       new Option('--since <when>', 'traces that arrived since 1h, 7d, or a date and time')
         .argParser(parseMoment)
         .default(parseMoment('24h'), '24h'),
     )
     .option('--limit <n>', 'read only the newest n traces', limitUpTo(MAX_TRACES), DEFAULT_TRACES)
-    .addHelpText(
-      'before',
-      examples(
-        ['telemetry of the last day', 'spanscore conventions'],
-        ['for programs', 'spanscore conventions --since 7d --limit 500 --json'],
-      ),
-    )
-    .action(bind(conventions))
-    .command('suggest <input...>')
+    .action(bind(conventions));
+  withExamples(command.command('suggest <input...>'), [
+    ['a table to copy and adjust', 'spanscore conventions suggest spans.jsonl --name acme-agents'],
+    ['of a stored trace', 'spanscore conventions suggest 0af7651916cd43dd8448eb211c80319c --json'],
+  ])
     .description(
       'Print a table for the configuration key conventions, made of spans that no convention understands. Reads files of OTLP JSON, stdin (-) or stored traces (ids).',
     )
     .option('--name <name>', 'name of the convention')
-    .addHelpText(
-      'before',
-      examples(
-        ['a table to copy and adjust', 'spanscore conventions suggest spans.jsonl --name acme-agents'],
-        ['of a stored trace', 'spanscore conventions suggest 0af7651916cd43dd8448eb211c80319c --json'],
-      ),
-    )
     .action(bind(suggest));
 };
 
@@ -130,18 +118,15 @@ async function surveyTraces(app: App, keys: readonly TraceKey[], signal: AbortSi
 }
 
 function showTable(scopes: readonly ScopeSurvey[]): string {
-  return table(
-    ['SERVICE', 'SCOPE', 'TRACES', 'SPANS', 'RUNS', 'SCORABLE', 'READ AS'],
-    scopes.map((one) => [
-      cleanLine(one.service, 40) || '-',
-      cleanLine(one.scope, 60) || '-',
-      String(one.traces),
-      String(one.spans),
-      String(one.runs),
-      String(one.scorable),
-      one.conventions.join(', ') || 'not understood',
-    ]),
-  );
+  return tableOf(scopes, {
+    SERVICE: ({ service }) => cleanLine(service, 40) || '-',
+    SCOPE: ({ scope }) => cleanLine(scope, 60) || '-',
+    TRACES: ({ traces }) => traces,
+    SPANS: ({ spans }) => spans,
+    RUNS: ({ runs }) => runs,
+    SCORABLE: ({ scorable }) => scorable,
+    'READ AS': (one) => one.conventions.join(', ') || 'not understood',
+  });
 }
 
 function showProblems(one: ScopeSurvey): string[] {
@@ -157,7 +142,5 @@ function showProblems(one: ScopeSurvey): string[] {
 }
 
 function showKind({ name, spans, reason, attributes }: NotUnderstoodSurvey): string {
-  const shown = attributes.slice(0, KEYS_SHOWN).map((key) => cleanLine(key, 60));
-  const more = attributes.length > shown.length ? `, … (${attributes.length})` : '';
-  return `"${cleanLine(name, 80)}" (${formatCount(spans, 'span')}): ${cleanLine(reason, 200)}; attributes ${shown.join(', ')}${more}`;
+  return `"${cleanLine(name, 80)}" (${formatCount(spans, 'span')}): ${cleanLine(reason, 200)}; attributes ${showKeys(attributes)}`;
 }

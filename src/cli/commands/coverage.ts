@@ -4,9 +4,9 @@ import { isoTime } from '../../api/json/rows.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { loadKit, openApi } from '../open-api.ts';
+import { loadKit, openApi, type Page } from '../open-api.ts';
 import { table } from '../show/output.ts';
 
 interface CoverageOptions {
@@ -18,22 +18,17 @@ interface CoverageOptions {
 const DEFAULT_RANGE_MS = DAY_MS;
 
 export const registerCoverage: RegisterCommand = (program, bind) => {
-  program
-    .command('coverage')
+  withExamples(program.command('coverage'), [
+    ['the last 24 hours', 'spanscore coverage'],
+    ['a week, scorer by scorer', 'spanscore coverage --since 7d --by scorer'],
+    ['what failed and why, for a script', 'spanscore coverage --by reason --json'],
+  ])
     .option(
       '--since <when>',
       'targets whose last span arrived since 1h, 7d, or a date and time (default: 24h)',
       parseMoment,
     )
     .addOption(new Option('--by <group>', 'one line for each value').choices([...COVERAGE_GROUPS]))
-    .addHelpText(
-      'before',
-      examples(
-        ['the last 24 hours', 'spanscore coverage'],
-        ['a week, scorer by scorer', 'spanscore coverage --since 7d --by scorer'],
-        ['what failed and why, for a script', 'spanscore coverage --by reason --json'],
-      ),
-    )
     .action(bind(coverage));
 };
 
@@ -41,7 +36,7 @@ async function coverage(context: CommandContext, options: CoverageOptions): Prom
   const { rules } = await loadKit(context);
   const api = await openApi(context, 'coverage', { runRules: rules });
   const sinceMs = options.since ?? Date.now() - DEFAULT_RANGE_MS;
-  const { items: lines } = await api.read<{ readonly items: readonly CoverageLine[] }>('/coverage', {
+  const { items: lines } = await api.read<Page<CoverageLine>>('/coverage', {
     by: options.by,
     since: isoTime(options.since ?? null),
   });
@@ -76,10 +71,7 @@ export function showCoverage(lines: readonly CoverageLine[], by: CoverageGroup |
     ],
     lines.map((line) => [
       ...showGroup(line, by),
-      ...[line.eligible, line.sampled, line.scored, line.notApplicable, line.deferred, line.failed].map(
-        String,
-      ),
-      ...[line.sampledOut, line.filtered].map(String),
+      ...COLUMNS.map(([, count]) => String(line[count])),
       ...(hasWaiting(by) ? [String(line.waiting ?? 0)] : []),
     ]),
   );

@@ -18,7 +18,7 @@ import { cleanLine } from '../show/clean-text.ts';
 import { dashboardUrl } from '../show/dashboard-address.ts';
 import { isDashboardBuilt } from '../../process/package.ts';
 import { openBrowser } from './open.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import type { Store } from '../../store/store.ts';
 import { sleep } from '../../domain/waits.ts';
@@ -32,16 +32,11 @@ const UNATTENDED_MS = 30_000;
 const ATTENDED_MS = 24 * DAY_MS;
 
 export const registerDemo: RegisterCommand = (program, bind) => {
-  program
-    .command('demo')
-    .addHelpText(
-      'before',
-      examples(
-        ['score four traces, and show them until Ctrl-C', 'spanscore demo'],
-        ['as JSON lines; ends when all is scored', 'spanscore demo --json'],
-        ['400 traces of two weeks, an incident, and the dashboard on them', 'spanscore demo --keep'],
-      ),
-    )
+  withExamples(program.command('demo'), [
+    ['score four traces, and show them until Ctrl-C', 'spanscore demo'],
+    ['as JSON lines; ends when all is scored', 'spanscore demo --json'],
+    ['400 traces of two weeks, an incident, and the dashboard on them', 'spanscore demo --keep'],
+  ])
     .option(
       '--keep',
       `fill ${KEPT_FOLDER} in this folder with 400 made traces of three agents, and serve it until Ctrl-C; a further run serves it again`,

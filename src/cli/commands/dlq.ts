@@ -9,9 +9,9 @@ import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import { limitUpTo } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import type { App } from '../context.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
-import { table } from '../show/output.ts';
+import { tableOf } from '../show/output.ts';
 import type { Store } from '../../store/store.ts';
 
 interface ListOptions {
@@ -26,16 +26,11 @@ interface ChosenOptions {
 const MAX_LETTERS = 500;
 
 export const registerDlq: RegisterCommand = (program, bind) => {
-  const dlq = program
-    .command('dlq')
-    .addHelpText(
-      'before',
-      examples(
-        ['list them with the reasons', 'spanscore dlq list'],
-        ['try all again, for example with a newer version', 'spanscore dlq replay --all'],
-        ['delete one', 'spanscore dlq drop <id>'],
-      ),
-    );
+  const dlq = withExamples(program.command('dlq'), [
+    ['list them with the reasons', 'spanscore dlq list'],
+    ['try all again, for example with a newer version', 'spanscore dlq replay --all'],
+    ['delete one', 'spanscore dlq drop <id>'],
+  ]);
   dlq
     .command('list')
     .description('Print dead letters, newest first; --json prints their bytes in base64.')
@@ -71,17 +66,14 @@ async function list(context: CommandContext, options: ListOptions): Promise<Exit
 }
 
 function showLetters(letters: readonly StoredDeadLetter[]): string {
-  return table(
-    ['FAILED AT', 'ID', 'WHERE', 'BYTES', 'CODE', 'REASON'],
-    letters.map((letter) => [
-      isoTime(letter.failedAtMs) ?? '',
-      letter.id,
-      formatPlace(letter),
-      String(letter.body.length),
-      letter.code,
-      cleanLine(letter.reason, 80),
-    ]),
-  );
+  return tableOf(letters, {
+    'FAILED AT': ({ failedAtMs }) => isoTime(failedAtMs) ?? '',
+    ID: ({ id }) => id,
+    WHERE: formatPlace,
+    BYTES: ({ body }) => body.length,
+    CODE: ({ code }) => code,
+    REASON: ({ reason }) => cleanLine(reason, 80),
+  });
 }
 
 async function replay(context: CommandContext, ids: string[], options: ChosenOptions): Promise<ExitCode> {

@@ -13,21 +13,16 @@ import {
   probeJudges,
 } from '../checks/doctor-checks.ts';
 import { checkTools } from '../checks/tool-checks.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 
 export const registerDoctor: RegisterCommand = (program, bind) => {
-  program
-    .command('doctor')
+  withExamples(program.command('doctor'), [
+    ['all checks', 'spanscore doctor'],
+    ['with a real call to each judge', 'spanscore doctor --judge'],
+    ['one line a judge, then all checks', 'spanscore doctor --judge --json'],
+  ])
     .option('--judge', 'also ask each judge two short questions (costs a few tokens)')
-    .addHelpText(
-      'before',
-      examples(
-        ['all checks', 'spanscore doctor'],
-        ['with a real call to each judge', 'spanscore doctor --judge'],
-        ['one line a judge, then all checks', 'spanscore doctor --judge --json'],
-      ),
-    )
     .action(bind(doctor));
 };
 

@@ -10,7 +10,7 @@ import type { Scoring } from '../../scoring/scoring.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { parseTraceId } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { loadKit, openScoring } from '../open-api.ts';
 import { findSession, traceNotFound } from '../input/stored-trace.ts';
@@ -21,23 +21,18 @@ import { scoreText } from './scores.ts';
 import { compareValues } from '../../domain/compare-values.ts';
 
 export const registerExplain: RegisterCommand = (program, bind) => {
-  program
-    .command('explain')
+  withExamples(program.command('explain'), [
+    ['one trace', 'spanscore explain 0af7651916cd43dd8448eb211c80319c'],
+    [
+      'with reasons of a chat judge, which cost money',
+      'spanscore explain 0af7651916cd43dd8448eb211c80319c --why',
+    ],
+    ['one session', 'spanscore explain --session chat-42'],
+  ])
     .addArgument(new Argument('[trace-id]', 'to list trace ids: spanscore traces').argParser(parseTraceId))
     .option('--session <id>', 'explain a session in place of a trace')
     .option('--why', 'ask a chat judge for the reasons of verdicts that a decision judge gave without words')
     .option('--judge <provider/model>', 'judge of --why; default: judges.default')
-    .addHelpText(
-      'before',
-      examples(
-        ['one trace', 'spanscore explain 0af7651916cd43dd8448eb211c80319c'],
-        [
-          'with reasons of a chat judge, which cost money',
-          'spanscore explain 0af7651916cd43dd8448eb211c80319c --why',
-        ],
-        ['one session', 'spanscore explain --session chat-42'],
-      ),
-    )
     .action(bind(explain));
 };
 

@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import { RequestError } from '../../domain/errors.ts';
 import { EXPORT_FORMATS, type ExportFormat } from '../../store/contracts/score-feed.ts';
 import { collectNames, parseMoment } from '../arguments.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { listRowNames } from '../input/names.ts';
 import { reportFile, writeOutputFile } from '../show/output-file.ts';
@@ -18,8 +18,10 @@ interface ExportOptions {
 }
 
 export const registerExport: RegisterCommand = (program, bind) => {
-  program
-    .command('export')
+  withExamples(program.command('export'), [
+    ['a month for pandas', 'spanscore export --since 30d --out scores.parquet'],
+    ['one scorer, as lines of JSON', 'spanscore export --since 7d --scorer hallucination --format ndjson'],
+  ])
     .requiredOption('--since <when>', 'scored since 1h, 7d, or a date and time', parseMoment)
     .option('--until <when>', 'scored before this time', parseMoment)
     .option(
@@ -34,16 +36,6 @@ export const registerExport: RegisterCommand = (program, bind) => {
     )
     .option('--out <file>', 'write to this file; without it to stdout')
     .option('--raw', "CSV: without the sign ' in front of texts that a spreadsheet would compute")
-    .addHelpText(
-      'before',
-      examples(
-        ['a month for pandas', 'spanscore export --since 30d --out scores.parquet'],
-        [
-          'one scorer, as lines of JSON',
-          'spanscore export --since 7d --scorer hallucination --format ndjson',
-        ],
-      ),
-    )
     .action(bind(exportScores));
 };
 

@@ -1,4 +1,4 @@
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import type { StatedFact } from '../../conventions/index.ts';
 import { cleanLine } from '../show/clean-text.ts';
@@ -12,19 +12,14 @@ interface InspectOptions {
 }
 
 export const registerInspect: RegisterCommand = (program, bind) => {
-  program
-    .command('inspect <input...>')
+  withExamples(program.command('inspect <input...>'), [
+    ['recorded spans and logs, read together', 'spanscore inspect run.traces.jsonl run.logs.jsonl'],
+    ['from a pipe, one JSON line for each trace', 'cat spans.jsonl | spanscore inspect - --json'],
+    ['a stored trace', 'spanscore inspect 0af7651916cd43dd8448eb211c80319c'],
+    ['each call of a model, as scorers see it', 'spanscore inspect run.traces.jsonl --model-calls'],
+  ])
     .option('--model-calls', 'show each model call as a run, too')
     .option('--debug', 'show what each convention states of each span, and where it stands')
-    .addHelpText(
-      'before',
-      examples(
-        ['recorded spans and logs, read together', 'spanscore inspect run.traces.jsonl run.logs.jsonl'],
-        ['from a pipe, one JSON line for each trace', 'cat spans.jsonl | spanscore inspect - --json'],
-        ['a stored trace', 'spanscore inspect 0af7651916cd43dd8448eb211c80319c'],
-        ['each call of a model, as scorers see it', 'spanscore inspect run.traces.jsonl --model-calls'],
-      ),
-    )
     .action(bind(inspect));
 };
 

@@ -1,17 +1,18 @@
 import { resolve } from 'node:path';
 import { type Command, Option } from 'commander';
+import type { z } from 'zod';
 import { isoTime } from '../../api/json/rows.ts';
-import { CASES } from '../../api/resources/issues.ts';
+import { CASES, type Issue, type IssueDetail } from '../../api/resources/issues.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import { FAILURE_KINDS } from '../../domain/failure.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { ISSUE_STATES } from '../../issues/read-issues.ts';
 import { collectNames, limitUpTo, parseMoment } from '../arguments.ts';
-import { examples, type Bind, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type Bind, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { openApi } from '../open-api.ts';
+import { openApi, type Page } from '../open-api.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { table } from '../show/output.ts';
+import { tableOf } from '../show/output.ts';
 
 /** Most verdicts of a judge on one case. */
 const MOST_TIMES = 20;
@@ -29,54 +30,16 @@ interface ListOptions {
   readonly limit: number;
 }
 
-/** An issue as the API shows it. */
-interface IssueJson {
-  readonly id: string;
-  readonly title: string;
-  readonly agent: string;
-  readonly state: string;
-  readonly share: { readonly value: number; readonly low: number; readonly high: number } | null;
-  readonly runs: number;
-  readonly lastSeen: string | null;
-}
-
-interface DetailJson extends IssueJson {
-  readonly verification: {
-    readonly version: string;
-    readonly state: string;
-    readonly before: IssueJson['share'];
-    readonly since: IssueJson['share'];
-  } | null;
-  readonly history: readonly { readonly at: string; readonly by: string | null; readonly what: string }[];
-  readonly examples: readonly {
-    readonly traceId: string;
-    readonly question: string | null;
-    readonly claim: string | null;
-    readonly error: string | null;
-    readonly comment: string | null;
-    readonly answer: string | null;
-    readonly evidence: { readonly source: string; readonly quote: string } | null;
-  }[];
-  readonly segments: readonly {
-    readonly dimension: string;
-    readonly value: string;
-    readonly runs: number;
-    readonly share: IssueJson['share'];
-  }[];
-}
+type IssueJson = z.output<typeof Issue>;
+type DetailJson = z.output<typeof IssueDetail>;
 
 export const registerIssues: RegisterCommand = (program, bind) => {
-  const issues = program
-    .command('issues')
-    .addHelpText(
-      'before',
-      examples(
-        ['what goes wrong this week', 'spanscore issues'],
-        ['one issue with examples', 'spanscore issues show 9f2c81d04b7a6e35'],
-        ['its failures as tests', 'spanscore issues tests 9f2c81d04b7a6e35 --out tests/refund'],
-        ['say that it is mended', 'spanscore issues resolve 9f2c81d04b7a6e35 --version 3.3'],
-      ),
-    );
+  const issues = withExamples(program.command('issues'), [
+    ['what goes wrong this week', 'spanscore issues'],
+    ['one issue with examples', 'spanscore issues show 9f2c81d04b7a6e35'],
+    ['its failures as tests', 'spanscore issues tests 9f2c81d04b7a6e35 --out tests/refund'],
+    ['say that it is mended', 'spanscore issues resolve 9f2c81d04b7a6e35 --version 3.3'],
+  ]);
   issues
     .command('list', { isDefault: true })
     .description('Print the issues. Issues of most runs come first.')
@@ -110,48 +73,34 @@ export const registerIssues: RegisterCommand = (program, bind) => {
   registerChanges(issues, bind);
 };
 
-interface SplitOptions {
-  readonly trace: readonly string[];
-}
-
 /** Commands that change an issue. */
 function registerChanges(issues: Command, bind: Bind): void {
-  issues
-    .command('resolve')
-    .description('Say that an issue is mended.')
-    .argument('<id>', 'id of an issue')
+  const add = (what: string, description: string) => issues.command(what).description(description);
+  const id = ['<id>', 'id of an issue'] as const;
+  add('resolve', 'Say that an issue is mended.')
+    .argument(...id)
     .option('--version <name>', 'first version without it')
     .action(
-      bind((context, id: string, { version }: { readonly version?: string }) =>
-        change(context, { id, what: 'resolve', body: version === undefined ? {} : { version } }),
+      bind((context, issue: string, { version }: { readonly version?: string }) =>
+        change(context, issue, 'resolve', version === undefined ? {} : { version }),
       ),
     );
-  issues
-    .command('reopen')
-    .description('Open an issue again.')
-    .argument('<id>', 'id of an issue')
-    .action(bind((context, id: string) => change(context, { id, what: 'reopen', body: {} })));
-  issues
-    .command('ignore')
-    .description('Leave an issue alone.')
-    .argument('<id>', 'id of an issue')
-    .action(bind((context, id: string) => change(context, { id, what: 'ignore', body: {} })));
-  issues
-    .command('merge')
-    .description('Join an issue to another one of the agent: the second goes into the first.')
+  add('reopen', 'Open an issue again.')
+    .argument(...id)
+    .action(bind((context, issue: string) => change(context, issue, 'reopen')));
+  add('ignore', 'Leave an issue alone.')
+    .argument(...id)
+    .action(bind((context, issue: string) => change(context, issue, 'ignore')));
+  add('merge', 'Join an issue to another one of the agent: the second goes into the first.')
     .argument('<into>', 'id of the issue that stays')
     .argument('<id>', 'id of the issue that goes into it')
-    .action(
-      bind((context, into: string, id: string) => change(context, { id, what: 'merge', body: { into } })),
-    );
-  issues
-    .command('split')
-    .description('Take the failures of some traces out of an issue, as an issue of their own.')
-    .argument('<id>', 'id of an issue')
+    .action(bind((context, into: string, issue: string) => change(context, issue, 'merge', { into })));
+  add('split', 'Take the failures of some traces out of an issue, as an issue of their own.')
+    .argument(...id)
     .requiredOption('--trace <ids...>', 'ids of the traces (repeatable, or with commas)', collectNames)
     .action(
-      bind((context, id: string, { trace }: SplitOptions) =>
-        change(context, { id, what: 'split', body: { traceIds: trace } }),
+      bind((context, issue: string, { trace }: { readonly trace: readonly string[] }) =>
+        change(context, issue, 'split', { traceIds: trace }),
       ),
     );
 }
@@ -159,24 +108,18 @@ function registerChanges(issues: Command, bind: Bind): void {
 async function list(context: CommandContext, { since, until, ...filters }: ListOptions) {
   const api = await openApi(context, 'issues');
   const query = { since: isoTime(since ?? null), until: isoTime(until ?? null), ...filters };
-  const { items } = await api.read<{ readonly items: readonly IssueJson[] }>('/issues', query);
-  if (items.length === 0) {
-    context.out.talk('no issues in this time');
-  }
-  await context.out.list(items, () =>
-    table(
-      ['ID', 'STATE', 'SHARE', 'RUNS', 'AGENT', 'LAST SEEN', 'ISSUE'],
-      items.map((issue) => [
-        issue.id,
-        issue.state,
-        formatShare(issue),
-        String(issue.runs),
-        cleanLine(issue.agent, 40),
-        issue.lastSeen ?? '',
-        cleanLine(issue.title, 100),
-      ]),
-    ),
-  );
+  const { items } = await api.read<Page<IssueJson>>('/issues', query);
+  const text = () =>
+    tableOf(items, {
+      ID: ({ id }) => id,
+      STATE: ({ state }) => state,
+      SHARE: formatShare,
+      RUNS: ({ runs }) => runs,
+      AGENT: ({ agent }) => cleanLine(agent, 40),
+      'LAST SEEN': ({ lastSeen }) => lastSeen ?? '',
+      ISSUE: ({ title }) => cleanLine(title, 100),
+    });
+  await context.out.list(items, text, 'no issues in this time');
   return EXIT.done;
 }
 
@@ -234,13 +177,7 @@ async function writeTests(context: CommandContext, id: string, { out, limit, rej
   return EXIT.done;
 }
 
-interface Change {
-  readonly id: string;
-  readonly what: string;
-  readonly body: object;
-}
-
-async function change(context: CommandContext, { id, what, body }: Change) {
+async function change(context: CommandContext, id: string, what: string, body: object = {}) {
   const api = await openApi(context, `issues ${what}`);
   const issue = await api.write<IssueJson>('POST', `/issues/${encodeURIComponent(id)}/${what}`, { body });
   await context.out.document(issue, () => `${issue.id}  ${issue.state}  ${cleanLine(issue.title)}`);

@@ -1,11 +1,11 @@
 import { Option } from 'commander';
-import type { agreementJson } from '../../api/resources/labels.ts';
+import { type ScorerAgreement, toGiven } from '../../api/resources/labels.ts';
 import { type scoreJson, isoTime } from '../../api/json/rows.ts';
-import type { AgreementReading } from '../../domain/agreement/label-agreement.ts';
+import type { z } from 'zod';
 import { DAY_MS } from '../../domain/durations.ts';
 import { formatCount } from '../../domain/plural.ts';
 import { collectNames, parseMoment } from '../arguments.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import {
   CSV_HEAD,
@@ -21,9 +21,9 @@ import {
 import { listRowNames } from '../input/names.ts';
 import { addEstimateCommand } from '../labels/estimate-pass-rates.ts';
 import { openApi } from '../open-api.ts';
-import { cleanLine } from '../show/clean-text.ts';
+import { cleanLine, shortFingerprint } from '../show/clean-text.ts';
 import { reportFile, writeOutputFile } from '../show/output-file.ts';
-import { table } from '../show/output.ts';
+import { table, tableOf } from '../show/output.ts';
 
 interface ImportOptions {
   readonly format?: LabelFormat;
@@ -47,21 +47,13 @@ interface AgreementOptions {
 /** Range of `agreement` without `--since`. */
 const DEFAULT_RANGE_MS = 30 * DAY_MS;
 
-/** Digits of a fingerprint that tell the versions of a scorer apart. */
-const FINGERPRINT_DIGITS = 8;
-
 export const registerLabels: RegisterCommand = (program, bind) => {
-  const labels = program
-    .command('labels')
-    .addHelpText(
-      'before',
-      examples(
-        ['store the labels of a file', 'spanscore labels import labels.csv --reviewer ann'],
-        ['all labels of this month', 'spanscore labels export --since 30d --out labels.csv'],
-        ['how often people agree with a scorer', 'spanscore labels agreement --scorer hallucination'],
-        ['how many answers pass, by people', 'spanscore labels estimate --scorer hallucination --by week'],
-      ),
-    );
+  const labels = withExamples(program.command('labels'), [
+    ['store the labels of a file', 'spanscore labels import labels.csv --reviewer ann'],
+    ['all labels of this month', 'spanscore labels export --since 30d --out labels.csv'],
+    ['how often people agree with a scorer', 'spanscore labels agreement --scorer hallucination'],
+    ['how many answers pass, by people', 'spanscore labels estimate --scorer hallucination --by week'],
+  ]);
   labels
     .command('import')
     .description(
@@ -122,12 +114,11 @@ async function importFile(context: CommandContext, file: string, options: Import
       ...createPostDeps(config, { store, purged }),
       recordWrite: createWriteRecorder(store.audit, loadPurgeKey(config.store)),
     },
-    found.map(({ line, tenant = options.tenant, label }) => {
-      const { traceId = '', spanId = '', sessionId = '', passes, score, note, ...rest } = label;
-      const { reviewer = options.reviewer ?? '', scorer, label: text } = rest;
-      const target = { traceId, spanId, sessionId, scorer, label: text };
-      return { line, tenant, reviewer, target, note, answer: passes ?? score ?? false };
-    }),
+    found.map(({ line, tenant = options.tenant, label }) => ({
+      line,
+      tenant,
+      label: toGiven({ ...label, reviewer: label.reviewer ?? options.reviewer }),
+    })),
   );
   const faults = [...named.flatMap((each) => ('fault' in each ? [each] : [])), ...refused].toSorted(
     (a, b) => a.line - b.line,
@@ -209,7 +200,7 @@ async function agreement(context: CommandContext, options: AgreementOptions): Pr
   const { scorer, since = Date.now() - DEFAULT_RANGE_MS } = options;
   const scorers = await listRowNames([scorer], config, store);
   const api = await openApi(context, 'labels agreement');
-  const agreed = await api.read<ReturnType<typeof agreementJson>>('/labels/agreement', {
+  const agreed = await api.read<Agreement>('/labels/agreement', {
     scorer,
     since: isoTime(since) ?? undefined,
   });
@@ -222,37 +213,25 @@ async function agreement(context: CommandContext, options: AgreementOptions): Pr
   return EXIT.done;
 }
 
-function showAgreement({ versions, reviewers }: AgreementReading): string {
-  const ofVersions = versions.map((version) => {
-    const { confusion, corrected } = version;
-    return [
-      cleanLine(version.scorer, 60),
-      version.fingerprint.slice(0, FINGERPRINT_DIGITS),
-      cleanLine(version.judgeModel || '-', 40),
-      String(version.n),
-      showInterval(version.kappa, version.kappaLow, version.kappaHigh),
-      String(confusion.bothPass),
-      String(confusion.leftPasses),
-      String(confusion.rightPasses),
-      String(confusion.bothFail),
-      showInterval(version.sensitivity, version.sensitivityLow, version.sensitivityHigh),
-      showInterval(version.specificity, version.specificityLow, version.specificityHigh),
-      showShare(version.passRate),
+type Agreement = z.output<typeof ScorerAgreement>;
+
+function showAgreement({ versions, reviewers }: Agreement): string {
+  const ofVersions = tableOf(versions, {
+    SCORER: ({ scorer }) => cleanLine(scorer, 60),
+    VERSION: ({ fingerprint }) => shortFingerprint(fingerprint),
+    JUDGE: ({ judgeModel }) => cleanLine(judgeModel || '-', 40),
+    LABELS: ({ n }) => n,
+    KAPPA: ({ kappa, kappaLow, kappaHigh }) => showInterval(kappa, kappaLow, kappaHigh),
+    'BOTH PASS': ({ confusion }) => confusion.bothPass,
+    'ONLY SCORER': ({ confusion }) => confusion.leftPasses,
+    'ONLY PEOPLE': ({ confusion }) => confusion.rightPasses,
+    'BOTH FAIL': ({ confusion }) => confusion.bothFail,
+    SENSITIVITY: (each) => showInterval(each.sensitivity, each.sensitivityLow, each.sensitivityHigh),
+    SPECIFICITY: (each) => showInterval(each.specificity, each.specificityLow, each.specificityHigh),
+    'PASS RATE': ({ passRate }) => showShare(passRate),
+    CORRECTED: ({ corrected }) =>
       corrected === null ? '-' : showInterval(corrected.share, corrected.low, corrected.high),
-    ];
   });
-  const head = [
-    'SCORER',
-    'VERSION',
-    'JUDGE',
-    'LABELS',
-    'KAPPA',
-    'BOTH PASS',
-    'ONLY SCORER',
-    'ONLY PEOPLE',
-    'BOTH FAIL',
-  ];
-  const rates = ['SENSITIVITY', 'SPECIFICITY', 'PASS RATE', 'CORRECTED'];
   const people = reviewers.map(({ scorer, left, right, n, kappa, kappaLow, kappaHigh }) => [
     cleanLine(scorer, 60),
     cleanLine(left, 40),
@@ -261,7 +240,7 @@ function showAgreement({ versions, reviewers }: AgreementReading): string {
     showInterval(kappa, kappaLow, kappaHigh),
   ]);
   return [
-    ...(ofVersions.length === 0 ? [] : [table([...head, ...rates], ofVersions)]),
+    ...(versions.length === 0 ? [] : [ofVersions]),
     ...(people.length === 0 ? [] : [table(['SCORER', 'REVIEWER', 'REVIEWER', 'LABELS', 'KAPPA'], people)]),
   ].join('\n\n');
 }

@@ -1,9 +1,10 @@
+import { findReader } from '../../config/access.ts';
 import { once } from 'node:events';
 import { readEnvironment } from '../../config/environment.ts';
 import { readServeFile } from '../../config/serve-file.ts';
 import type { SendRequest } from '../../mcp/ask.ts';
 import { RequestError, StoreUnavailableError } from '../../domain/errors.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { dashboardUrl } from '../show/dashboard-address.ts';
 
@@ -13,17 +14,12 @@ interface McpOptions {
 }
 
 export const registerMcp: RegisterCommand = (program, bind) => {
-  program
-    .command('mcp')
+  withExamples(program.command('mcp'), [
+    ['for Claude Code', 'claude mcp add spanscore -- npx spanscore mcp'],
+    ['a serve on another machine', 'SPANSCORE_TOKEN=… spanscore mcp --url https://spanscore.example.com'],
+  ])
     .option('--url <url>', 'address of the API (default: the serve of this folder)')
     .option('--token <token>', 'bearer token (default: SPANSCORE_TOKEN, else one of auth.tokens)')
-    .addHelpText(
-      'before',
-      examples(
-        ['for Claude Code', 'claude mcp add spanscore -- npx spanscore mcp'],
-        ['a serve on another machine', 'SPANSCORE_TOKEN=… spanscore mcp --url https://spanscore.example.com'],
-      ),
-    )
     .action(bind(mcp, { stopsItself: true }));
 };
 
@@ -72,8 +68,5 @@ async function findApi(
       `no serve with the role api runs on ${config.store.dataDir}: start one with spanscore serve, or name its address with --url`,
     );
   }
-  const own = config.auth.tokens.find(
-    ({ tenant, scopes }) => tenant === '' && (scopes.includes('read') || scopes.includes('admin')),
-  );
-  return { url: dashboardUrl(serve.api, undefined), token: token ?? own?.token };
+  return { url: dashboardUrl(serve.api, undefined), token: token ?? findReader(config.auth.tokens)?.token };
 }

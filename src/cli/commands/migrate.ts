@@ -1,4 +1,4 @@
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { createDecisionAggregates } from '../../aggregates/count-coverage.ts';
 import { logRefusals, rebuildAggregates } from '../../aggregates/refresh-aggregates.ts';
 import {
@@ -19,12 +19,10 @@ interface MigrateOptions {
 }
 
 export const registerMigrate: RegisterCommand = (program, bind) => {
-  program
-    .command('migrate')
+  withExamples(program.command('migrate'), [['what would be created', 'spanscore migrate --dry-run']])
     .option('--status', 'only print which schema the store has')
     .option('--dry-run', 'only print the SQL that would run')
     .option('--rebuild-aggregates', 'compute the numbers of the pages anew from all scores and decisions')
-    .addHelpText('before', examples(['what would be created', 'spanscore migrate --dry-run']))
     .action(bind(migrate));
 };
 

@@ -1,5 +1,5 @@
 import { formatCount } from '../../domain/plural.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { readPasswordFile } from '../input/input-file.ts';
 
@@ -10,18 +10,15 @@ interface MoveCommandOptions {
 }
 
 export const registerMove: RegisterCommand = (program, bind) => {
-  program
-    .command('move')
+  withExamples(program.command('move'), [
+    [
+      'to a server',
+      'spanscore move --to http://spanscore@clickhouse:8123 --password-file /run/secrets/clickhouse',
+    ],
+  ])
     .requiredOption('--to <url>', 'HTTP address of the server: http://user@host:8123')
     .option('--password-file <file>', 'file with the password of the user, instead of one in the URL')
     .option('--database <name>', 'new database of the server (default: store.database)')
-    .addHelpText(
-      'before',
-      examples([
-        'to a server',
-        'spanscore move --to http://spanscore@clickhouse:8123 --password-file /run/secrets/clickhouse',
-      ]),
-    )
     .action(bind(move, { stopsItself: true }));
 };
 

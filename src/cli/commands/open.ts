@@ -3,21 +3,16 @@ import { isDashboardBuilt } from '../../process/package.ts';
 import { readEnvironment } from '../../config/environment.ts';
 import { readServeFile } from '../../config/serve-file.ts';
 import { StoreUnavailableError } from '../../domain/errors.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { dashboardUrl, showDashboard } from '../show/dashboard-address.ts';
 
 export const registerOpen: RegisterCommand = (program, bind) => {
-  program
-    .command('open')
+  withExamples(program.command('open'), [
+    ['the dashboard of the serve of this folder', 'spanscore open'],
+    ['only its address, for a script', 'spanscore open --json --no-browser | jq -r .dashboard'],
+  ])
     .option('--no-browser', 'only print the address')
-    .addHelpText(
-      'before',
-      examples(
-        ['the dashboard of the serve of this folder', 'spanscore open'],
-        ['only its address, for a script', 'spanscore open --json --no-browser | jq -r .dashboard'],
-      ),
-    )
     .action(bind(open));
 };
 

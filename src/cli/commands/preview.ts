@@ -3,7 +3,7 @@ import { loadRuleFile, type Config } from '../../configuration.ts';
 import { NewPreview, type previewJson } from '../../api/resources/previews.ts';
 import { addRequestOptions } from '../input/request-options.ts';
 import { openApi, openScoring } from '../open-api.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { RequestError } from '../../domain/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { requireRules } from '../input/names.ts';
@@ -21,20 +21,14 @@ interface PreviewOptions {
 
 export const registerPreview: RegisterCommand = (program, bind) => {
   const ofRequest = NewPreview.pick({ last: true, sample: true });
-  addRequestOptions(program.command('preview'), ofRequest, { last: 'duration' })
+  const command = addRequestOptions(program.command('preview'), ofRequest, { last: 'duration' });
+  withExamples(command, [
+    ['a rule of the configuration', 'spanscore preview --rule production'],
+    ['a rule before it is switched on', 'spanscore preview --rules new-rules.yaml --rule strict --last 7d'],
+    ['volume and cost only, without a judge call', 'spanscore preview --rule production --sample 0'],
+  ])
     .option('--rule <name>', 'the rule; may be left out when there is only one')
     .option('--rules <file>', 'a file with rules (and scorers) that is not loaded yet')
-    .addHelpText(
-      'before',
-      examples(
-        ['a rule of the configuration', 'spanscore preview --rule production'],
-        [
-          'a rule before it is switched on',
-          'spanscore preview --rules new-rules.yaml --rule strict --last 7d',
-        ],
-        ['volume and cost only, without a judge call', 'spanscore preview --rule production --sample 0'],
-      ),
-    )
     .action(bind(runPreview, { stopsItself: true }));
 };
 

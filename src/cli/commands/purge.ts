@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts';
 import { parseSpan, parseTraceId } from '../arguments.ts';
 import { auditCommand } from '../open-api.ts';
 import { runAttached } from '../jobs/run-job.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { RequestError } from '../../domain/errors.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { table } from '../show/output.ts';
@@ -24,8 +24,11 @@ interface PurgeOptions {
 }
 
 export const registerPurge: RegisterCommand = (program, bind) => {
-  program
-    .command('purge')
+  withExamples(program.command('purge'), [
+    ['everything of a user', 'spanscore purge --user user-9'],
+    ['a session of one tenant', 'spanscore purge --session s-1 --tenant acme'],
+    ['old data of a tenant, in a script', 'spanscore purge --tenant acme --older-than 30d --yes --json'],
+  ])
     .option('--trace <id>', 'the trace with this id', parseTraceId)
     .option('--session <id>', 'all traces of the session')
     .option('--user <id>', 'all traces with this user id')
@@ -36,14 +39,6 @@ export const registerPurge: RegisterCommand = (program, bind) => {
       parseSpan,
     )
     .option('--yes', 'do not ask')
-    .addHelpText(
-      'before',
-      examples(
-        ['everything of a user', 'spanscore purge --user user-9'],
-        ['a session of one tenant', 'spanscore purge --session s-1 --tenant acme'],
-        ['old data of a tenant, in a script', 'spanscore purge --tenant acme --older-than 30d --yes --json'],
-      ),
-    )
     .action(bind(purge, { stopsItself: true }));
 };
 
@@ -157,13 +152,12 @@ async function finish(
   }
   const rows = readRows(job);
   await out.document({ job: id, ...job.report }, () => table(['TABLE', 'ROWS'], rows));
-  const { spans } = config.store;
-  if (spans !== undefined) {
-    out.talk(
-      `spans in ${[spans.table, spans.logs].filter(Boolean).join(' and ')} stay: spanscore only reads them; delete them there`,
-    );
+  const { describeRemains } = await import('../../api/writes/jobs.ts');
+  const remains = describeRemains(config);
+  if (remains !== null) {
+    out.talk(remains);
   }
-  return spans === undefined ? EXIT.done : EXIT.someFailed;
+  return remains === null ? EXIT.done : EXIT.someFailed;
 }
 
 function readRows({ report }: Job): [string, string][] {

@@ -6,20 +6,14 @@ import { findConfigFile, readConfigFile } from '../../config/files/config-file.t
 import { valueAt } from '../../config/key-path.ts';
 import { readServeFile } from '../../config/serve-file.ts';
 import { AppError, ConfigError, readErrorMessage, StoreUnavailableError } from '../../domain/errors.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 
 export const registerReload: RegisterCommand = (program, bind) => {
-  program
-    .command('reload')
-    .addHelpText(
-      'before',
-      examples(
-        ['after a change of spanscore.config.yaml', 'spanscore reload'],
-        ['what changed, for a script', 'spanscore reload --json'],
-      ),
-    )
-    .action(bind(reload));
+  withExamples(program.command('reload'), [
+    ['after a change of spanscore.config.yaml', 'spanscore reload'],
+    ['what changed, for a script', 'spanscore reload --json'],
+  ]).action(bind(reload));
 };
 
 async function reload(context: CommandContext): Promise<ExitCode> {

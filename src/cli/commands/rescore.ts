@@ -5,7 +5,7 @@ import { readRescoreReport, type ReasonCounts } from '../../jobs/stored-job.ts';
 import type { Job } from '../../store/contracts/jobs.ts';
 import { parseMoment } from '../arguments.ts';
 import { auditCommand, loadKit, NEVER, openScoring } from '../open-api.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { requireScorers } from '../input/names.ts';
 import { finishJob, requireLiveScorer, requireTaker, runAttached } from '../jobs/run-job.ts';
@@ -19,8 +19,10 @@ interface RescoreOptions {
 }
 
 export const registerRescore: RegisterCommand = (program, bind) => {
-  program
-    .command('rescore')
+  withExamples(program.command('rescore'), [
+    ['what failed in the last day', 'spanscore rescore --failed --since 24h'],
+    ['a week, by a changed scorer', 'spanscore rescore --scorer faithfulness --since 7d'],
+  ])
     .option('--failed', 'run the scorers of failed decisions again')
     .option('--scorer <name>', 'run this scorer again on all that it has scored, as it is configured now')
     .option(
@@ -29,13 +31,6 @@ export const registerRescore: RegisterCommand = (program, bind) => {
       parseMoment,
     )
     .option('--detach', 'only create the job: a running serve does the work')
-    .addHelpText(
-      'before',
-      examples(
-        ['what failed in the last day', 'spanscore rescore --failed --since 24h'],
-        ['a week, by a changed scorer', 'spanscore rescore --scorer faithfulness --since 7d'],
-      ),
-    )
     .action(bind(rescore, { stopsItself: true }));
 };
 

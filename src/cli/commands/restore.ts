@@ -1,5 +1,5 @@
 import { formatCount } from '../../domain/plural.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 
 interface RestoreOptions {
@@ -7,16 +7,10 @@ interface RestoreOptions {
 }
 
 export const registerRestore: RegisterCommand = (program, bind) => {
-  program
-    .command('restore')
+  withExamples(program.command('restore'), [
+    ['into a new folder', 'spanscore restore --from /backups/2026-11-24 --data-dir /var/lib/spanscore'],
+  ])
     .requiredOption('--from <folder>', 'folder that spanscore backup wrote; it is only read')
-    .addHelpText(
-      'before',
-      examples([
-        'into a new folder',
-        'spanscore restore --from /backups/2026-11-24 --data-dir /var/lib/spanscore',
-      ]),
-    )
     .action(bind(restore));
 };
 

@@ -10,7 +10,7 @@ import type { TraceOutcome } from '../../scoring/trace-task.ts';
 import type { Store } from '../../store/store.ts';
 import { collectNames } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { auditCommand } from '../open-api.ts';
 import { requireScorers } from '../input/names.ts';
@@ -32,8 +32,13 @@ interface ScoreOptions {
 }
 
 export const registerScore: RegisterCommand = (program, bind) => {
-  program
-    .command('score [input...]')
+  withExamples(program.command('score [input...]'), [
+    ['a stored trace, by the rules', 'spanscore score 0af7651916cd43dd8448eb211c80319c'],
+    ['files, by one scorer, no store needed', "spanscore score 'runs/*.jsonl' --scorer keyword-coverage"],
+    ['a bar for CI', 'spanscore score spans.jsonl --scorer tone --fail-under tone=0.6'],
+    ['a question to a judge', 'spanscore score spans.jsonl --ask "Does the answer promise a refund?"'],
+    ['a session as one conversation', 'spanscore score --session chat-42 --scorer tone'],
+  ])
     .option('--session <id>', 'score a stored session in place of a trace')
     .option(
       '--scorer <names>',
@@ -57,16 +62,6 @@ export const registerScore: RegisterCommand = (program, bind) => {
     )
     .option('--judge <provider/model>', 'judge of --ask; default: judges.default')
     .option('--write', 'store the scores; without this option nothing is stored')
-    .addHelpText(
-      'before',
-      examples(
-        ['a stored trace, by the rules', 'spanscore score 0af7651916cd43dd8448eb211c80319c'],
-        ['files, by one scorer, no store needed', "spanscore score 'runs/*.jsonl' --scorer keyword-coverage"],
-        ['a bar for CI', 'spanscore score spans.jsonl --scorer tone --fail-under tone=0.6'],
-        ['a question to a judge', 'spanscore score spans.jsonl --ask "Does the answer promise a refund?"'],
-        ['a session as one conversation', 'spanscore score --session chat-42 --scorer tone'],
-      ),
-    )
     .action(bind(scoreOrCheck));
 };
 
@@ -207,8 +202,7 @@ async function scoreStoredSession(
   sessionId: string,
   { rules, write }: Terms,
 ): Promise<TraceOutcome[]> {
-  const { scoreSession } = await import('../../scoring/sessions/score-session.ts');
-  const { NO_SESSION_WAIT } = await import('../../scoring/sessions/score-session.ts');
+  const { NO_SESSION_WAIT, scoreSession } = await import('../../scoring/sessions/score-session.ts');
   const { apiMode } = await import('../../scoring/scoring-mode.ts');
   const keys = await findSession(store, sessionId);
   const mode = apiMode(rules, { write });

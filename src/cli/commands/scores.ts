@@ -1,7 +1,7 @@
 import { isoTime, type scoreJson } from '../../api/json/rows.ts';
 import { collectNames, limitUpTo, parseMoment, parseNumber, parseTraceId } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { openApi } from '../open-api.ts';
 import { EXIT } from '../exit-codes.ts';
 import { listRowNames } from '../input/names.ts';
@@ -26,8 +26,11 @@ const FOLLOW_EVERY_MS = 1000;
 const FOLLOW_OVERLAP_MS = 60_000;
 
 export const registerScores: RegisterCommand = (program, bind) => {
-  program
-    .command('scores')
+  withExamples(program.command('scores'), [
+    ['the last hour', 'spanscore scores --since 1h'],
+    ['low scores of one scorer', 'spanscore scores --scorer keyword-coverage --max 0.5'],
+    ['new scores as they arrive', 'spanscore scores --follow --json'],
+  ])
     .option('--trace <id>', 'only scores of this trace', parseTraceId)
     .option('--session <id>', 'only scores of this session and of its traces')
     .option(
@@ -40,14 +43,6 @@ export const registerScores: RegisterCommand = (program, bind) => {
     .option('--max <score>', 'only scores up to this value', parseNumber)
     .option('--limit <n>', 'print at most n', limitUpTo(MAX_ROWS), 50)
     .option('--follow', 'keep printing new scores, oldest first, until Ctrl-C')
-    .addHelpText(
-      'before',
-      examples(
-        ['the last hour', 'spanscore scores --since 1h'],
-        ['low scores of one scorer', 'spanscore scores --scorer keyword-coverage --max 0.5'],
-        ['new scores as they arrive', 'spanscore scores --follow --json'],
-      ),
-    )
     .action(bind(scores, { stopsItself: true }));
 };
 

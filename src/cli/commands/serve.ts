@@ -8,7 +8,7 @@ import { nearest } from '../../domain/nearest.ts';
 import { watchFiles } from '../../process/watch-files.ts';
 import type { Role, Serve } from '../../serve.ts';
 import { createLog } from '../../telemetry/log.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { aborted, withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { dashboardUrl, showDashboard } from '../show/dashboard-address.ts';
 
@@ -20,25 +20,20 @@ interface ServeCommandOptions {
 const ROLES: readonly Role[] = ['collector', 'scorer', 'api', 'store'];
 
 export const registerServe: RegisterCommand = (program, bind) => {
-  program
-    .command('serve')
+  withExamples(program.command('serve'), [
+    ['all roles in one process, embedded store', 'spanscore serve'],
+    ['rules change while it runs', 'spanscore serve --watch'],
+    ['with a judge', 'SPANSCORE_JUDGE=openai/gpt-5-mini spanscore serve'],
+    ['a second scorer, with the store of the serve in this folder', 'spanscore serve --role scorer'],
+    [
+      'receivers only, beside other processes',
+      'spanscore serve --role collector,api --store-url http://clickhouse:8123',
+    ],
+  ])
     .addOption(
       new Option('--role <roles>', `one or more of ${ROLES.join(', ')}; default: all`).argParser(parseRoles),
     )
     .option('--watch', 'reload by itself when the configuration or a file that it names changes')
-    .addHelpText(
-      'before',
-      examples(
-        ['all roles in one process, embedded store', 'spanscore serve'],
-        ['rules change while it runs', 'spanscore serve --watch'],
-        ['with a judge', 'SPANSCORE_JUDGE=openai/gpt-5-mini spanscore serve'],
-        ['a second scorer, with the store of the serve in this folder', 'spanscore serve --role scorer'],
-        [
-          'receivers only, beside other processes',
-          'spanscore serve --role collector,api --store-url http://clickhouse:8123',
-        ],
-      ),
-    )
     .action(bind(serve, { stopsItself: true }));
 };
 
@@ -182,15 +177,6 @@ function showAddresses({ addresses, storeKind }: Serve): string[] {
         ]),
     `store          ${storeKind} ${addresses.clickhouse.url}, database ${addresses.clickhouse.database}`,
   ];
-}
-
-async function aborted(signal: AbortSignal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    if (signal.aborted) {
-      resolve();
-    }
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 function parseRoles(text: string): Role[] {

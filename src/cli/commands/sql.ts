@@ -1,22 +1,17 @@
 import { RequestError } from '../../domain/errors.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 
 /** Longest time of a statement, seconds: the user can end it. */
 const MAX_SECONDS = 3_600;
 
 export const registerSql: RegisterCommand = (program, bind) => {
-  program
-    .command('sql')
+  withExamples(program.command('sql'), [
+    ['scores by scorer', 'spanscore sql "SELECT Scorer, count() FROM scores FINAL GROUP BY Scorer"'],
+    ['a file for pandas', 'spanscore sql "SELECT * FROM runs FINAL" --format Parquet > runs.parquet'],
+  ])
     .argument('<statement>', 'SELECT …, without FORMAT and SETTINGS')
     .option('--format <format>', 'output format of ClickHouse (default: a table; with --json JSONEachRow)')
-    .addHelpText(
-      'before',
-      examples(
-        ['scores by scorer', 'spanscore sql "SELECT Scorer, count() FROM scores FINAL GROUP BY Scorer"'],
-        ['a file for pandas', 'spanscore sql "SELECT * FROM runs FINAL" --format Parquet > runs.parquet'],
-      ),
-    )
     .action(bind(sql, { stopsItself: true }));
 };
 

@@ -1,9 +1,10 @@
+import { findReader } from '../../config/access.ts';
 import { z } from 'zod';
 import { readStoreStatus, type ServeStatus, type StoreStatus } from '../../api/serve-status.ts';
 import type { Config } from '../../configuration.ts';
 import { readServeFile, type ServeFile } from '../../config/serve-file.ts';
 import { readErrorMessage, StoreUnavailableError } from '../../domain/errors.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { showStatus, type StatusReport } from '../show/show-status.ts';
 
@@ -14,19 +15,13 @@ const ANSWER_LIMIT_MS = 10_000;
 const REFUSALS = [401, 403];
 
 export const registerStatus: RegisterCommand = (program, bind) => {
-  program
-    .command('status')
-    .addHelpText(
-      'before',
-      examples(
-        ['the serve of this folder', 'spanscore status'],
-        [
-          'judges that fail, for a script',
-          'spanscore status --json | jq \'.judges[] | select(.state == "failing")\'',
-        ],
-      ),
-    )
-    .action(bind(status));
+  withExamples(program.command('status'), [
+    ['the serve of this folder', 'spanscore status'],
+    [
+      'judges that fail, for a script',
+      'spanscore status --json | jq \'.judges[] | select(.state == "failing")\'',
+    ],
+  ]).action(bind(status));
 };
 
 async function status(context: CommandContext): Promise<ExitCode> {
@@ -58,9 +53,7 @@ async function readServe(
   serve: ServeWithApi,
 ): Promise<StatusReport> {
   const ready = readySchema.parse((await ask(serve, '/readyz', [200, 503])).body);
-  const token = auth.tokens.find(
-    ({ tenant, scopes }) => tenant === '' && (scopes.includes('read') || scopes.includes('admin')),
-  );
+  const token = findReader(auth.tokens);
   const reply = await ask(serve, '/api/v1/status', [200, ...REFUSALS], token?.token);
   const known = {
     serve: serveJson(serve, ready.status === 'ready'),

@@ -3,10 +3,10 @@ import type { TraceItem } from '../../api/resources/traces.ts';
 import { isoTime } from '../../api/json/rows.ts';
 import { limitUpTo, parseMoment } from '../arguments.ts';
 import { cleanLine } from '../show/clean-text.ts';
-import { examples, type CommandContext, type RegisterCommand } from '../command.ts';
+import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
-import { openApi } from '../open-api.ts';
-import { table } from '../show/output.ts';
+import { openApi, type Page } from '../open-api.ts';
+import { tableOf } from '../show/output.ts';
 
 interface TracesOptions {
   readonly since?: number;
@@ -18,12 +18,10 @@ interface TracesOptions {
 const MAX_TRACES = 500;
 
 export const registerTraces: RegisterCommand = (program, bind) => {
-  program
-    .command('traces')
+  withExamples(program.command('traces'), [['traces of the last hour', 'spanscore traces --since 1h']])
     .option('--since <when>', 'traces that arrived since 1h, 7d, or a date and time', parseMoment)
     .option('--service <name>', 'only traces of this service')
     .option('--limit <n>', 'print at most n', limitUpTo(MAX_TRACES), 50)
-    .addHelpText('before', examples(['traces of the last hour', 'spanscore traces --since 1h']))
     .action(bind(traces));
 };
 
@@ -32,11 +30,8 @@ type TraceJson = z.output<typeof TraceItem>;
 async function traces(context: CommandContext, { since, service, limit }: TracesOptions) {
   const api = await openApi(context, 'traces');
   const query = { order: 'arrived', since: isoTime(since ?? null), service, limit };
-  const { items } = await api.read<{ readonly items: readonly TraceJson[] }>('/traces', query);
-  if (items.length === 0) {
-    context.out.talk('no traces; to connect an agent: spanscore init');
-  }
-  await context.out.list(items, () => showTraces(items));
+  const { items } = await api.read<Page<TraceJson>>('/traces', query);
+  await context.out.list(items, () => showTraces(items), 'no traces; to connect an agent: spanscore init');
   return EXIT.done;
 }
 
@@ -45,20 +40,16 @@ async function traces(context: CommandContext, { since, service, limit }: Traces
  * id.
  */
 export function showTraces(rows: readonly TraceJson[]): string {
-  const withTenant = rows.some((row) => row.tenant !== '');
-  const tenantCell = (text: string) => (withTenant ? [text] : []);
-  return table(
-    ['LAST ARRIVAL', ...tenantCell('TENANT'), 'TRACE', 'SERVICE', 'AGENT', 'SPANS', 'STATE'],
-    rows.map((row) => [
-      row.lastArrival ?? '',
-      ...tenantCell(cleanLine(row.tenant, 40)),
-      row.traceId,
-      cleanLine((row.services ?? []).join(','), 40),
-      cleanLine(row.agent ?? '', 40),
-      String(row.spanCount ?? 0),
-      showState(row),
-    ]),
-  );
+  const hasTenant = rows.some(({ tenant }) => tenant !== '');
+  return tableOf(rows, {
+    'LAST ARRIVAL': ({ lastArrival }) => lastArrival ?? '',
+    ...(hasTenant ? { TENANT: ({ tenant }) => cleanLine(tenant, 40) } : {}),
+    TRACE: ({ traceId }) => traceId,
+    SERVICE: ({ services = [] }) => cleanLine(services.join(','), 40),
+    AGENT: ({ agent }) => cleanLine(agent ?? '', 40),
+    SPANS: ({ spanCount = 0 }) => spanCount,
+    STATE: showState,
+  });
 }
 
 function showState({ state, decisions, agentSeen }: TraceJson): string {

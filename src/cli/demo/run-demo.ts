@@ -93,16 +93,8 @@ function callWeatherService({ name, tool: service }: Scenario): Promise<Readonly
     : Promise.resolve(service.result);
 }
 
-interface Telemetry {
-  readonly integration: OpenTelemetry;
-  /** Returns the trace id of the last run. */
-  takeTraceId(): string;
-  flush(): Promise<void>;
-  stop(): Promise<void>;
-}
-
 /** Sets telemetry up as a user would, but not globally, because the demonstration runs inside another program. */
-function startTelemetry(url: string): Telemetry {
+function startTelemetry(url: string) {
   let lastTraceId = '';
   const noteRoots: SpanProcessor = {
     onStart(span: Span) {
@@ -127,6 +119,7 @@ function startTelemetry(url: string): Telemetry {
       tracer: provider.getTracer('gen_ai'),
       agentSpanName: 'functionId',
     }),
+    /** Returns the trace id of the last run. */
     takeTraceId: () => lastTraceId,
     async flush() {
       try {

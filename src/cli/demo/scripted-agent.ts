@@ -1,5 +1,8 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { Hono } from 'hono';
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import { allBegin, formatPart } from '../../domain/plural.ts';
@@ -61,11 +64,7 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-export interface ScriptedModel {
-  /** Base address of an OpenAI-compatible API, ending in `/v1`. */
-  readonly url: string;
-  close(): Promise<void>;
-}
+export type ScriptedModel = Awaited<ReturnType<typeof startScriptedModel>>;
 
 interface ChatMessage {
   readonly role: string;
@@ -82,56 +81,30 @@ interface Reply {
   readonly toolCall?: { readonly name: string; readonly args: unknown };
 }
 
-const MAX_BODY_BYTES = 1024 * 1024;
-
 /** Starts the scripted model of the demonstration on loopback. It serves as the agent's model and as the judge. */
-export async function startScriptedModel(): Promise<ScriptedModel> {
-  const server = createServer((request, response) => {
-    void handle(request, response);
+export async function startScriptedModel() {
+  const app = new Hono();
+  app.post('/v1/chat/completions', async (c) => {
+    const chat: ChatRequest = await c.req.json();
+    return c.json(readCompletion(chat, replyTo(chat)));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
-  });
+  app.notFound((c) =>
+    c.json({ error: { message: 'this server only knows POST /v1/chat/completions' } }, 404),
+  );
+  app.onError((error, c) => c.json({ error: { message: readErrorMessage(error) } }, 400));
+  const answer = getRequestListener(app.fetch, { overrideGlobalObjects: false });
+  const server = createServer((request, response) => void answer(request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
   return {
+    /** Base address of an OpenAI-compatible API. */
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     close: () =>
-      new Promise((resolve) => {
+      new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
       }),
   };
-}
-
-async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  try {
-    if (request.method !== 'POST' || request.url !== '/v1/chat/completions') {
-      sendJson(response, 404, { error: { message: 'this server only knows POST /v1/chat/completions' } });
-      return;
-    }
-    const chat = JSON.parse(await readBody(request)) as ChatRequest;
-    sendJson(response, 200, readCompletion(chat, replyTo(chat)));
-  } catch (error) {
-    sendJson(response, 400, { error: { message: readErrorMessage(error) } });
-  }
-}
-
-async function readBody(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_BODY_BYTES) {
-      throw new InvalidInputError(`the request is larger than ${MAX_BODY_BYTES} bytes`);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
-function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { 'content-type': 'application/json' });
-  response.end(JSON.stringify(body));
 }
 
 function readText(message: ChatMessage | undefined): string {
@@ -158,7 +131,7 @@ function replyTo({ messages }: ChatRequest): Reply {
 /** Average characters of a token: the counts are shown, not billed. */
 const CHARS_PER_TOKEN = 4;
 
-function readCompletion({ model, messages }: ChatRequest, { text, toolCall }: Reply): unknown {
+function readCompletion({ model, messages }: ChatRequest, { text, toolCall }: Reply) {
   const promptTokens = Math.ceil(JSON.stringify(messages).length / CHARS_PER_TOKEN);
   const completionTokens = Math.ceil((text ?? JSON.stringify(toolCall)).length / CHARS_PER_TOKEN);
   const toolCalls =

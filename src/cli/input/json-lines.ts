@@ -2,9 +2,8 @@ import { createReadStream } from 'node:fs';
 import type { z } from 'zod';
 import { checkValue } from '../../config/index.ts';
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
-import { decodeTextChunks } from '../../domain/text-encoding.ts';
 import type { CommandContext } from '../command.ts';
-import { findInputFile } from './input-file.ts';
+import { findInputFile, readLines } from './input-file.ts';
 
 /** Line of a file, checked. */
 export interface CheckedLine<Value> {
@@ -25,24 +24,13 @@ export async function* readJsonLines<Schema extends z.ZodType>(
 ): AsyncGenerator<CheckedLine<z.output<Schema>>> {
   const bytes = name === '-' ? stdin : createReadStream(await findInputFile(cwd, name));
   let line = 0;
-  for await (const text of splitLines(decodeTextChunks(bytes))) {
+  for await (const text of readLines(bytes)) {
     line += 1;
     if (text.trim() !== '') {
       const place = `${name === '-' ? 'stdin' : name}:${line}`;
       yield { value: checkLine(parseLine(text, place), { schema, form, place }), place };
     }
   }
-}
-
-/** Splits a text into lines: on a million lines in a third of the time of `readline`. */
-async function* splitLines(chunks: AsyncIterable<string>): AsyncGenerator<string> {
-  let rest = '';
-  for await (const chunk of chunks) {
-    const lines = `${rest}${chunk}`.split('\n');
-    rest = lines.pop() ?? '';
-    yield* lines;
-  }
-  yield rest;
 }
 
 function parseLine(text: string, place: string): unknown {

@@ -24,14 +24,10 @@ export function collectBars(text: string, previous?: Bars): Bars {
 }
 
 /** Check of scores against bars. */
-export interface BarCheck {
-  add(scores: readonly Score[]): void;
-  /** Describes each bar that is not met; a scorer without a score does not meet its bar. */
-  listFaults(): string[];
-}
+export type BarCheck = ReturnType<typeof createBarCheck>;
 
 /** Creates a check of bars. Throws a `RequestError` for a name that is no scorer of this configuration. */
-export function createBarCheck(bars: Bars, config: Config): BarCheck {
+export function createBarCheck(bars: Bars, config: Config) {
   const configured = listConfiguredScorers(config);
   const rows = PREBUILT_SCORERS.flatMap(({ rows: declared = [] }) => declared);
   const known = new Set([...configured, ...rows]);
@@ -42,13 +38,14 @@ export function createBarCheck(bars: Bars, config: Config): BarCheck {
   }
   const means = new Map<string, { sum: number; count: number }>();
   return {
-    add(scores) {
+    add(scores: readonly Score[]): void {
       for (const score of scores) {
         const { sum, count } = means.get(score.scorer) ?? { sum: 0, count: 0 };
         means.set(score.scorer, { sum: sum + directScore(score.score, score), count: count + 1 });
       }
     },
-    listFaults: () =>
+    /** Describes each bar that is not met; a scorer without a score does not meet its bar. */
+    listFaults: (): string[] =>
       [...bars].flatMap(([name, bar]) => {
         const found = [...means].filter(
           ([row]) => row === name || (configured.has(name) && findRowScorer(row, configured) === name),

@@ -4,11 +4,10 @@ import { resolve } from 'node:path';
 import type { DecodedTraces } from '../../conventions/index.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
 import { InvalidInputError, NotFoundError, readErrorMessage } from '../../domain/errors.ts';
-import { decodeTextChunks } from '../../domain/text-encoding.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import type { CommandContext } from '../command.ts';
-import { findInputFile } from './input-file.ts';
+import { findInputFile, readLines } from './input-file.ts';
 
 /** Number of problems that are printed. */
 const MAX_PROBLEMS = 5;
@@ -126,7 +125,14 @@ async function* decodeDocuments(
   let documentBytes = 0;
   let isLines: boolean | undefined;
   let number = 0;
-  for await (const line of readLines(bytes, name)) {
+  const checkSize = (size: number) => {
+    if (size > MAX_DOCUMENT_BYTES) {
+      throw new InvalidInputError(
+        `${name}: a JSON document of more than ${MAX_DOCUMENT_BYTES / MIB} MiB; write one export request on each line, or send it to spanscore serve`,
+      );
+    }
+  };
+  for await (const line of readLines(bytes, checkSize)) {
     number += 1;
     const text = line.trim();
     if (text === '' && isLines !== false) {
@@ -144,9 +150,7 @@ async function* decodeDocuments(
     }
     document.push(text);
     documentBytes += Buffer.byteLength(line) + 1;
-    if (documentBytes > MAX_DOCUMENT_BYTES) {
-      throw tooLarge(name);
-    }
+    checkSize(documentBytes);
   }
   if (document.length > 0) {
     yield decode(document.join('\n'));
@@ -159,32 +163,4 @@ function parse(text: string): { ok: true; value: unknown } | { ok: false; reason
   } catch (error) {
     return { ok: false, reason: readErrorMessage(error) };
   }
-}
-
-/** Yields the lines of a text without their ends. Throws an `InvalidInputError` for one that is too long. */
-async function* readLines(bytes: AsyncIterable<Buffer>, name: string): AsyncGenerator<string> {
-  let held: string[] = [];
-  let heldBytes = 0;
-  for await (const chunk of decodeTextChunks(bytes)) {
-    const [first = '', ...further] = chunk.split('\n');
-    const last = further.pop();
-    if (last !== undefined) {
-      yield held.join('') + first;
-      yield* further;
-      [held, heldBytes] = [[], 0];
-    }
-    const rest = last ?? first;
-    held.push(rest);
-    heldBytes += Buffer.byteLength(rest);
-    if (heldBytes > MAX_DOCUMENT_BYTES) {
-      throw tooLarge(name);
-    }
-  }
-  yield held.join('');
-}
-
-function tooLarge(name: string): InvalidInputError {
-  return new InvalidInputError(
-    `${name}: a JSON document of more than ${MAX_DOCUMENT_BYTES / MIB} MiB; write one export request on each line, or send it to spanscore serve`,
-  );
 }

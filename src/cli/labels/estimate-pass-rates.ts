@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
-import type { estimatesJson } from '../../api/resources/labels.ts';
+import type { ScorerEstimates } from '../../api/resources/labels.ts';
 import { isoTime } from '../../api/json/rows.ts';
 import { isPassing, PASS_AT } from '../../domain/agreement/directed-score.ts';
 import {
@@ -21,8 +21,8 @@ import type { Bind, CommandContext } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { readJsonLines } from '../input/json-lines.ts';
 import { openApi } from '../open-api.ts';
-import { cleanLine } from '../show/clean-text.ts';
-import { table } from '../show/output.ts';
+import { cleanLine, shortFingerprint } from '../show/clean-text.ts';
+import { tableOf } from '../show/output.ts';
 
 /** Range of stored scores without `--since`. */
 const DEFAULT_RANGE_MS = 30 * DAY_MS;
@@ -90,15 +90,13 @@ async function estimate(context: CommandContext, options: EstimateOptions): Prom
   }
   const { since = Date.now() - DEFAULT_RANGE_MS, by } = options;
   const api = await openApi(context, 'labels estimate');
-  const { items, ...range } = await api.read<ReturnType<typeof estimatesJson>>('/labels/estimate', {
+  const { items, ...range } = await api.read<z.output<typeof ScorerEstimates>>('/labels/estimate', {
     scorer,
     since: isoTime(since) ?? undefined,
     by,
   });
-  if (items.length === 0) {
-    context.out.talk(`no run since ${range.since} has a score of ${scorer}`);
-  }
-  await context.out.list(items, () => showEstimates(items));
+  const none = `no run since ${range.since} has a score of ${scorer}`;
+  await context.out.list(items, () => showEstimates(items), none);
   return EXIT.done;
 }
 
@@ -174,24 +172,18 @@ interface ShownEstimate extends PassRateEstimate {
   readonly certificate: Certificate;
 }
 
-/** Digits of a fingerprint that tell the versions of a scorer apart. */
-const FINGERPRINT_DIGITS = 8;
-
 function showEstimates(items: readonly ShownEstimate[]): string {
   const percent = (share: number | null) => (share === null ? '-' : `${Math.round(100 * share)}`);
-  const rows = items.map(({ series, fingerprint = '', scores, labels, raw, certificate, ...found }) => [
-    cleanLine(series, 60),
-    fingerprint.slice(0, FINGERPRINT_DIGITS) || '-',
-    String(scores),
-    raw === null ? '-' : `${percent(raw)} %`,
-    found.estimate === null
-      ? 'not checked by people'
-      : `${percent(found.estimate)} % [${percent(found.low)}, ${percent(found.high)}], ${formatCount(labels, 'label')}`,
-    found.moreLabels.toHalve === null ? '-' : String(found.moreLabels.toHalve),
-    certificate.state,
-  ]);
-  return table(
-    ['SERIES', 'VERSION', 'SCORES', 'BY THE SCORER', 'BY PEOPLE', 'LABELS TO HALVE IT', 'CERTIFICATE'],
-    rows,
-  );
+  return tableOf(items, {
+    SERIES: ({ series }) => cleanLine(series, 60),
+    VERSION: ({ fingerprint = '' }) => shortFingerprint(fingerprint) || '-',
+    SCORES: ({ scores }) => scores,
+    'BY THE SCORER': ({ raw }) => (raw === null ? '-' : `${percent(raw)} %`),
+    'BY PEOPLE': ({ estimate: share, low, high, labels }) =>
+      share === null
+        ? 'not checked by people'
+        : `${percent(share)} % [${percent(low)}, ${percent(high)}], ${formatCount(labels, 'label')}`,
+    'LABELS TO HALVE IT': ({ moreLabels }) => moreLabels.toHalve ?? '-',
+    CERTIFICATE: ({ certificate }) => certificate.state,
+  });
 }

@@ -35,3 +35,8 @@ export function escapeUnsafe(text: string): string {
     character === '\n' ? character : `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
   );
 }
+
+/** Returns the digits of a fingerprint that tell the versions of a scorer apart. */
+export function shortFingerprint(fingerprint: string): string {
+  return fingerprint.slice(0, 8);
+}

@@ -18,8 +18,8 @@ export interface Output {
   readonly json: boolean;
   /** Prints one item of a list or a stream. Waiting for it slows a producer down to the speed of the reader. */
   item(value: unknown, asText: () => string): Promise<void>;
-  /** Prints a list: with `json` one line for each item, else a text about all, and nothing for none. */
-  list(items: readonly unknown[], asText: () => string): Promise<void>;
+  /** Prints a list: with `json` one line for each item, else a text about all. Without items, prints only `none`, to stderr. */
+  list(items: readonly unknown[], asText: () => string, none?: string): Promise<void>;
   /** Prints the one result of a command. */
   document(value: unknown, asText: () => string): Promise<void>;
   /** Prints data for people; prints nothing with `json`. */
@@ -34,6 +34,9 @@ export interface Output {
 
 /** Least time between two lines of progress where there is no terminal, milliseconds. */
 const PROGRESS_EVERY_MS = 10_000;
+
+/** Events of a reader that was too slow: it goes on, or it has gone. */
+const ENDINGS = ['drain', 'close'] as const;
 
 /** Width of a terminal that does not say it. */
 const DEFAULT_COLUMNS = 80;
@@ -62,26 +65,29 @@ export function createOutput(options: OutputOptions): Output {
   const writeRaw = async (text: string | Uint8Array) => {
     endLine();
     if (!stdout.write(text)) {
-      await new Promise<void>((resolve) => {
-        const go = () => {
-          stdout.off('drain', go);
-          stdout.off('close', go);
-          resolve();
-        };
-        stdout.once('drain', go);
-        stdout.once('close', go);
-      });
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const go = () => resolve();
+      ENDINGS.forEach((event) => stdout.once(event, go));
+      await promise;
+      ENDINGS.forEach((event) => stdout.off(event, go));
     }
+  };
+  const talk = (message: string) => {
+    endLine();
+    stderr.write(`${cleanText(message)}\n`);
   };
   return {
     json,
     item: async (value, asText) => write(json ? safeJson(value) : cleanText(asText())),
-    list: async (items, asText) => {
+    list: async (items, asText, none) => {
       for (const item of json ? items : []) {
         await write(safeJson(item));
       }
       if (!json && items.length > 0) {
         await write(cleanText(asText()));
+      }
+      if (items.length === 0 && none !== undefined) {
+        talk(none);
       }
     },
     document: async (value, asText) => write(json ? safeJson(value) : cleanText(asText())),
@@ -90,10 +96,7 @@ export function createOutput(options: OutputOptions): Output {
       const text = () => (typeof part === 'string' ? part : decoder.decode(part, { stream: true }));
       return writeRaw(stdout.isTTY === true ? escapeUnsafe(text()) : part);
     },
-    talk: (message) => {
-      endLine();
-      stderr.write(`${cleanText(message)}\n`);
-    },
+    talk,
     progress: (message) => {
       const text = cleanText(message);
       if (stderr.isTTY === true) {
@@ -117,4 +120,16 @@ export function table(headers: readonly string[], rows: readonly (readonly strin
       .map((cell, column) => (column === cells.length - 1 ? cell : cell.padEnd(widths[column] ?? 0)))
       .join('  ');
   return [headers, ...rows].map((cells) => formatLine(cells).trimEnd()).join('\n');
+}
+
+/** Formats items as a table. A column has a head, and returns the cell of an item. */
+export function tableOf<Item>(
+  items: readonly Item[],
+  columns: Readonly<Record<string, (item: Item) => string | number>>,
+): string {
+  const cells = Object.values(columns);
+  return table(
+    Object.keys(columns),
+    items.map((item) => cells.map((cell) => String(cell(item)))),
+  );
 }

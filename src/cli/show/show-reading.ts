@@ -1,3 +1,5 @@
+import { formatCount } from '../../domain/plural.ts';
+import { showKeys } from './show-target.ts';
 import type { AgentRun, NotUnderstood, TraceReading } from '../../domain/trace/agent-run.ts';
 import type {
   AgentMessage,
@@ -11,16 +13,13 @@ import { textOrJson } from '../../domain/unknown-values.ts';
 /** Longest text shown of one message, in characters; `--json` shows the whole text. */
 const MAX_TEXT = 600;
 const MAX_DEPTH = 8;
-/** Attribute keys shown of spans that are not understood. */
-const MAX_KEYS = 8;
-
 /** Formats the reading of a trace for people. */
 export function showReading(reading: TraceReading): string {
-  const head = `trace ${reading.traceId} · ${count(reading.spanCount, 'span')}, ${count(reading.logCount, 'log record')}`;
+  const head = `trace ${reading.traceId} · ${formatCount(reading.spanCount, 'span')}, ${formatCount(reading.logCount, 'log record')}`;
   const { modelCalls = [], modelCallsLeftOut = 0 } = reading;
   const lines = [head, ...[...reading.runs, ...modelCalls].flatMap((run) => indent(showRun(run, 0)))];
   if (modelCallsLeftOut > 0) {
-    lines.push(`  and ${count(modelCallsLeftOut, 'model call')} more`);
+    lines.push(`  and ${formatCount(modelCallsLeftOut, 'model call')} more`);
   }
   if (reading.notScorable !== null) {
     lines.push(
@@ -44,11 +43,9 @@ export function showNotUnderstood(reading: Pick<TraceReading, 'notUnderstood'>):
       return [];
     }
     const where = `${cleanLine(first.service) || 'no service'}, scope ${cleanLine(first.scope) || 'none'}`;
-    const which = `${count(spans.length, 'span')} "${cleanLine(first.name)}" (${where}; ${first.spanId})`;
+    const which = `${formatCount(spans.length, 'span')} "${cleanLine(first.name)}" (${where}; ${first.spanId})`;
     const keys = [...new Set(spans.flatMap((span) => span.attributes))];
-    const shown = keys.slice(0, MAX_KEYS).map((key) => cleanLine(key, 60));
-    const more = keys.length > shown.length ? `, … (${keys.length})` : '';
-    return [`not understood: ${which}: ${cleanLine(first.reason)}; attributes ${shown.join(', ')}${more}`];
+    return [`not understood: ${which}: ${cleanLine(first.reason)}; attributes ${showKeys(keys)}`];
   });
 }
 
@@ -82,7 +79,7 @@ function showRun(run: AgentRun, depth: number): string[] {
         `  warning: ${cleanLine(`${warning.code}: ${warning.detail}`, MAX_TEXT)} (span ${warning.spanId})`,
     ),
     run.notScorable === null
-      ? `  can be scored, with ${count(run.context.length, 'piece')} of evidence`
+      ? `  can be scored, with ${formatCount(run.context.length, 'piece')} of evidence`
       : `  cannot be scored: ${run.notScorable.code}: ${cleanLine(run.notScorable.detail, MAX_TEXT)}`,
   ];
   const below = depth < MAX_DEPTH ? run.subRuns.flatMap((child) => indent(showRun(child, depth + 1))) : [];
@@ -145,10 +142,6 @@ function entry(label: string, text: string): string {
   const shown = cleanText(text).trim();
   const cut = shown.length > MAX_TEXT ? `${shown.slice(0, MAX_TEXT)}… (${shown.length} characters)` : shown;
   return `${label.padEnd(10)} ${cut.replaceAll('\n', `\n${' '.repeat(11)}`)}`;
-}
-
-function count(amount: number, noun: string): string {
-  return `${amount} ${noun}${amount === 1 ? '' : 's'}`;
 }
 
 function indent(lines: readonly string[]): string[] {

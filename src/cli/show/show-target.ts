@@ -20,6 +20,12 @@ export function showReasons(kind: string, reasons: Readonly<Record<string, numbe
 /** Number of keys shown; `--json` shows more. */
 const KEYS_SHOWN = 8;
 
+/** Formats keys of attributes: the first ones, and the number of all. */
+export function showKeys(keys: readonly string[]): string {
+  const shown = keys.slice(0, KEYS_SHOWN).map((key) => cleanLine(key, 60));
+  return `${shown.join(', ')}${keys.length > shown.length ? `, … (${keys.length})` : ''}`;
+}
+
 /** Formats the emitter (service and scope) of a line. */
 export function showScope({ service, scope }: Pick<ScopeSurvey, 'service' | 'scope'>): string {
   return `${cleanLine(service, 40) || '(no service)'} · ${cleanLine(scope, 60) || '(no scope)'}`;
@@ -27,12 +33,8 @@ export function showScope({ service, scope }: Pick<ScopeSurvey, 'service' | 'sco
 
 /** Returns a line on attributes of an emitter that no convention read; empty when all were read. */
 export function showUnread(one: Pick<ScopeSurvey, 'service' | 'scope' | 'unreadAttributes'>): string[] {
-  const { unreadAttributes } = one;
-  const shown = unreadAttributes.slice(0, KEYS_SHOWN).map(({ key }) => cleanLine(key, 60));
-  const more = unreadAttributes.length > shown.length ? `, … (${unreadAttributes.length})` : '';
-  return shown.length === 0
+  const keys = one.unreadAttributes.map(({ key }) => key);
+  return keys.length === 0
     ? []
-    : [
-        `${showScope(one)}: attributes that spanscore does not read, longest text first: ${shown.join(', ')}${more}`,
-      ];
+    : [`${showScope(one)}: attributes that spanscore does not read, longest text first: ${showKeys(keys)}`];
 }

@@ -3,7 +3,7 @@ import { findJudgeFault } from '../../domain/judge-kinds.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { isLoopbackHost, parseEndpoint } from '../addresses/endpoints.ts';
 import { createAddressPolicy, writtenAddress } from '../addresses/private-addresses.ts';
-import type { ConfigIssue } from '../faults/config-issue.ts';
+import { type ConfigIssue, issueIf } from '../faults/config-issue.ts';
 import { type KeyPath, toPath } from '../key-path.ts';
 import type { Config } from '../schema.ts';
 import {
@@ -112,7 +112,7 @@ function contradictions({ store, scoring, readiness, api, auth, ingest }: Config
     ],
   ];
   return rows.flatMap(([isFault, path, other, message]) =>
-    isFault ? [{ path: toPath(path), message, dependsOn: [toPath(other)] }] : [],
+    issueIf(isFault, toPath(path), message, toPath(other)),
   );
 }
 
@@ -126,9 +126,7 @@ function tokenIssues({ auth: { tokens } }: Config): ConfigIssue[] {
     tokens.flatMap((entry, index) => {
       const first = tokens.findIndex((other) => other[key] === entry[key]);
       const path = ['auth', 'tokens', index, key];
-      return first === index
-        ? []
-        : [{ path, message: messages[key], dependsOn: [['auth', 'tokens', first, key]] }];
+      return issueIf(first !== index, path, messages[key], ['auth', 'tokens', first, key]);
     }),
   );
 }
@@ -148,15 +146,11 @@ function redactionIssues(config: Config): ConfigIssue[] {
       return [{ path, message: `there is no pattern named ${pattern}; ${hint}` }];
     }
     try {
-      return new RegExp(pattern, 'u').test('')
-        ? [
-            {
-              path,
-              message:
-                'matches empty text, so it would hide nothing or everything; write a pattern that matches at least one character',
-            },
-          ]
-        : [];
+      return issueIf(
+        new RegExp(pattern, 'u').test(''),
+        path,
+        'matches empty text, so it would hide nothing or everything; write a pattern that matches at least one character',
+      );
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
       return [{ path, message: `not a regular expression: ${reason}` }];
@@ -166,7 +160,7 @@ function redactionIssues(config: Config): ConfigIssue[] {
 
 /** Reports addresses with the same port: each address needs its own. */
 function sharedPortIssues(config: Config, receivers: readonly ReceiverSection[]): ConfigIssue[] {
-  const listening: [KeyPath, string][] = [
+  const addresses: [KeyPath, string][] = [
     ...listEndpoints(config, receivers).map(({ path, endpoint }): [KeyPath, string] => [
       [...path, 'endpoint'],
       endpoint,
@@ -175,17 +169,16 @@ function sharedPortIssues(config: Config, receivers: readonly ReceiverSection[])
       ? []
       : [[['store', 'port'], `127.0.0.1:${config.store.port}`] satisfies [KeyPath, string]]),
   ];
+  const listening = addresses.filter(([, address]) => parseEndpoint(address).port !== 0);
   return listening.flatMap(([path, address], index) => {
-    const other = listening.slice(0, index).find(([, earlier]) => earlier === address);
-    return other === undefined || parseEndpoint(address).port === 0
-      ? []
-      : [
-          {
-            path,
-            message: `is the same as ${other[0].join('.')}; give them different ports`,
-            dependsOn: [other[0]],
-          },
-        ];
+    const first = listening.findIndex(([, earlier]) => earlier === address);
+    const other = listening[first]?.[0] ?? path;
+    return issueIf(
+      first < index,
+      path,
+      `is the same as ${other.join('.')}; give them different ports`,
+      other,
+    );
   });
 }
 
@@ -204,16 +197,8 @@ function labelIssues({ labels, sources, exporters }: Config): ConfigIssue[] {
         sources[name]?.[kind] !== undefined ||
         (sources[name] === undefined && name === kind && readOptions(exporters, kind) !== undefined),
     );
-  return labels.from.flatMap((name, index) =>
-    isKnown(name)
-      ? []
-      : [
-          {
-            path: ['labels', 'from', index],
-            message: `is neither a source nor an exporter of ${LABEL_KINDS.join(', ')}: add one with this name`,
-          },
-        ],
-  );
+  const message = `is neither a source nor an exporter of ${LABEL_KINDS.join(', ')}: add one with this name`;
+  return labels.from.flatMap((name, index) => issueIf(!isKnown(name), ['labels', 'from', index], message));
 }
 
 /** Longest look-back. Arrivals are kept for three days, and a span must be known for its whole look-back. */
@@ -236,18 +221,17 @@ function foreignSpansIssues(
     ...(['table', 'logs'] as const).flatMap((key) => {
       const table = spans[key] ?? '';
       const name = table.includes('.') ? table : `${database}.${table}`;
-      return OWN_TABLES.some((own) => name === `${database}.${own}`)
-        ? [
-            {
-              path: ['store', 'spans', key],
-              message: `${name} is a table of spanscore itself; name the database of the Collector's exporter, like otel.${table.split('.').at(-1)}, or remove store.spans`,
-            },
-          ]
-        : [];
+      return issueIf(
+        OWN_TABLES.some((own) => name === `${database}.${own}`),
+        ['store', 'spans', key],
+        `${name} is a table of spanscore itself; name the database of the Collector's exporter, like otel.${table.split('.').at(-1)}, or remove store.spans`,
+      );
     }),
-    ...(lookbackMs <= 0 || lookbackMs > LONGEST_LOOKBACK_MS
-      ? [{ path: ['store', 'spans', 'lookback'], message: 'must be more than 0s and at most 24h' }]
-      : []),
+    ...issueIf(
+      lookbackMs <= 0 || lookbackMs > LONGEST_LOOKBACK_MS,
+      ['store', 'spans', 'lookback'],
+      'must be more than 0s and at most 24h',
+    ),
     ...listConfiguredOnly(config, receivers).map(({ path }) => ({
       path,
       message: 'receivers do not run when store.spans names a table to read; remove one of the two',
@@ -274,26 +258,17 @@ function alertIssues({ alerts }: Config, channels: readonly ChannelSection[]): C
       const parsed = new URL(url);
       const address = writtenAddress(parsed);
       const isForbidden = address !== undefined && !createAddressPolicy(parsed, addresses)(address);
+      const twice =
+        name === undefined
+          ? 'is configured twice; remove one, or name both'
+          : 'another channel of this kind has this name; give each a different name';
       return [
-        ...(isTwice
-          ? [
-              {
-                path: key === undefined ? path : [...path, key],
-                message:
-                  name === undefined
-                    ? 'is configured twice; remove one, or name both'
-                    : 'another channel of this kind has this name; give each a different name',
-              },
-            ]
-          : []),
-        ...(isForbidden
-          ? [
-              {
-                path,
-                message: `${address} is a private address; add it to alerts.allowAddresses if it is meant`,
-              },
-            ]
-          : []),
+        ...issueIf(isTwice, key === undefined ? path : [...path, key], twice),
+        ...issueIf(
+          isForbidden,
+          path,
+          `${address} is a private address; add it to alerts.allowAddresses if it is meant`,
+        ),
       ];
     });
   });

@@ -5,7 +5,7 @@ import { findJudgeFault, isDecisionJudge } from '../../domain/judge-kinds.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
 import type { KnownScorer, Rule } from '../schema/rules.ts';
-import type { ConfigIssue } from '../faults/config-issue.ts';
+import { type ConfigIssue, issueIf } from '../faults/config-issue.ts';
 import type { KeyPath } from '../key-path.ts';
 import type { Config } from '../schema.ts';
 import type { MonitorRule } from '../schema/monitors.ts';
@@ -19,16 +19,12 @@ export function ruleIssues(config: Config, known: Known): ConfigIssue[] {
   return config.rules.flatMap((rule, index) => {
     const first = names.get(rule.name);
     names.set(rule.name, first ?? index);
-    const twin: ConfigIssue[] =
-      first === undefined
-        ? []
-        : [
-            {
-              path: ['rules', index, 'name'],
-              message: `another rule has the name ${rule.name} too; give each rule a different name`,
-              dependsOn: [['rules', first, 'name']],
-            },
-          ];
+    const twin = issueIf(
+      first !== undefined,
+      ['rules', index, 'name'],
+      `another rule has the name ${rule.name} too; give each rule a different name`,
+      ['rules', first ?? index, 'name'],
+    );
     const scorers = rule.scorers.flatMap((name, position): ConfigIssue[] => {
       const path = ['rules', index, 'scorers', position];
       return rule.scorers.indexOf(name) < position
@@ -54,20 +50,11 @@ function scorerIssues(name: string, path: KeyPath, config: Config, known: Known)
       ? findJudgeFault(name, prebuilt, config.judges.default, config.judges)
       : undefined;
   if (unfit !== undefined) {
-    return [
-      {
-        path,
-        message: unfit,
-        dependsOn: [
-          ['judges', 'default'],
-          ['scorers', name],
-        ],
-      },
-    ];
+    return issueIf(true, path, unfit, ['judges', 'default'], ['scorers', name]);
   }
   // An entry's own options are checked at the entry.
   const fault = entry === undefined ? prebuilt?.findOptionFault?.({}) : undefined;
-  return fault === undefined ? [] : [{ path, message: fault, dependsOn: [['scorers', name]] }];
+  return issueIf(fault !== undefined, path, fault ?? '', ['scorers', name]);
 }
 
 /**
@@ -103,15 +90,12 @@ export function entryIssues({ scorers, judges }: Config, known: Known): ConfigIs
 
 /** Reports cascades whose first judge gives no probabilities. */
 function cascadeIssues({ scorers, judges }: Pick<Config, 'scorers' | 'judges'>): ConfigIssue[] {
-  return Object.entries(scorers).flatMap(([name, { cascade }]): ConfigIssue[] =>
-    cascade === undefined || isDecisionJudge(cascade.judges[0], judges)
-      ? []
-      : [
-          {
-            path: ['scorers', name, 'cascade', 'judges', 0],
-            message: `the first judge must be a decision judge, whose probabilities say when to ask the second; ${cascade.judges[0]} is a chat judge`,
-          },
-        ],
+  return Object.entries(scorers).flatMap(([name, { cascade }]) =>
+    issueIf(
+      cascade !== undefined && !isDecisionJudge(cascade.judges[0], judges),
+      ['scorers', name, 'cascade', 'judges', 0],
+      `the first judge must be a decision judge, whose probabilities say when to ask the second; ${cascade?.judges[0]} is a chat judge`,
+    ),
   );
 }
 

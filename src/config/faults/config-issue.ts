@@ -19,6 +19,16 @@ export interface ConfigIssue {
   readonly origin?: Origin;
 }
 
+/** Returns the issue when there is one, else none. */
+export function issueIf(
+  isFault: boolean,
+  path: KeyPath,
+  message: string,
+  ...dependsOn: readonly KeyPath[]
+): ConfigIssue[] {
+  return isFault ? [{ path, message, dependsOn }] : [];
+}
+
 /** Origin of a value, for messages and for `config print --resolved`. */
 export interface Origin {
   readonly kind: 'default' | 'file' | 'environment' | 'flag';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { ConfigError } from '../../domain/errors.ts';
 import { findSeriesFaults, type ScoreSources } from '../checks/scorer-checks.ts';
 import { environment, resolveReferences } from '../environment.ts';
-import { type ConfigIssue, createConfigError } from '../faults/config-issue.ts';
+import { type ConfigIssue, createConfigError, issueIf } from '../faults/config-issue.ts';
 import { parseLeniently } from '../faults/lenient-parse.ts';
 import {
   type JsonSchemaNode,
@@ -263,14 +263,11 @@ function sameNames(
     rules.flatMap(({ alert }, rule) => {
       const other = names.get(alert);
       names.set(alert, other ?? place);
-      return other === undefined
-        ? []
-        : [
-            {
-              path: [...parent, 'groups', group, 'rules', rule, 'alert'],
-              message: `another rule of ${other === place ? 'this file' : other} has the name ${alert} too; give each alert a different name`,
-            },
-          ];
+      return issueIf(
+        other !== undefined,
+        [...parent, 'groups', group, 'rules', rule, 'alert'],
+        `another rule of ${other === place ? 'this file' : other} has the name ${alert} too; give each alert a different name`,
+      );
     }),
   );
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BYTE_SIZE_PATTERN, parseByteSize, DURATION_PATTERN, parseDurationMs } from '../units.ts';
+import { BYTE_SIZE_PATTERN, parseByteSize, DURATION_PATTERN, durationMs, parseDurationMs } from '../units.ts';
 import { tryParseEndpoint } from '../addresses/endpoints.ts';
 import { isAddressOrNetwork, isLinkLocalUrl } from '../addresses/private-addresses.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
@@ -30,22 +30,23 @@ const ENDPOINT_FORM = 'host:port, like 127.0.0.1:4318; port 0 takes any free por
  * The fields of this file already have a unit or an example; a further `.meta({ examples })` replaces theirs.
  */
 
-/** Limits of a duration, each with its text for people. */
+/** Limits of a duration, as people write them. */
 interface DurationLimits {
-  readonly minMs?: number;
-  readonly minText?: string;
-  readonly maxMs?: number;
-  readonly maxText?: string;
+  readonly min?: string;
+  readonly max?: string;
   /** The duration must be a multiple of this. */
-  readonly stepMs?: number;
+  readonly step?: string;
+  /** Words for the multiples. */
   readonly stepText?: string;
 }
 
-/**
- * Field for a duration of `minMs` to `maxMs` milliseconds: `500ms`, `5s`, `15m`, `24h`, `30d`. Read it with `durationMs`.
- */
-export function duration(description: string, options: DurationLimits = {}) {
-  const { minMs = 0, maxMs = Number.POSITIVE_INFINITY, stepMs = 1 } = options;
+/** Field for a duration of `min` to `max`: `500ms`, `5s`, `15m`, `24h`, `30d`. Read it with `durationMs`. */
+export function duration(
+  description: string,
+  { min = '0ms', max, step = '1ms', stepText }: DurationLimits = {},
+) {
+  const [minMs, stepMs] = [durationMs(min), durationMs(step)];
+  const maxMs = max === undefined ? Number.POSITIVE_INFINITY : durationMs(max);
   const isTaken = (ms: number) => ms >= minMs && ms <= maxMs && ms % stepMs === 0;
   return z
     .string({
@@ -53,17 +54,18 @@ export function duration(description: string, options: DurationLimits = {}) {
         input === undefined || input === null ? undefined : durationAdvice(input, isTaken),
     })
     .regex(DURATION_PATTERN, { error: ({ input }) => durationAdvice(input, isTaken) })
-    .refine((text) => (parseDurationMs(text) ?? minMs) >= minMs, {
-      error: `must be at least ${options.minText ?? `${minMs}ms`}`,
-    })
-    .refine((text) => (parseDurationMs(text) ?? maxMs) <= maxMs, {
-      error: `must be at most ${options.maxText ?? `${maxMs}ms`}`,
-    })
+    .refine((text) => (parseDurationMs(text) ?? minMs) >= minMs, { error: `must be at least ${min}` })
+    .refine((text) => (parseDurationMs(text) ?? maxMs) <= maxMs, { error: `must be at most ${max ?? ''}` })
     .refine((text) => (parseDurationMs(text) ?? 0) % stepMs === 0, {
-      error: `must be ${options.stepText ?? `a multiple of ${stepMs}ms`}`,
+      error: `must be ${stepText ?? `a multiple of ${step}`}`,
     })
     .describe(description)
     .meta({ unit: 'duration', examples: ['30s'] });
+}
+
+/** Field for a number from 0 to 1. */
+export function fromZeroToOne(error = 'must be between 0 and 1') {
+  return z.number().min(0, { error }).max(1, { error });
 }
 
 /** Field for a whole number of `min` (1) to `max`; `unit` is the plural of the thing counted. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { JUDGE_KIND_NAMES } from '../../domain/judge-kinds.ts';
-import { duration, headers, httpUrl, judgeModel, secret, wholeNumber } from './fields.ts';
+import { duration, fromZeroToOne, headers, httpUrl, judgeModel, secret, wholeNumber } from './fields.ts';
 
 const provider = z
   .looseObject({
@@ -89,7 +89,7 @@ const judgeOptions = z
   .strictObject({
     timeout: duration(
       'Time limit of one question, without waits for the limits of the provider. Absent: 90s, and 5m for a server in the own network.',
-      { minMs: 1_000, minText: '1s', maxMs: 5 * 60_000, maxText: '5m' },
+      { min: '1s', max: '5m' },
     ).optional(),
     maxOutputTokens: wholeNumber(
       'Limit of the tokens of one reply, thoughts included. Absent: three times what the form of the reply needs, from 500 to 8,192, and 16,000 more for a model that thinks.',
@@ -120,10 +120,7 @@ const judgeOptions = z
   .describe('Settings of the calls to one judge.');
 
 const rate = (what: string) =>
-  z
-    .number()
-    .min(0, { error: 'must be from 0 to 1' })
-    .max(1, { error: 'must be from 0 to 1' })
+  fromZeroToOne('must be from 0 to 1')
     .default(0.8)
     .describe(`Least ${what}: the lower bound of 95 % of a certified judge.`)
     .meta({ unit: 'share' });
@@ -146,10 +143,7 @@ const anchors = z
         max: 1_000,
       },
     ).default(60),
-    share: z
-      .number()
-      .min(0, { error: 'must be from 0 to 1' })
-      .max(1, { error: 'must be from 0 to 1' })
+    share: fromZeroToOne('must be from 0 to 1')
       .default(0.02)
       .describe('Questions about anchors, as a share of the runs that the scorer judges.')
       .meta({ unit: 'share' }),
@@ -167,7 +161,7 @@ const anchors = z
       .prefault({}),
     wait: duration(
       'Longest time that a message about the scores of a judge waits until it is known whether the judge changed.',
-      { minMs: 0, minText: '0s', maxMs: 24 * 3_600_000, maxText: '24h' },
+      { min: '0s', max: '24h' },
     ).default('15m'),
     onJudgeDrift: z
       .enum(['hold', 'new-series'])

@@ -4,10 +4,9 @@ import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { findTemplateFault, ALERT_LABELS, SPLIT_FACETS } from '../../domain/series-facets.ts';
 import { parseDurationMs } from '../units.ts';
 import { duration, schemaAddress, wholeNumber, words } from './fields.ts';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../../domain/durations.ts';
 
 /** Bounds of detectable silence: a series that was silent for longer is forgotten. */
-const SILENCE = { minMs: MINUTE_MS, minText: '1m', maxMs: 30 * DAY_MS, maxText: '30d' };
+const SILENCE = { min: '1m', max: '30d' };
 
 const name = z.string().min(1, { error: 'write at least one character' });
 
@@ -175,10 +174,8 @@ const MonitorRule = z.discriminatedUnion('detector', [
       minimum: unitInterval('The alert fires below this mean.'),
       recovery: unitInterval('The alert ends at or above this mean. Absent: minimum.').optional(),
       window: duration('Length of the window, at least the interval of the group.', {
-        minMs: MINUTE_MS,
-        minText: '1m',
-        maxMs: 7 * DAY_MS,
-        maxText: '7d',
+        min: '1m',
+        max: '7d',
       }).default('1h'),
       minScores: wholeNumber('Least number of scores in the window. With fewer, the state does not change.', {
         unit: 'scores',
@@ -213,8 +210,7 @@ const MonitorGroup = z
   .strictObject({
     name: words('Name of the group.', 'quality'),
     interval: duration('Time between two checks, and length of a bucket of scores. It must divide an hour.', {
-      minMs: MINUTE_MS,
-      minText: '1m',
+      min: '1m',
     })
       .refine((text) => dividesAnHour(text), {
         error: 'must divide an hour: 1m, 5m, 10m, 15m, 20m, 30m, 60m',
@@ -330,8 +326,8 @@ function dividesAnHour(text: string): boolean {
 
 const Segment = z
   .strictObject({
-    for: duration('Length of the segment.', { minMs: SECOND_MS, minText: '1s' }),
-    every: duration('Time between two scores.', { minMs: SECOND_MS, minText: '1s' }).default('5m'),
+    for: duration('Length of the segment.', { min: '1s' }),
+    every: duration('Time between two scores.', { min: '1s' }).default('5m'),
     scores: z
       .array(z.number().min(0).max(1))
       .describe('Directed scores (0 worst, 1 best), used in turn. []: a time without scores.'),

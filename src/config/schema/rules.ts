@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { budgetCaps } from './scoring.ts';
 import { durationMs } from '../units.ts';
 import { Cascade, checkCascade, checkOwnJudge, ownJudgeKeys, seenParts } from './own-judges.ts';
-import { duration, judgeModel, memorySize, oneOrMore, wholeNumber } from './fields.ts';
+import { duration, fromZeroToOne, judgeModel, memorySize, oneOrMore, wholeNumber } from './fields.ts';
 import { priceLine } from '../../domain/money/model-prices.ts';
 
 const nameField = (description: string) =>
@@ -21,7 +21,7 @@ const limits = z
   .strictObject({
     timeout: duration(
       'Time limit of one run. For a module, time of judge calls does not count; absent: 30s. For a prebuilt scorer it counts; absent: 5m.',
-      { minMs: 10, minText: '10ms', maxMs: 600_000, maxText: '10m' },
+      { min: '10ms', max: '10m' },
     ).optional(),
     memory: memorySize(
       'Memory limit of one process of a module, for its heap and for its resident memory. Absent: 256MiB.',
@@ -82,10 +82,7 @@ const scorerEntry = z
       .refine(([low, high]) => low < high, { error: 'the first number must be below the second' })
       .optional()
       .describe('Lowest and highest score, for a scorer without its own range.'),
-    failBelow: z
-      .number()
-      .min(0, { error: 'must be between 0 and 1' })
-      .max(1, { error: 'must be between 0 and 1' })
+    failBelow: fromZeroToOne()
       .optional()
       .describe(
         'Score from 0 (worst) to 1 (best) below which a run fails: it has an issue. A scorer without labels passes from here on; absent: from the middle, 0.5, and no issue.',
@@ -222,7 +219,7 @@ const byNumber = z
     slow: duration(
       'Scores every trace that lasts at least this long, from its first start to its last end.',
       {
-        minMs: 1,
+        min: '1ms',
       },
     ).optional(),
     costly: z
@@ -247,10 +244,7 @@ const byNumber = z
 
 const sample = z
   .strictObject({
-    rate: z
-      .number()
-      .min(0, { error: 'must be between 0 and 1' })
-      .max(1, { error: 'must be between 0 and 1' })
+    rate: fromZeroToOne()
       .default(1)
       .describe('Share of the traces to score: 0.1 scores one in ten.')
       .meta({ unit: 'share' }),

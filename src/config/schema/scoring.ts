@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
-import { duration, wholeNumber } from './fields.ts';
+import { duration, fromZeroToOne, wholeNumber } from './fields.ts';
 
 export const DEFAULT_CATCH_UP = '3d';
 
@@ -10,10 +9,7 @@ export const Scoring = z.strictObject({
     'Most traces whose content is in memory at the same time. Further traces wait as ids.',
     { unit: 'traces', min: 10, max: 100_000 },
   ).default(2_000),
-  newestShare: z
-    .number()
-    .min(0, { error: 'must be between 0 and 1' })
-    .max(1, { error: 'must be between 0 and 1' })
+  newestShare: fromZeroToOne()
     .default(0.5)
     .describe(
       'Share of the judge calls that go to the newest traces while more traces wait than judges can score; the others go to the oldest.',
@@ -27,7 +23,7 @@ export const Scoring = z.strictObject({
     ),
   catchUp: duration(
     'Age of a trace up to which it is scored later when a budget held it back. Beyond it, its decision is failed: budget_exhausted. Never more than store.retention.spans.',
-    { minMs: HOUR_MS, minText: '1h', maxMs: 30 * DAY_MS, maxText: '30d' },
+    { min: '1h', max: '30d' },
   ).default(DEFAULT_CATCH_UP),
   catchUpOrder: z
     .enum(['newest-first', 'oldest-first'])
@@ -43,18 +39,15 @@ export const Readiness = z.strictObject({
     'Time without new spans after which a trace is scored, once its root span has ended.',
   ).default('5s'),
   maxWait: duration('Age at which a trace is scored even if spans are missing.', {
-    minMs: 1000,
-    minText: '1s',
+    min: '1s',
   }).default('15m'),
   session: z
     .strictObject({
       idle: duration('Time without new turns after which a session is scored.', {
-        minMs: 1000,
-        minText: '1s',
+        min: '1s',
       }).default('30m'),
       maxAge: duration('Age at which a session is scored even if turns still come.', {
-        minMs: 1000,
-        minText: '1s',
+        min: '1s',
       }).default('24h'),
       rescores: z
         .int({ error: 'write a whole number' })
@@ -106,10 +99,7 @@ export const Issues = z.strictObject({
     .describe(
       'Source of the titles of issues. none: they are made by rule, and no judge is asked. judge: judges.default writes one for each new issue, from masked words.',
     ),
-  alertAbove: z
-    .number()
-    .min(0, { error: 'must be between 0 and 1' })
-    .max(1, { error: 'must be between 0 and 1' })
+  alertAbove: fromZeroToOne()
     .meta({ unit: 'share' })
     .nullable()
     .default(null)
@@ -121,9 +111,7 @@ export const Issues = z.strictObject({
     .describe('False alarms that an agent may have in 30 days, over all its issues.')
     .meta({ unit: 'alarms in 30 days' }),
   interval: duration('Time between two decisions on the states of issues.', {
-    minMs: 5_000,
-    minText: '5s',
-    maxMs: HOUR_MS,
-    maxText: '1h',
+    min: '5s',
+    max: '1h',
   }).default('1m'),
 });

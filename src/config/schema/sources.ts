@@ -68,7 +68,7 @@ const source = z
     files: kinds.files.optional(),
     s3: s3.optional(),
     since: duration('Age of the oldest spans that are read when the source is new.').default('24h'),
-    every: duration('Time between two looks for new spans.', { minMs: 1_000, minText: '1s' }).default('10s'),
+    every: duration('Time between two looks for new spans.', { min: '1s' }).default('10s'),
     tenant: z
       .string()
       .default('')
@@ -98,5 +98,5 @@ export const Labels = z.strictObject({
       'Names of sources or exporters whose human annotations become labels: Phoenix, Langfuse, MLflow.',
     )
     .meta({ examples: [['phoenix']] }),
-  every: duration('Time between two looks for labels.', { minMs: 1_000, minText: '1s' }).default('30s'),
+  every: duration('Time between two looks for labels.', { min: '1s' }).default('30s'),
 });

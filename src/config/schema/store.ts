@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { duration, httpUrl, secret } from './fields.ts';
-import { DAY_MS } from '../../domain/durations.ts';
 
 const table = (description: string) =>
   z
@@ -23,9 +22,8 @@ const foreignSpans = z
 
 const days = (description: string) =>
   duration(description, {
-    minMs: DAY_MS,
-    minText: '1d',
-    stepMs: DAY_MS,
+    min: '1d',
+    step: '1d',
     stepText: 'whole days, at least 1d',
   }).meta({
     unit: 'whole days',

@@ -462,8 +462,8 @@ class ScoringDelay {
   };
 
   #delay(store: TenantStore): TenantStore['openWrites'] {
-    return async (write) => {
-      const writes = await store.openWrites(write);
+    return async (...write) => {
+      const writes = await store.openWrites(...write);
       const run: TenantWrites['scores']['run'] = async (request, signal) => {
         this.#signal = signal;
         this.#begun.resolve();

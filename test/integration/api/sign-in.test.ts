@@ -30,8 +30,8 @@ async function start(tokens: readonly AccessToken[] = TOKENS) {
 /** Returns the options of a process on the store with these writes. */
 function optionsOf(tokens: readonly AccessToken[], stored: AuditedWrite[]): TestApiOptions {
   const store = fakeStore({
-    openWrites: async (write) => {
-      stored.push(write);
+    openWrites: async (action, ...subjects) => {
+      stored.push({ action, subjects });
       return fakeWrites();
     },
   });

@@ -4,7 +4,7 @@ import { createRouter, describeJson, tenantStore, describeRoute } from '../../ro
 import { Confusion, AGREEMENT_FIELDS } from '../labels.ts';
 import { Time } from '../../json/rows.ts';
 import type { ComparedSide } from '../../reads/compare.ts';
-import { isoText, alignRange, readRange, SCORES_FIELDS, readChoice } from './query.ts';
+import { FACET_FIELDS, isoText, alignRange, readRange, SCORES_FIELDS, readChoice } from './query.ts';
 
 const side = z
   .string()
@@ -25,26 +25,13 @@ export const CompareReply = z
   })
   .openapi('Comparison');
 
-const { since, until, service, agent, environment, model, serviceVersion, agentVersion, target } =
-  SCORES_FIELDS;
+const { since, until } = SCORES_FIELDS;
 
 const readComparison = describeRoute('get', '/compare', {
   tag: 'aggregates',
   summary: 'Agreement of two scorers, two versions of a scorer, or a scorer and people.',
   request: {
-    query: z.strictObject({
-      left: side,
-      right: side,
-      since,
-      until,
-      service,
-      agent,
-      environment,
-      model,
-      serviceVersion,
-      agentVersion,
-      target,
-    }),
+    query: z.strictObject({ left: side, right: side, since, until, ...FACET_FIELDS }),
   },
   replies: { 200: describeJson('The agreement.', CompareReply) },
 });

@@ -10,6 +10,7 @@ import {
   ScoreIncident,
   SumsState,
   alignRange,
+  FACET_FIELDS,
   SCORES_FIELDS,
   Rate,
   readChoice,
@@ -85,8 +86,6 @@ export const OverviewReply = z
   })
   .openapi('Overview');
 
-const { service, agent, environment, model, serviceVersion, agentVersion, target } = SCORES_FIELDS;
-
 const readOverview = describeRoute('get', '/overview', {
   tag: 'aggregates',
   summary: 'Live scores of each scorer in the last 24 hours or days.',
@@ -97,13 +96,7 @@ const readOverview = describeRoute('get', '/overview', {
         'Start of the range of the figures. Default: the start of the first bucket.',
       ),
       until: SCORES_FIELDS.until.describe('End of the range of the figures. Default: now.'),
-      service,
-      agent,
-      environment,
-      model,
-      serviceVersion,
-      agentVersion,
-      target,
+      ...FACET_FIELDS,
     }),
   },
   replies: { 200: describeJson('One line for each scorer.', OverviewReply) },

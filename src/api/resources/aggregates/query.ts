@@ -28,10 +28,8 @@ function repeated<Schema extends z.ZodType>(schema: Schema, description: string)
 
 const facet = z.string().max(MAX_TEXT);
 
-/** Parameters that choose scores of aggregates. */
-export const SCORES_FIELDS = {
-  since: Moment.optional().describe('Start of the range: `24h` before now, or a date and time.'),
-  until: Moment.optional().describe('End of the range. Default: now.'),
+/** Parameters that choose runs and scores by their facets. */
+export const FACET_FIELDS = {
   service: repeated(facet, 'Only these services.'),
   agent: repeated(facet, 'Only these agents.'),
   environment: repeated(facet, 'Only these environments.'),
@@ -39,6 +37,13 @@ export const SCORES_FIELDS = {
   serviceVersion: repeated(facet, 'Only these versions of services.'),
   agentVersion: repeated(facet, 'Only these versions of agents.'),
   target: repeated(z.enum(['trace', 'agent', 'model-call', 'session']), 'Only scores of these targets.'),
+};
+
+/** Parameters that choose scores of aggregates. */
+export const SCORES_FIELDS = {
+  since: Moment.optional().describe('Start of the range: `24h` before now, or a date and time.'),
+  until: Moment.optional().describe('End of the range. Default: now.'),
+  ...FACET_FIELDS,
   fingerprint: repeated(text, 'Only these versions of the scorer.'),
   source: z
     .enum(['live', 'backfill', 'human', 'api'])
