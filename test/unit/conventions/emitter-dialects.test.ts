@@ -125,7 +125,7 @@ describe('emitters that share a convention and differ in a detail', () => {
       buildSpan('orchestrate_tools', { ...usage, 'gen_ai.usage.input_tokens': 10 }, { scope, lasts: 99 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [call], attributes: usage },
+        { input: QUESTION, output: [call], attributes: usage },
         { scope, parent: 'orchestrate_tools', at: 1 },
       ),
       toolSpan(
@@ -135,7 +135,7 @@ describe('emitters that share a convention and differ in a detail', () => {
       ),
       chatSpan(
         'c2',
-        { input: [QUESTION, call], output: [ANSWER], attributes: usage },
+        { input: [QUESTION, call], output: ANSWER, attributes: usage },
         { scope, parent: 'orchestrate_tools', at: 40 },
       ),
     ]);
@@ -237,7 +237,7 @@ describe('emitters that share a convention and differ in a detail', () => {
     const { runs } = readTrace(
       buildTrace([
         agentSpan('weather', {}, { scope, name: 'invoke_agent weather', lasts: 99 }),
-        chatSpan('c1', { input: [QUESTION], output: [ANSWER] }, { scope, parent: 'weather', at: 1 }),
+        chatSpan('c1', { input: QUESTION, output: ANSWER }, { scope, parent: 'weather', at: 1 }),
         buildSpan('unknown', {}, { scope, parent: 'weather', at: 20 }),
         buildSpan('agent_handoff other', {}, { scope, parent: 'weather', at: 30 }),
       ]),
@@ -302,14 +302,10 @@ describe('emitters that share a convention and differ in a detail', () => {
     const { runs } = buildReading([
       buildSpan('trace', { ...kind('trace'), 'openai.agents.group_id': 's' }, { scope, lasts: 99 }),
       buildSpan('front', agent('front'), { ...below('trace', 1), lasts: 40 }),
-      chatSpan(
-        'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'transfer_to_depot', {}))] },
-        below('front', 2),
-      ),
+      chatSpan('c1', { input: QUESTION, output: toolCall('1', 'transfer_to_depot', {}) }, below('front', 2)),
       buildSpan('handoff', { ...kind('handoff'), 'openai.agents.handoff.to': 'depot' }, below('front', 20)),
       buildSpan('depot', agent('depot'), { ...below('trace', 50), lasts: 40 }),
-      chatSpan('c2', { input: [QUESTION], output: [ANSWER] }, below('depot', 60)),
+      chatSpan('c2', { input: QUESTION, output: ANSWER }, below('depot', 60)),
     ]);
     expect(runs).toMatchObject([{ sessionId: 's' }]);
     expect(runs.flatMap((run) => invocationParts(run.output))).toMatchObject([
@@ -347,7 +343,7 @@ describe('emitters that share a convention and differ in a detail', () => {
       agentSpan('weather', {}, { lasts: 99 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'mcp__s__get', { a: 1 }))] },
+        { input: QUESTION, output: toolCall('1', 'mcp__s__get', { a: 1 }) },
         { parent: 'weather', at: 1 },
       ),
       toolSpan(
@@ -356,7 +352,7 @@ describe('emitters that share a convention and differ in a detail', () => {
         { parent: 'weather', at: 20, lasts: 30 },
       ),
       { ...served, kind: 'Server' },
-      chatSpan('c2', { input: [QUESTION], output: [ANSWER] }, { parent: 'weather', at: 60 }),
+      chatSpan('c2', { input: QUESTION, output: ANSWER }, { parent: 'weather', at: 60 }),
     ]);
     expect(listCalls(run)).toEqual([['mcp__s__get', { a: 1 }, 'rain']]);
   });

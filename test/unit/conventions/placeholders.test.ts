@@ -36,9 +36,7 @@ describe('a placeholder in place of content', () => {
   it.each(['__REDACTED__', '<REDACTED>', '[REDACTED]', 'redacted', '***', "[Scrubbed due to 'password']"])(
     'is no answer: %s',
     (placeholder) => {
-      const run = onlyRun(
-        chatSpan('c', { input: [QUESTION], output: [chatMessage('assistant', placeholder)] }),
-      );
+      const run = onlyRun(chatSpan('c', { input: QUESTION, output: placeholder }));
       expect(run).toMatchObject({ scorable: false, notScorable: { code: 'redacted' } });
       expect(answerText(run)).toBe('');
     },
@@ -77,15 +75,11 @@ describe('a placeholder in place of content', () => {
       agentSpan('a', {}, { lasts: 90 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'get', '__REDACTED__'))] },
+        { input: QUESTION, output: toolCall('1', 'get', '__REDACTED__') },
         { parent: 'a', at: 1 },
       ),
       toolSpan('t', { id: '1', name: 'get', result: '__REDACTED__' }, { parent: 'a', at: 20 }),
-      chatSpan(
-        'c2',
-        { input: [QUESTION], output: [chatMessage('assistant', 'Rain.')] },
-        { parent: 'a', at: 40 },
-      ),
+      chatSpan('c2', { input: QUESTION, output: 'Rain.' }, { parent: 'a', at: 40 }),
     );
     expect(run).toMatchObject({ scorable: true, context: [] });
     expect(invocationParts(run.output).map((part) => part.toolInvocation)).toMatchObject([
@@ -101,11 +95,7 @@ describe('a placeholder in place of content', () => {
         { 'openinference.span.kind': 'RETRIEVER', 'retrieval.documents.0.document.content': '__REDACTED__' },
         { parent: 'a', at: 1 },
       ),
-      chatSpan(
-        'c',
-        { input: [QUESTION], output: [chatMessage('assistant', 'Rain.')] },
-        { parent: 'a', at: 20 },
-      ),
+      chatSpan('c', { input: QUESTION, output: 'Rain.' }, { parent: 'a', at: 20 }),
     );
     expect(run).toMatchObject({ documents: [], context: [], input: { systemMessages: [] } });
   });
@@ -125,15 +115,13 @@ describe('a placeholder in place of content', () => {
   });
 
   it('of content that was not captured says so', () => {
-    const run = onlyRun(
-      chatSpan('c', { input: [QUESTION], output: [chatMessage('assistant', 'HIDDEN:non-empty')] }),
-    );
+    const run = onlyRun(chatSpan('c', { input: QUESTION, output: 'HIDDEN:non-empty' }));
     expect(run.notScorable?.code).toBe('no_content_captured');
   });
 
   it('is the whole text: a text that only contains the word is content', () => {
     const answer = 'The name was [REDACTED] in the file, and *** stands for it.';
-    const run = onlyRun(chatSpan('c', { input: [QUESTION], output: [chatMessage('assistant', answer)] }));
+    const run = onlyRun(chatSpan('c', { input: QUESTION, output: answer }));
     expect([run.scorable, answerText(run), run.warnings]).toEqual([true, answer, []]);
   });
 });
@@ -156,10 +144,7 @@ describe('content that is elsewhere or cut off', () => {
   it('cut or dropped by the SDK is reported with the limit to raise', () => {
     const span = chatSpan(
       'c',
-      {
-        output: [chatMessage('assistant', 'Rain.')],
-        attributes: { 'gen_ai.input.messages': '[{"role":"user","content":"Wea' },
-      },
+      { output: 'Rain.', attributes: { 'gen_ai.input.messages': '[{"role":"user","content":"Wea' } },
       { dropped: 3 },
     );
     expect(onlyRun(span).warnings.map(({ detail }) => detail)).toEqual([

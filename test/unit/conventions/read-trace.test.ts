@@ -39,10 +39,12 @@ describe('the output of a run', () => {
       chatSpan(
         'c1',
         {
-          input: [QUESTION],
-          output: [
-            chatMessage('assistant', { type: 'reasoning', content: 'Look.' }, toolCall('1', 'get', { a: 1 })),
-          ],
+          input: QUESTION,
+          output: chatMessage(
+            'assistant',
+            { type: 'reasoning', content: 'Look.' },
+            toolCall('1', 'get', { a: 1 }),
+          ),
         },
         { parent: 'agent', at: 1 },
       ),
@@ -51,7 +53,7 @@ describe('the output of a run', () => {
         { id: '1', name: 'get', args: { a: 1 }, result: { ok: true } },
         { parent: 'agent', at: 20 },
       ),
-      chatSpan('c2', { output: [chatMessage('assistant', 'Done.')] }, { parent: 'agent', at: 40 }),
+      chatSpan('c2', { output: 'Done.' }, { parent: 'agent', at: 40 }),
     );
     expect(run.output).toHaveLength(1);
     const content = run.output[0]?.content;
@@ -76,21 +78,13 @@ describe('the output of a run', () => {
   it('shows a failed call in parts only, as output-error, and as failed in the context', () => {
     const run = onlyRun(
       agentSpan('agent', {}, { lasts: 100 }),
-      chatSpan(
-        'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'get', {}))] },
-        { parent: 'agent', at: 1 },
-      ),
+      chatSpan('c1', { input: QUESTION, output: toolCall('1', 'get', {}) }, { parent: 'agent', at: 1 }),
       toolSpan('t1', { id: '1', name: 'get', args: {} }, { parent: 'agent', at: 20, error: 'backend down' }),
       chatSpan(
         'c2',
         {
-          input: [
-            QUESTION,
-            chatMessage('assistant', toolCall('1', 'get', {})),
-            chatMessage('tool', toolResponse('1', 'Error: backend down')),
-          ],
-          output: [chatMessage('assistant', 'Sorry.')],
+          input: [QUESTION, toolCall('1', 'get', {}), toolResponse('1', 'Error: backend down')],
+          output: 'Sorry.',
         },
         { parent: 'agent', at: 40 },
       ),
@@ -111,7 +105,7 @@ describe('the output of a run', () => {
       agentSpan('agent', {}, { lasts: 100 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', ...calls)] },
+        { input: QUESTION, output: chatMessage('assistant', ...calls) },
         { parent: 'agent', at: 1 },
       ),
       toolSpan('t3', { name: 'get', result: 'third' }, { parent: 'agent', at: 20 }),
@@ -128,11 +122,7 @@ describe('the output of a run', () => {
   it('leaves a call without a result in state call', () => {
     const run = onlyRun(
       agentSpan('agent'),
-      chatSpan(
-        'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'get', { a: 1 }))] },
-        { parent: 'agent' },
-      ),
+      chatSpan('c1', { input: QUESTION, output: toolCall('1', 'get', { a: 1 }) }, { parent: 'agent' }),
     );
     expect(listTools(run)).toEqual([['get', 'call', undefined]]);
     expect(run.context).toEqual([]);
@@ -141,9 +131,9 @@ describe('the output of a run', () => {
   it('takes a tool span that no output asked for as a call at its time', () => {
     const run = onlyRun(
       agentSpan('agent', {}, { lasts: 100 }),
-      chatSpan('c1', { input: [QUESTION] }, { parent: 'agent', at: 1 }),
+      chatSpan('c1', { input: QUESTION }, { parent: 'agent', at: 1 }),
       toolSpan('t1', { id: '1', name: 'get', args: { a: 1 }, result: 'r' }, { parent: 'agent', at: 20 }),
-      chatSpan('c2', { output: [chatMessage('assistant', 'Done.')] }, { parent: 'agent', at: 40 }),
+      chatSpan('c2', { output: 'Done.' }, { parent: 'agent', at: 40 }),
     );
     expect(run.output[0]?.content.parts.map((part) => part.type)).toEqual([
       'tool-invocation',
@@ -161,17 +151,9 @@ describe('the output of a run', () => {
     ];
     const run = onlyRun(
       agentSpan('agent', {}, { lasts: 100 }),
-      chatSpan(
-        'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'get', { a: 1 }))] },
-        { parent: 'agent', at: 1 },
-      ),
+      chatSpan('c1', { input: QUESTION, output: toolCall('1', 'get', { a: 1 }) }, { parent: 'agent', at: 1 }),
       chatSpan('c2', { input: [QUESTION, ...steps.slice(0, 2)] }, { parent: 'agent', at: 20 }),
-      chatSpan(
-        'c3',
-        { input: [QUESTION, ...steps], output: [chatMessage('assistant', 'Done.')] },
-        { parent: 'agent', at: 40 },
-      ),
+      chatSpan('c3', { input: [QUESTION, ...steps], output: 'Done.' }, { parent: 'agent', at: 40 }),
     );
     expect(listTools(run)).toEqual([
       ['get', 'result', 'one'],
@@ -183,12 +165,8 @@ describe('the output of a run', () => {
   it('drops a failed attempt that was tried again', () => {
     const run = onlyRun(
       agentSpan('agent', {}, { lasts: 100 }),
-      chatSpan('c1', { input: [QUESTION] }, { parent: 'agent', at: 1, error: 'rate limited' }),
-      chatSpan(
-        'c2',
-        { input: [QUESTION], output: [chatMessage('assistant', 'Done.')] },
-        { parent: 'agent', at: 20 },
-      ),
+      chatSpan('c1', { input: QUESTION }, { parent: 'agent', at: 1, error: 'rate limited' }),
+      chatSpan('c2', { input: QUESTION, output: 'Done.' }, { parent: 'agent', at: 20 }),
     );
     expect([answerText(run), run.status, run.error]).toEqual(['Done.', 'ok', null]);
   });
@@ -196,24 +174,22 @@ describe('the output of a run', () => {
   it('keeps server tools with their results inline', () => {
     const run = onlyRun(
       chatSpan('c1', {
-        input: [QUESTION],
-        output: [
-          chatMessage(
-            'assistant',
-            {
-              type: 'server_tool_call',
-              id: 's1',
-              name: 'web_search',
-              server_tool_call: { type: 'web_search', query: 'q' },
-            },
-            {
-              type: 'server_tool_call_response',
-              id: 's1',
-              server_tool_call_response: { type: 'x', hits: 2 },
-            },
-            'Found.',
-          ),
-        ],
+        input: QUESTION,
+        output: chatMessage(
+          'assistant',
+          {
+            type: 'server_tool_call',
+            id: 's1',
+            name: 'web_search',
+            server_tool_call: { type: 'web_search', query: 'q' },
+          },
+          {
+            type: 'server_tool_call_response',
+            id: 's1',
+            server_tool_call_response: { type: 'x', hits: 2 },
+          },
+          'Found.',
+        ),
       }),
     );
     expect(invocationParts(run.output)[0]).toMatchObject({
@@ -225,11 +201,7 @@ describe('the output of a run', () => {
   it('adds the agent’s own answer when no model call has it', () => {
     const run = onlyRun(
       agentSpan('agent', { 'gen_ai.output.messages': [chatMessage('assistant', 'Final.')] }),
-      chatSpan(
-        'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', 'Draft.')] },
-        { parent: 'agent' },
-      ),
+      chatSpan('c1', { input: QUESTION, output: 'Draft.' }, { parent: 'agent' }),
     );
     expect(run.output[0]?.content.parts).toEqual([
       { type: 'text', text: 'Draft.' },
@@ -254,12 +226,7 @@ describe('the output of a run', () => {
   });
 
   it('takes the first of several choices', () => {
-    const run = onlyRun(
-      chatSpan('c1', {
-        input: [QUESTION],
-        output: [chatMessage('assistant', 'One.'), chatMessage('assistant', 'Two.')],
-      }),
-    );
+    const run = onlyRun(chatSpan('c1', { input: QUESTION, output: ['One.', 'Two.'] }));
     expect(answerText(run)).toBe('One.');
   });
 });
@@ -268,14 +235,8 @@ describe('the input of a run', () => {
   it('is the last block of user messages; earlier messages are the history, without system messages', () => {
     const run = onlyRun(
       chatSpan('c1', {
-        input: [
-          chatMessage('system', 'Be kind.'),
-          chatMessage('user', 'Hi'),
-          chatMessage('assistant', 'Hello'),
-          chatMessage('user', 'A'),
-          chatMessage('user', 'B'),
-        ],
-        output: [chatMessage('assistant', 'Done.')],
+        input: [chatMessage('system', 'Be kind.'), 'Hi', chatMessage('assistant', 'Hello'), 'A', 'B'],
+        output: 'Done.',
       }),
     );
     expect(run.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
@@ -288,10 +249,7 @@ describe('the input of a run', () => {
       agentSpan('agent', { 'gen_ai.input.messages': [QUESTION] }),
       chatSpan(
         'c1',
-        {
-          input: [QUESTION, chatMessage('assistant', 'Rain.'), QUESTION],
-          output: [chatMessage('assistant', 'Still rain.')],
-        },
+        { input: [QUESTION, chatMessage('assistant', 'Rain.'), QUESTION], output: 'Still rain.' },
         { parent: 'agent' },
       ),
     );
@@ -304,12 +262,12 @@ describe('the input of a run', () => {
       chatSpan('c1', {
         input: [
           QUESTION,
-          chatMessage('assistant', toolCall('1', 'get', {})),
-          chatMessage('tool', toolResponse('1', 'old')),
+          toolCall('1', 'get', {}),
+          toolResponse('1', 'old'),
           chatMessage('assistant', 'Rain.'),
-          chatMessage('user', 'And now?'),
+          'And now?',
         ],
-        output: [chatMessage('assistant', 'Sun.')],
+        output: 'Sun.',
       }),
     );
     expect(run.context).toEqual([]);
@@ -323,12 +281,8 @@ describe('the input of a run', () => {
   it('counts tool calls after the question as calls of the run when the model continues from them', () => {
     const run = onlyRun(
       chatSpan('c1', {
-        input: [
-          QUESTION,
-          chatMessage('assistant', toolCall('1', 'get', {})),
-          chatMessage('tool', toolResponse('1', 'rain')),
-        ],
-        output: [chatMessage('assistant', 'Rain.')],
+        input: [QUESTION, toolCall('1', 'get', {}), toolResponse('1', 'rain')],
+        output: 'Rain.',
       }),
     );
     expect(run.context).toEqual(['rain']);
@@ -343,11 +297,7 @@ describe('the input of a run', () => {
     ['JSON-quoted text', '"Be kind."'],
   ])('reads system instructions given as %s', (_kind, value) => {
     const run = onlyRun(
-      chatSpan('c1', {
-        input: [QUESTION],
-        output: [chatMessage('assistant', 'x')],
-        attributes: { 'gen_ai.system_instructions': value },
-      }),
+      chatSpan('c1', { input: QUESTION, output: 'x', attributes: { 'gen_ai.system_instructions': value } }),
     );
     expect(run.input.systemMessages.map((message) => message.content)).toEqual(['Be kind.']);
   });
@@ -374,7 +324,7 @@ describe('the input of a run', () => {
             { type: 'uri', modality: 'image', uri: 'http://x/y.png' },
           ),
         ],
-        output: [chatMessage('assistant', 'ok')],
+        output: 'ok',
       }),
     );
     expect(run.input.inputMessages[0]?.content.parts.slice(1)).toEqual([
@@ -413,25 +363,13 @@ describe('runs of a trace', () => {
       agentSpan('boss', { 'gen_ai.conversation.id': 'sess-1' }, { lasts: 100 }),
       chatSpan(
         'c1',
-        {
-          input: [QUESTION],
-          output: [chatMessage('assistant', toolCall('1', 'ask', { q: 'x' }))],
-          attributes: usage,
-        },
+        { input: QUESTION, output: toolCall('1', 'ask', { q: 'x' }), attributes: usage },
         { parent: 'boss', at: 1 },
       ),
       toolSpan('t1', { id: '1', name: 'ask', args: { q: 'x' } }, { parent: 'boss', at: 20, lasts: 30 }),
       agentSpan('helper', { 'gen_ai.conversation.id': 'private' }, { parent: 't1', at: 21 }),
-      chatSpan(
-        'c2',
-        { input: [chatMessage('user', 'x')], output: [chatMessage('assistant', 'y')], attributes: usage },
-        { parent: 'helper', at: 22 },
-      ),
-      chatSpan(
-        'c3',
-        { output: [chatMessage('assistant', 'Done: y')], attributes: usage },
-        { parent: 'boss', at: 60 },
-      ),
+      chatSpan('c2', { input: 'x', output: 'y', attributes: usage }, { parent: 'helper', at: 22 }),
+      chatSpan('c3', { output: 'Done: y', attributes: usage }, { parent: 'boss', at: 60 }),
     );
     expect(listTools(run)).toEqual([['ask', 'result', 'y']]);
     expect(run.context).toEqual(['y']);
@@ -444,18 +382,10 @@ describe('runs of a trace', () => {
   it('reads model calls below a tool span as a sub-run without a name', () => {
     const run = onlyRun(
       agentSpan('boss', {}, { lasts: 100 }),
-      chatSpan(
-        'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'ask', {}))] },
-        { parent: 'boss', at: 1 },
-      ),
+      chatSpan('c1', { input: QUESTION, output: toolCall('1', 'ask', {}) }, { parent: 'boss', at: 1 }),
       toolSpan('t1', { id: '1', name: 'ask', args: {} }, { parent: 'boss', at: 20, lasts: 30 }),
-      chatSpan(
-        'c2',
-        { input: [chatMessage('user', 'x')], output: [chatMessage('assistant', 'y')] },
-        { parent: 't1', at: 22 },
-      ),
-      chatSpan('c3', { output: [chatMessage('assistant', 'Done.')] }, { parent: 'boss', at: 60 }),
+      chatSpan('c2', { input: 'x', output: 'y' }, { parent: 't1', at: 22 }),
+      chatSpan('c3', { output: 'Done.' }, { parent: 'boss', at: 60 }),
     );
     expect(listTools(run)).toEqual([['ask', 'result', 'y']]);
     expect(run.subRuns.map((sub) => [sub.agent, answerText(sub)])).toEqual([[null, 'y']]);
@@ -468,7 +398,7 @@ describe('runs of a trace', () => {
       agentSpan('triage', {}, { parent: 'envelope', at: 1 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'transfer_to_weather', {}))] },
+        { input: QUESTION, output: toolCall('1', 'transfer_to_weather', {}) },
         { parent: 'triage', at: 2 },
       ),
       toolSpan(
@@ -480,17 +410,13 @@ describe('runs of a trace', () => {
       chatSpan(
         'c2',
         {
-          input: [
-            QUESTION,
-            chatMessage('assistant', toolCall('1', 'transfer_to_weather', {})),
-            chatMessage('tool', toolResponse('1', 'moved')),
-          ],
-          output: [chatMessage('assistant', toolCall('2', 'get', {}))],
+          input: [QUESTION, toolCall('1', 'transfer_to_weather', {}), toolResponse('1', 'moved')],
+          output: toolCall('2', 'get', {}),
         },
         { parent: 'weather', at: 21 },
       ),
       toolSpan('t2', { id: '2', name: 'get', args: {}, result: 'rain' }, { parent: 'weather', at: 30 }),
-      chatSpan('c3', { output: [chatMessage('assistant', 'It rains.')] }, { parent: 'weather', at: 40 }),
+      chatSpan('c3', { output: 'It rains.' }, { parent: 'weather', at: 40 }),
     );
     expect(listTools(run).map((call) => (call as unknown[])[0])).toEqual(['transfer_to_weather', 'get']);
     expect(invocationParts(run.output).map((part) => part.handoff ?? false)).toEqual([true, false]);
@@ -508,18 +434,11 @@ describe('runs of a trace', () => {
       buildTrace([
         agentSpan('envelope', {}, { lasts: 100 }),
         agentSpan('one', {}, { parent: 'envelope', at: 1 }),
-        chatSpan(
-          'c1',
-          { input: [QUESTION], output: [chatMessage('assistant', 'Rain.')] },
-          { parent: 'one', at: 2 },
-        ),
+        chatSpan('c1', { input: QUESTION, output: 'Rain.' }, { parent: 'one', at: 2 }),
         agentSpan('two', {}, { parent: 'envelope', at: 20 }),
         chatSpan(
           'c2',
-          {
-            input: [QUESTION, chatMessage('assistant', 'Rain.'), chatMessage('user', 'And Rome?')],
-            output: [chatMessage('assistant', 'Sun.')],
-          },
+          { input: [QUESTION, chatMessage('assistant', 'Rain.'), 'And Rome?'], output: 'Sun.' },
           { parent: 'two', at: 21 },
         ),
       ]),
@@ -536,21 +455,9 @@ describe('runs of a trace', () => {
     const { runs } = readTrace(
       buildTrace([
         buildSpan('http', {}, { lasts: 100 }),
-        chatSpan(
-          'c1',
-          { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'get', {}))] },
-          { parent: 'http', at: 1 },
-        ),
-        chatSpan(
-          'title',
-          { input: [chatMessage('user', 'Make a title')], output: [chatMessage('assistant', 'Weather')] },
-          { parent: 'http', at: 2 },
-        ),
-        chatSpan(
-          'c2',
-          { input: [QUESTION, ...step], output: [chatMessage('assistant', 'Rain.')] },
-          { parent: 'http', at: 20 },
-        ),
+        chatSpan('c1', { input: QUESTION, output: toolCall('1', 'get', {}) }, { parent: 'http', at: 1 }),
+        chatSpan('title', { input: 'Make a title', output: 'Weather' }, { parent: 'http', at: 2 }),
+        chatSpan('c2', { input: [QUESTION, ...step], output: 'Rain.' }, { parent: 'http', at: 20 }),
       ]),
     );
     expect(runs.map((run) => [answerText(run), listTools(run).length])).toEqual([
@@ -563,27 +470,15 @@ describe('runs of a trace', () => {
     const attributes = { 'gen_ai.usage.input_tokens': 5, 'gen_ai.usage.output_tokens': 2 };
     const run = onlyRun(
       agentSpan('agent', {}, { lasts: 100 }),
-      chatSpan(
-        'outer',
-        { input: [QUESTION], output: [chatMessage('assistant', 'Rain.')] },
-        { parent: 'agent', at: 1, lasts: 50 },
-      ),
-      chatSpan(
-        'inner',
-        { input: [QUESTION], output: [chatMessage('assistant', 'Rain.')], attributes },
-        { parent: 'outer', at: 2 },
-      ),
+      chatSpan('outer', { input: QUESTION, output: 'Rain.' }, { parent: 'agent', at: 1, lasts: 50 }),
+      chatSpan('inner', { input: QUESTION, output: 'Rain.', attributes }, { parent: 'outer', at: 2 }),
     );
     expect(run.output[0]?.content.parts).toEqual([{ type: 'text', text: 'Rain.' }]);
     expect(run.usage.totalTokens).toBe(7);
   });
 
   it('ignores judges, scorers and its own evaluation spans', () => {
-    const judge = chatSpan(
-      'judge',
-      { input: [chatMessage('user', 'Is it true?')], output: [chatMessage('assistant', 'yes')] },
-      { parent: 'eval' },
-    );
+    const judge = chatSpan('judge', { input: 'Is it true?', output: 'yes' }, { parent: 'eval' });
     const own = buildSpan('eval', {}, { scope: 'spanscore' });
     expect(readTrace(buildTrace([own, judge]))).toMatchObject({
       runs: [],
@@ -631,9 +526,9 @@ describe('runs of a trace', () => {
     const [outer] = readTrace(
       buildTrace([
         agentSpan('outer', { 'gen_ai.agent.version': '1' }, { lasts: 100 }),
-        chatSpan('c1', { output: [chatMessage('assistant', 'x')] }, { parent: 'outer', at: 1 }),
+        chatSpan('c1', { output: 'x' }, { parent: 'outer', at: 1 }),
         agentSpan('inner', { 'gen_ai.agent.version': '2' }, { parent: 'outer', at: 20, lasts: 50 }),
-        chatSpan('c2', { output: [chatMessage('assistant', 'y')] }, { parent: 'inner', at: 21 }),
+        chatSpan('c2', { output: 'y' }, { parent: 'inner', at: 21 }),
       ]),
     ).runs;
     expect([outer?.agentVersion, outer?.subRuns[0]?.agentVersion]).toEqual(['1', '2']);
@@ -650,11 +545,7 @@ describe('runs of a trace', () => {
         },
         { parent: 'agent', at: 1 },
       ),
-      chatSpan(
-        'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'get', {}))] },
-        { parent: 'agent', at: 5 },
-      ),
+      chatSpan('c1', { input: QUESTION, output: toolCall('1', 'get', {}) }, { parent: 'agent', at: 5 }),
       toolSpan('t1', { id: '1', name: 'get', args: {}, result: 'rain' }, { parent: 'agent', at: 20 }),
     );
     expect(run.documents).toEqual([
@@ -679,29 +570,17 @@ describe('a run that cannot be scored', () => {
   });
 
   it('distinguishes redacted, referenced, failed and unfinished runs', () => {
-    expect(
-      code(
-        chatSpan('c1', {
-          input: [chatMessage('user', '<REDACTED>')],
-          output: [chatMessage('assistant', '__REDACTED__')],
-        }),
-      ),
-    ).toEqual(['redacted']);
+    expect(code(chatSpan('c1', { input: '<REDACTED>', output: '__REDACTED__' }))).toEqual(['redacted']);
     expect(code(chatSpan('c1', { attributes: { 'gen_ai.input.messages_ref': 's3://x' } }))).toEqual([
       'content_by_reference',
     ]);
-    expect(code(chatSpan('c1', { input: [QUESTION] }, { error: 'boom' }))).toEqual([
+    expect(code(chatSpan('c1', { input: QUESTION }, { error: 'boom' }))).toEqual([
       'run_errored_before_output',
     ]);
-    expect(code(chatSpan('c1', { input: [QUESTION] }))).toEqual(['run_incomplete']);
-    expect(
-      code(
-        chatSpan('c1', {
-          input: [QUESTION],
-          output: [chatMessage('assistant', toolCall('1', 'get', { a: 1 }))],
-        }),
-      ),
-    ).toEqual(['run_incomplete']);
+    expect(code(chatSpan('c1', { input: QUESTION }))).toEqual(['run_incomplete']);
+    expect(code(chatSpan('c1', { input: QUESTION, output: toolCall('1', 'get', { a: 1 }) }))).toEqual([
+      'run_incomplete',
+    ]);
   });
 
   it('distinguishes a trace without agents from a trace whose spans are not understood', () => {
@@ -732,11 +611,7 @@ describe('a run that cannot be scored', () => {
   it('warns of content that was cut off and of attributes that were dropped', () => {
     const cut = '[{"role":"user","parts":[{"type":"text","content":"Weather in Par';
     const run = onlyRun(
-      chatSpan(
-        'c1',
-        { output: [chatMessage('assistant', 'x')], attributes: { 'gen_ai.input.messages': cut } },
-        { dropped: 3 },
-      ),
+      chatSpan('c1', { output: 'x', attributes: { 'gen_ai.input.messages': cut } }, { dropped: 3 }),
     );
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather in Par']);
     expect(run.warnings.map((warning) => warning.code)).toEqual(['truncated', 'attributes_dropped']);

@@ -74,7 +74,7 @@ describe('Koog', () => {
           'c',
           {
             input: [...before, chatMessage('User', 'Weather?')],
-            output: [chatMessage('Assistant', 'Rain.')],
+            output: chatMessage('Assistant', 'Rain.'),
             attributes: { 'koog.event.id': 'f', 'gen_ai.usage.input_tokens': 7 },
           },
           { parent: 'agent', at: 1 },
@@ -108,10 +108,7 @@ describe('a tool whose span fails without a word', () => {
         },
         chatSpan(
           'c2',
-          {
-            input: [...asked, chatMessage('tool', toolResponse('1', told))],
-            output: [chatMessage('Assistant', 'Sorry.')],
-          },
+          { input: [...asked, toolResponse('1', told)], output: chatMessage('Assistant', 'Sorry.') },
           { parent: 'agent', at: 40 },
         ),
       ]),

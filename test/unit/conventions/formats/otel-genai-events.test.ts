@@ -3,14 +3,7 @@ import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
 import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
 import type { LogRecord, Span, SpanEvent } from '../../../../src/domain/trace/span.ts';
 import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
-import {
-  agentSpan,
-  chatSpan,
-  buildLog,
-  chatMessage,
-  buildSpan,
-  buildTrace,
-} from '../../../support/builders/spans.ts';
+import { agentSpan, chatSpan, buildLog, buildSpan, buildTrace } from '../../../support/builders/spans.ts';
 
 function buildEvent(name: string, attributes: Record<string, string>): SpanEvent {
   return { name, timeUnixNano: 0n, attributes: new Map(Object.entries(attributes)) };
@@ -99,10 +92,7 @@ describe('messages as events', () => {
   });
 
   it('does not double messages that the span carries as attributes too', () => {
-    const span = chatSpan('c1', {
-      input: [chatMessage('user', 'Weather?')],
-      output: [chatMessage('assistant', 'Rain.')],
-    });
+    const span = chatSpan('c1', { input: 'Weather?', output: 'Rain.' });
     const run = onlyRun(
       [span],
       [

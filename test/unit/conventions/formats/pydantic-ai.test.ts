@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
 import { answerText } from '../../../support/recordings/facts.ts';
-import { chatSpan, chatMessage, buildSpan, toolCall, buildTrace } from '../../../support/builders/spans.ts';
+import { chatSpan, buildSpan, toolCall, buildTrace } from '../../../support/builders/spans.ts';
 
 const SCOPE = { scope: 'pydantic-ai' };
 
@@ -16,7 +16,7 @@ describe('Pydantic AI', () => {
         buildSpan('agent run', { agent_name: 'shop', final_result: result }, { ...SCOPE, lasts: 90 }),
         chatSpan(
           'c1',
-          { output: [chatMessage('assistant', toolCall('1', 'refund', { order: 7 }))] },
+          { output: toolCall('1', 'refund', { order: 7 }) },
           { ...SCOPE, parent: 'agent run', at: 1 },
         ),
       ]),
@@ -30,7 +30,7 @@ describe('Pydantic AI', () => {
         buildSpan('agent run', { agent_name: 'shop' }, { ...SCOPE, lasts: 90 }),
         chatSpan(
           'c1',
-          { output: [chatMessage('assistant', toolCall('1', 'refund', { order: 7 }))] },
+          { output: toolCall('1', 'refund', { order: 7 }) },
           { ...SCOPE, parent: 'agent run', at: 1 },
         ),
         buildSpan(
@@ -56,10 +56,7 @@ describe('Pydantic AI', () => {
         buildSpan('agent run', { agent_name: 'weather', final_result: 'Rain.' }, { ...SCOPE, lasts: 90 }),
         chatSpan(
           'c1',
-          {
-            input: [chatMessage('user', 'Weather?')],
-            output: [chatMessage('assistant', toolCall('1', 'get', { a: 1 }))],
-          },
+          { input: 'Weather?', output: toolCall('1', 'get', { a: 1 }) },
           { ...SCOPE, parent: 'agent run', at: 1 },
         ),
         buildSpan(
@@ -78,11 +75,7 @@ describe('Pydantic AI', () => {
           },
           { ...SCOPE, parent: 'running tools', at: 21 },
         ),
-        chatSpan(
-          'c2',
-          { output: [chatMessage('assistant', 'Rain.')] },
-          { ...SCOPE, parent: 'agent run', at: 40 },
-        ),
+        chatSpan('c2', { output: 'Rain.' }, { ...SCOPE, parent: 'agent run', at: 40 }),
       ]),
     );
     expect(notUnderstood).toEqual([]);

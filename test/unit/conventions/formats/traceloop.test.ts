@@ -24,10 +24,7 @@ describe('Traceloop', () => {
         ),
         chatSpan(
           'c1',
-          {
-            input: [chatMessage('user', 'Weather?')],
-            output: [chatMessage('assistant', toolCall('1', 'get', { city: 'Paris' }))],
-          },
+          { input: 'Weather?', output: toolCall('1', 'get', { city: 'Paris' }) },
           { parent: 'w', at: 1 },
         ),
         buildSpan(
@@ -40,7 +37,7 @@ describe('Traceloop', () => {
           },
           { parent: 'w', at: 20 },
         ),
-        chatSpan('c2', { output: [chatMessage('assistant', 'Rain.')] }, { parent: 'w', at: 40 }),
+        chatSpan('c2', { output: 'Rain.' }, { parent: 'w', at: 40 }),
       ]),
     );
     expect(runs).toHaveLength(1);
@@ -96,10 +93,7 @@ describe('Traceloop', () => {
         ),
         chatSpan(
           'c',
-          {
-            input: [chatMessage('system', blocks), chatMessage('user', blocks)],
-            output: [chatMessage('assistant', 'Rain.')],
-          },
+          { input: [chatMessage('system', blocks), chatMessage('user', blocks)], output: 'Rain.' },
           { parent: 'web', at: 20, scope },
         ),
       ]),
@@ -116,11 +110,7 @@ describe('Traceloop', () => {
 
   it('leaves a text of other instrumentations a text, also where it looks like blocks', () => {
     const blocks = JSON.stringify([{ type: 'text', text: 'Be kind.' }]);
-    const { runs } = readTrace(
-      buildTrace([
-        chatSpan('c', { input: [chatMessage('user', blocks)], output: [chatMessage('assistant', 'Rain.')] }),
-      ]),
-    );
+    const { runs } = readTrace(buildTrace([chatSpan('c', { input: blocks, output: 'Rain.' })]));
     expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual([blocks]);
   });
 });
