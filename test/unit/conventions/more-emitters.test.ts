@@ -3,22 +3,13 @@ import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
 import { agentSpan, buildSpan, buildTrace, chatSpan } from '../../support/builders/spans.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
-
-function onlyRun(spans: Span[]): AgentRun {
-  const { runs, notUnderstood } = readTrace(buildTrace(spans));
-  expect(notUnderstood).toEqual([]);
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
-}
-
-function listCalls(run: AgentRun): unknown[] {
-  return invocationParts(run.output).map(({ toolInvocation: call }) => [
-    call.toolName,
-    call.args,
-    call.state === 'result' ? call.result : (call.errorText ?? call.state),
-  ]);
-}
+import {
+  answerText,
+  invocationParts,
+  textOfMessage,
+  listCalls,
+  onlyRun,
+} from '../../support/recordings/facts.ts';
 
 function questionText(run: AgentRun): string {
   return run.input.inputMessages.map(textOfMessage).join('\n');

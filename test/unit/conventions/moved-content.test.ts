@@ -1,9 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
-import type { LogRecord, Span } from '../../../src/domain/trace/span.ts';
-import { buildLog, buildSpan, buildTrace, chatMessage, toolCall } from '../../support/builders/spans.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
+import type { LogRecord } from '../../../src/domain/trace/span.ts';
+import { buildLog, buildSpan, chatMessage, toolCall } from '../../support/builders/spans.ts';
+import {
+  invocations,
+  answerText,
+  invocationParts,
+  textOfMessage,
+  onlyRun,
+} from '../../support/recordings/facts.ts';
 
 type Moved = readonly [role: string, content: unknown];
 
@@ -17,13 +22,6 @@ function buildMoved(
   const list = (side: readonly Moved[]) => ({ messages: side.map(([role, content]) => ({ role, content })) });
   const body = JSON.stringify({ input: list(input), output: list(output) });
   return { ...buildLog(span, scope, {}), scopeName: scope, body };
-}
-
-function onlyRun(spans: Span[], logs: LogRecord[]): AgentRun {
-  const { runs, notUnderstood } = readTrace(buildTrace(spans, logs));
-  expect(notUnderstood).toEqual([]);
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
 }
 
 /** Reads one model call of this scope whose content was moved. */
@@ -82,9 +80,7 @@ describe('content that AWS’s distribution moved to a log record', () => {
     );
     expect(run.input.systemMessages.map(({ content }) => content)).toEqual(['Be kind.']);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
-    expect(invocationParts(run.output).map(({ toolInvocation }) => toolInvocation)).toMatchObject([
-      { toolName: 'get', args: { a: 1 }, result: 'sunny' },
-    ]);
+    expect(invocations(run)).toMatchObject([{ toolName: 'get', args: { a: 1 }, result: 'sunny' }]);
     expect(answerText(run)).toBe('Sun.');
   });
 

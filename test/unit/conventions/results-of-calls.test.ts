@@ -14,7 +14,7 @@ import {
   toolCall,
   toolResponse,
 } from '../../support/builders/spans.ts';
-import { answerText, invocationParts } from '../../support/recordings/facts.ts';
+import { invocations, answerText, onlyRun } from '../../support/recordings/facts.ts';
 
 const call = (id: string | null, name: string): NormalPart => ({ type: 'tool-call', id, name, args: {} });
 const result = (id: string | null, name: string | null = null): NormalPart => ({
@@ -33,14 +33,8 @@ function listIds(messages: NormalMessage[]): (string | null)[] {
   );
 }
 
-function onlyRun(spans: Span[]): AgentRun {
-  const { runs } = readTrace(buildTrace(spans));
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
-}
-
 function listCalls(run: AgentRun): unknown[] {
-  return invocationParts(run.output).map(({ toolInvocation: one }) => [
+  return invocations(run).map((one) => [
     one.toolCallId,
     one.toolName,
     one.state === 'result' ? one.result : (one.errorText ?? one.state),

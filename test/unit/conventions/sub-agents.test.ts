@@ -1,23 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
-import {
-  buildSpan,
-  buildTrace,
-  chatMessage,
-  chatSpan,
-  toolCall,
-  toolResponse,
-} from '../../support/builders/spans.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
-
-function onlyRun(spans: Span[]): AgentRun {
-  const { runs } = readTrace(buildTrace(spans));
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
-}
+import { buildSpan, chatMessage, chatSpan, toolCall, toolResponse } from '../../support/builders/spans.ts';
+import { answerText, invocationParts, textOfMessage, onlyRun } from '../../support/recordings/facts.ts';
 
 const toolNames = (run: AgentRun): string[] =>
   invocationParts(run.output).map(({ toolInvocation }) => toolInvocation.toolName);

@@ -1,9 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
-import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
-import type { LogRecord, Span, SpanEvent } from '../../../../src/domain/trace/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
-import { agentSpan, chatSpan, buildLog, buildSpan, buildTrace } from '../../../support/builders/spans.ts';
+import type { LogRecord, SpanEvent } from '../../../../src/domain/trace/span.ts';
+import {
+  invocations,
+  answerText,
+  invocationParts,
+  textOfMessage,
+  onlyRun,
+} from '../../../support/recordings/facts.ts';
+import { agentSpan, chatSpan, buildLog, buildSpan } from '../../../support/builders/spans.ts';
 
 function buildEvent(name: string, attributes: Record<string, string>): SpanEvent {
   return { name, timeUnixNano: 0n, attributes: new Map(Object.entries(attributes)) };
@@ -11,12 +15,6 @@ function buildEvent(name: string, attributes: Record<string, string>): SpanEvent
 
 function logBody(name: string, body: unknown, at: number): LogRecord {
   return { ...buildLog('c1', name, {}, at), body: JSON.stringify(body) };
-}
-
-function onlyRun(spans: Span[], logs: LogRecord[] = []): AgentRun {
-  const { runs } = readTrace(buildTrace(spans, logs));
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
 }
 
 const CALL = { id: '1', type: 'function', function: { name: 'get', arguments: '{"a":1}' } };
@@ -184,7 +182,7 @@ describe('messages as events', () => {
     );
     expect(run.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
-    expect(invocationParts(run.output).map((part) => part.toolInvocation)).toEqual([
+    expect(invocations(run)).toEqual([
       { toolCallId: '1', toolName: 'get', args: { a: 1 }, state: 'result', result: { ok: true } },
     ]);
     expect(answerText(run)).toBe('Rain.');
@@ -262,7 +260,7 @@ describe('messages as events', () => {
       const past = { role: 'assistant', content: { content: JSON.stringify([call]) } };
       const told = { role: 'tool', content: { content: JSON.stringify([result]) } };
       const run = onlyRun([chatSpan('c1', {})], [split([asked, told], [past, answer])]);
-      expect(invocationParts(run.output).map((part) => part.toolInvocation)).toMatchObject([
+      expect(invocations(run)).toMatchObject([
         { toolCallId: '1', toolName: 'get', state: 'result', result: 'ok' },
       ]);
     });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces, readTrace, readTraces } from '../../../../src/conventions/index.ts';
 import type { Span } from '../../../../src/domain/trace/span.ts';
-import { answerText } from '../../../support/recordings/facts.ts';
+import { answerText, onlyRun } from '../../../support/recordings/facts.ts';
 import {
   agentSpan,
   chatSpan,
@@ -127,17 +127,18 @@ describe('reading a trace', () => {
       output: toolCall('__proto__', 'constructor', { __proto__: 1 }),
       attributes: { 'gen_ai.input.messages': `[${evil}]`, __proto__: 'x' },
     });
-    const { runs } = readTrace(buildTrace([call]));
-    expect(runs[0]?.input.inputMessages[0]?.content.content).toBe('hi');
+    const run = onlyRun([call]);
+    expect(run.input.inputMessages[0]?.content.content).toBe('hi');
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
 
   it('takes values that are nested too deep as text', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
-    const { runs } = readTrace(
-      buildTrace([agentSpan('a'), toolSpan('t', { id: '1', name: 'get', result: deep }, { parent: 'a' })]),
-    );
-    expect(runs[0]?.context).toEqual([deep]);
+    const run = onlyRun([
+      agentSpan('a'),
+      toolSpan('t', { id: '1', name: 'get', result: deep }, { parent: 'a' }),
+    ]);
+    expect(run.context).toEqual([deep]);
   });
 
   it('bounds how deep agents nest', () => {
@@ -153,8 +154,8 @@ describe('reading a trace', () => {
   it('takes more parts in a message than a function call can take arguments', () => {
     const parts = Array.from({ length: 200_000 }, () => ({ type: 'text', content: 'x' }));
     const [input, output] = [[{ role: 'user', parts }], [{ role: 'assistant', parts }]];
-    const { runs } = readTrace(buildTrace([chatSpan('c', { input, output })]));
-    expect(runs[0]?.output[0]?.content.parts).toHaveLength(parts.length);
+    const run = onlyRun([chatSpan('c', { input, output })]);
+    expect(run.output[0]?.content.parts).toHaveLength(parts.length);
   }, 120_000);
 
   it.each([
