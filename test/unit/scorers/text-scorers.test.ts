@@ -9,6 +9,7 @@ import { fc } from '../../support/fast-check.ts';
 import { listKeywords } from '../../../src/scorers/prebuilt/keyword-coverage.ts';
 import { commonSubsequenceLength } from '../../../src/scorers/prebuilt/textual-difference.ts';
 import { listUncovered } from '../../../src/scorers/prebuilt/completeness.ts';
+import { answeredRun } from '../../support/builders/answered-run.ts';
 
 const { checks } = prebuilt;
 const CASES = new URL('../../fixtures/reports/17-keywords-punctuation/cases.json', import.meta.url);
@@ -279,10 +280,7 @@ describe('the longest common subsequence', () => {
 });
 
 function buildPair(question: string, answer: string) {
-  return createAgentTestRun({
-    inputMessages: [createTestMessage({ content: question, role: 'user' })],
-    output: [createTestMessage({ content: answer, role: 'assistant' })],
-  });
+  return answeredRun(question, answer);
 }
 
 describe('the completeness scorer', () => {
