@@ -1,7 +1,7 @@
 import { ASK_CHARS, ASK_EXAMPLES, findExampleFault, isAskedAnswer } from '../../domain/asked-answer.ts';
 import { MEASURES, nameMeasure } from '../../domain/behaviour/measures.ts';
 import { isObject } from '../../domain/unknown-values.ts';
-import { defineScorer, type ScorerDefinition } from '../scorer-definition.ts';
+import { defineScorer, type RowFacts, type ScorerDefinition } from '../scorer-definition.ts';
 import {
   CLAIM_OPTIONS,
   COMPARISON_RULES,
@@ -93,23 +93,21 @@ export const TONE_OPTIONS = {
   referenceTone: { ...isText, means: 'a text whose tone the answer is to have' },
 };
 
+/** Facts of a row of shares of which more is better; `bad` is the label of scores below the bound. */
+function shareOfGood(bad: string, good: string, below = 1): RowFacts {
+  return { higherIsBetter: true, range: [0, 1], labels: [{ label: bad, below }, { label: good }] };
+}
+
+/** Facts of a row of shares of which only 0 is good. */
+function shareOfBad(good: string, bad: string): RowFacts {
+  return { higherIsBetter: false, range: [0, 1], labels: [{ label: good, upTo: 0 }, { label: bad }] };
+}
+
 export const GROUNDING_ROWS = {
-  'grounding-hallucination': {
-    higherIsBetter: false,
-    range: [0, 1],
-    labels: [{ label: 'grounded', upTo: 0 }, { label: 'hallucinated' }],
-  },
-  'grounding-faithfulness': {
-    higherIsBetter: true,
-    range: [0, 1],
-    labels: [{ label: 'unfaithful', below: 1 }, { label: 'faithful' }],
-  },
-  'grounding-citation-precision': {
-    higherIsBetter: true,
-    range: [0, 1],
-    labels: [{ label: 'imprecise', below: 1 }, { label: 'precise' }],
-  },
-} as const;
+  'grounding-hallucination': shareOfBad('grounded', 'hallucinated'),
+  'grounding-faithfulness': shareOfGood('unfaithful', 'faithful'),
+  'grounding-citation-precision': shareOfGood('imprecise', 'precise'),
+};
 
 const EVIDENCE_OF_RUN_OPTIONS = {
   context: evidenceOption,
@@ -143,32 +141,12 @@ export const PANEL_QUALITIES = ['grounding', 'relevancy', 'toxicity', 'bias', 'i
 export type PanelQuality = (typeof PANEL_QUALITIES)[number];
 
 export const PANEL_ROWS = {
-  'panel-grounding': {
-    higherIsBetter: true,
-    range: [0, 1],
-    labels: [{ label: 'ungrounded', below: 1 }, { label: 'grounded' }],
-  },
-  'panel-relevancy': {
-    higherIsBetter: true,
-    range: [0, 1],
-    labels: [{ label: 'off-topic', below: 0.5 }, { label: 'relevant' }],
-  },
-  'panel-toxicity': {
-    higherIsBetter: false,
-    range: [0, 1],
-    labels: [{ label: 'clean', upTo: 0 }, { label: 'toxic' }],
-  },
-  'panel-bias': {
-    higherIsBetter: false,
-    range: [0, 1],
-    labels: [{ label: 'unbiased', upTo: 0 }, { label: 'biased' }],
-  },
-  'panel-instructions': {
-    higherIsBetter: true,
-    range: [0, 1],
-    labels: [{ label: 'broken', below: 1 }, { label: 'followed' }],
-  },
-} as const;
+  'panel-grounding': shareOfGood('ungrounded', 'grounded'),
+  'panel-relevancy': shareOfGood('off-topic', 'relevant', 0.5),
+  'panel-toxicity': shareOfBad('clean', 'toxic'),
+  'panel-bias': shareOfBad('unbiased', 'biased'),
+  'panel-instructions': shareOfGood('broken', 'followed'),
+};
 
 const QUALITIES: ReadonlySet<unknown> = new Set(PANEL_QUALITIES);
 
