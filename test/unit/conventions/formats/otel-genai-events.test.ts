@@ -7,7 +7,7 @@ import {
   textOfMessage,
   onlyRun,
 } from '../../../support/recordings/facts.ts';
-import { agentSpan, chatSpan, buildLog, buildSpan } from '../../../support/builders/spans.ts';
+import { agentSpan, chatSpan, buildLog, buildSpan, toolSpan } from '../../../support/builders/spans.ts';
 
 function buildEvent(name: string, attributes: Record<string, string>): SpanEvent {
   return { name, timeUnixNano: 0n, attributes: new Map(Object.entries(attributes)) };
@@ -33,13 +33,9 @@ describe('messages as events', () => {
     );
     expect(run.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
-    expect(invocationParts(run.output)[0]?.toolInvocation).toEqual({
-      toolCallId: '1',
-      toolName: 'get',
-      args: { a: 1 },
-      state: 'result',
-      result: { ok: true },
-    });
+    expect(invocations(run)).toEqual([
+      { toolCallId: '1', toolName: 'get', args: { a: 1 }, state: 'result', result: { ok: true } },
+    ]);
     expect(answerText(run)).toBe('Rain.');
     expect(run.conventions).toContain('otel-genai-events');
   });
@@ -72,11 +68,7 @@ describe('messages as events', () => {
     const run = onlyRun([
       agentSpan('agent', {}, { lasts: 50 }),
       chatSpan('c1', {}, { parent: 'agent', events }),
-      buildSpan(
-        't1',
-        { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'get' },
-        { parent: 'agent', at: 20, events: toolEvents },
-      ),
+      toolSpan('t1', { name: 'get' }, { parent: 'agent', at: 20, events: toolEvents }),
     ]);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
     expect(run.context).toEqual(['{"ok":true}']);
@@ -124,10 +116,7 @@ describe('messages as events', () => {
         logBody('gen_ai.choice', { message: { content: 'Sorry.' } }, 4),
       ],
     );
-    expect(invocationParts(run.output)[0]?.toolInvocation).toMatchObject({
-      state: 'output-error',
-      errorText: 'Error: backend down',
-    });
+    expect(invocations(run)).toMatchObject([{ state: 'output-error', errorText: 'Error: backend down' }]);
   });
 
   it('reads the log records into which Bedrock AgentCore moves a span’s events', () => {
@@ -148,11 +137,7 @@ describe('messages as events', () => {
       [
         agentSpan('agent', {}, { scope, lasts: 99 }),
         buildSpan('c1', { 'gen_ai.operation.name': 'chat' }, { scope, parent: 'agent', at: 1 }),
-        buildSpan(
-          'get',
-          { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'get' },
-          { scope, parent: 'agent', at: 20 },
-        ),
+        toolSpan('get', { name: 'get' }, { scope, parent: 'agent', at: 20 }),
         buildSpan('c2', { 'gen_ai.operation.name': 'chat' }, { scope, parent: 'agent', at: 40 }),
       ],
       [
