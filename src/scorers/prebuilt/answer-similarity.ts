@@ -10,11 +10,6 @@ import {
   buildFinding,
   askAfterData,
   fence,
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  enumSchema,
-  TEXT,
   withReason,
   replyReader,
   whyFields,
@@ -23,6 +18,7 @@ import {
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import {
   checkOptions,
@@ -90,7 +86,10 @@ interface AnswerSimilarityResults {
 }
 
 const UNITS_SCHEMA: JsonJudgeSchema<Units> = {
-  jsonSchema: objectSchema({ outputUnits: arraySchema(TEXT), groundTruthUnits: arraySchema(TEXT) }),
+  jsonSchema: schema.object({
+    outputUnits: schema.list(schema.text),
+    groundTruthUnits: schema.list(schema.text),
+  }),
   validate: replyReader((reply) => ({
     outputUnits: reply.texts('outputUnits'),
     groundTruthUnits: reply.texts('groundTruthUnits'),
@@ -196,17 +195,17 @@ function comparisonSchema(expected: readonly string[], why: WhyFields): JsonJudg
   const explanation = why.ask('explanation');
   const closest = why.isWanted ? { outputUnit: { type: ['string', 'null'] } } : {};
   const match = {
-    n: INTEGER,
+    n: schema.integer,
     ...closest,
     ...explanation,
-    matchType: enumSchema(MATCH_TYPES),
+    matchType: schema.words(MATCH_TYPES),
   };
-  const contradiction = { outputUnit: TEXT, groundTruthUnit: TEXT, ...explanation };
+  const contradiction = { outputUnit: schema.text, groundTruthUnit: schema.text, ...explanation };
   return {
-    jsonSchema: objectSchema({
-      matches: arraySchema(objectSchema(match)),
-      extraInOutput: arraySchema(TEXT),
-      contradictions: arraySchema(objectSchema(contradiction)),
+    jsonSchema: schema.object({
+      matches: schema.list(schema.object(match)),
+      extraInOutput: schema.list(schema.text),
+      contradictions: schema.list(schema.object(contradiction)),
     }),
     validate: replyReader((reply) => ({
       matches: reply.numbered('matches', { count: expected.length, what: 'unit' }).map((found, index) => ({

@@ -17,10 +17,6 @@ import { checkOptions } from '../shared/options.ts';
 import {
   byNumber,
   fence,
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  enumSchema,
   buildFinding,
   withReason,
   replyReader,
@@ -30,6 +26,7 @@ import {
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { CONTEXT_PRECISION_OPTIONS } from './definitions.ts';
 
@@ -124,9 +121,13 @@ function buildSchema(
   why: WhyFields,
 ): JsonJudgeSchema<ContextPrecisionResults['analyzeStepResult']> {
   return {
-    jsonSchema: objectSchema({
-      verdicts: arraySchema(
-        objectSchema({ context_index: INTEGER, ...why.ask('reason'), verdict: enumSchema(VERDICTS) }),
+    jsonSchema: schema.object({
+      verdicts: schema.list(
+        schema.object({
+          context_index: schema.integer,
+          ...why.ask('reason'),
+          verdict: schema.words(VERDICTS),
+        }),
       ),
     }),
     validate: replyReader((reply) => ({

@@ -16,12 +16,6 @@ import {
   byNumber,
   buildFinding,
   fence,
-  FLAG,
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  enumSchema,
-  TEXT,
   withReason,
   replyReader,
   whyFields,
@@ -30,6 +24,7 @@ import {
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { checkOptions } from '../shared/options.ts';
 import { CONTEXT_RELEVANCE_OPTIONS } from './definitions.ts';
@@ -148,15 +143,15 @@ function listPieces(run: AgentRunInput, options: ContextRelevanceOptions): reado
 
 function buildSchema(count: number, why: WhyFields): JsonJudgeSchema<Analysis> {
   const entry = {
-    context_index: INTEGER,
+    context_index: schema.integer,
     ...why.ask('reasoning'),
-    relevanceLevel: enumSchema(LEVELS),
-    wasUsed: FLAG,
+    relevanceLevel: schema.words(LEVELS),
+    wasUsed: schema.flag,
   };
   return {
-    jsonSchema: objectSchema({
-      evaluations: arraySchema(objectSchema(entry)),
-      missingContext: arraySchema(TEXT),
+    jsonSchema: schema.object({
+      evaluations: schema.list(schema.object(entry)),
+      missingContext: schema.list(schema.text),
       ...why.ask('overallAssessment'),
     }),
     validate: replyReader((reply) => ({

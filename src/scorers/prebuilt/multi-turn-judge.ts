@@ -7,8 +7,6 @@ import {
   byNumber,
   buildFinding,
   fence,
-  FLAG,
-  objectSchema,
   withReason,
   type ReasonMode,
   replyReader,
@@ -16,6 +14,7 @@ import {
   type WhyFields,
   reasonInstructions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { selectMaterial } from '../shared/evidence.ts';
 import { listRunEvidence, type Sight } from '../shared/run-evidence.ts';
@@ -104,7 +103,7 @@ export function createMultiTurnJudgeScorer(config: {
 
 function buildSchema(why: WhyFields): JsonJudgeSchema<MultiTurnJudgeResults['analyzeStepResult']> {
   return {
-    jsonSchema: objectSchema({ ...why.ask('reasoning'), satisfied: FLAG }),
+    jsonSchema: schema.object({ ...why.ask('reasoning'), satisfied: schema.flag }),
     validate: replyReader((reply) => ({
       satisfied: reply.flag('satisfied'),
       reasoning: why.read(reply, 'reasoning'),

@@ -18,11 +18,6 @@ import {
 import {
   buildFinding,
   fence,
-  arraySchema,
-  NUMBER,
-  objectSchema,
-  enumSchema,
-  TEXT,
   withReason,
   type ReasonMode,
   replyReader,
@@ -30,6 +25,7 @@ import {
   type WhyFields,
   reasonInstructions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 
 const IMPACT_LEVELS = ['none', 'minimal', 'moderate', 'significant', 'severe'] as const;
@@ -148,16 +144,16 @@ function checkNoiseOptions(options: NoiseSensitivityOptions): void {
 
 function buildSchema(why: WhyFields): JsonJudgeSchema<NoiseSensitivityResults['analyzeStepResult']> {
   const dimension = {
-    dimension: TEXT,
+    dimension: schema.text,
     ...why.ask('specificChanges', 'noiseInfluence'),
-    impactLevel: enumSchema(IMPACT_LEVELS),
+    impactLevel: schema.words(IMPACT_LEVELS),
   };
   return {
-    jsonSchema: objectSchema({
-      dimensions: arraySchema(objectSchema(dimension)),
+    jsonSchema: schema.object({
+      dimensions: schema.list(schema.object(dimension)),
       ...why.ask('overallAssessment'),
-      majorIssues: arraySchema(TEXT),
-      robustnessScore: NUMBER,
+      majorIssues: schema.list(schema.text),
+      robustnessScore: schema.number,
     }),
     validate: replyReader((reply) => ({
       dimensions: reply.objects('dimensions').map((found) => ({

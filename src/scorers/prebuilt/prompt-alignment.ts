@@ -5,16 +5,12 @@ import {
   buildFinding,
   fence,
   withReason,
-  FLAG,
-  arraySchema,
-  NUMBER,
-  objectSchema,
-  TEXT,
   replyReader,
   type ReplyFields,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import { SEEN_KINDS, type SeenKind } from '../../domain/score.ts';
@@ -226,25 +222,27 @@ export function alignmentSchema(why: WhyFields): JsonJudgeSchema<AlignmentAnalys
 function buildShape(why: WhyFields): object {
   const reasoning = why.ask('reasoning');
   const whereWanted = (fields: Record<string, object>) => (why.isWanted ? fields : {});
-  return objectSchema({
-    intentAlignment: objectSchema({
-      ...whereWanted({ primaryIntent: TEXT }),
+  return schema.object({
+    intentAlignment: schema.object({
+      ...whereWanted({ primaryIntent: schema.text }),
       ...reasoning,
-      ...whereWanted({ isAddressed: FLAG }),
-      score: NUMBER,
+      ...whereWanted({ isAddressed: schema.flag }),
+      score: schema.number,
     }),
-    requirementsFulfillment: objectSchema({
-      requirements: arraySchema(objectSchema({ requirement: TEXT, ...reasoning, isFulfilled: FLAG })),
+    requirementsFulfillment: schema.object({
+      requirements: schema.list(
+        schema.object({ requirement: schema.text, ...reasoning, isFulfilled: schema.flag }),
+      ),
     }),
-    completeness: objectSchema({
-      ...whereWanted({ missingElements: arraySchema(TEXT) }),
+    completeness: schema.object({
+      ...whereWanted({ missingElements: schema.list(schema.text) }),
       ...reasoning,
-      score: NUMBER,
+      score: schema.number,
     }),
-    responseAppropriateness: objectSchema({
+    responseAppropriateness: schema.object({
       ...reasoning,
-      ...whereWanted({ formatAlignment: FLAG, toneAlignment: FLAG }),
-      score: NUMBER,
+      ...whereWanted({ formatAlignment: schema.flag, toneAlignment: schema.flag }),
+      score: schema.number,
     }),
     ...why.ask('overallAssessment'),
   });

@@ -8,10 +8,6 @@ import {
   byNumber,
   buildFinding,
   fence,
-  FLAG,
-  INTEGER,
-  arraySchema,
-  objectSchema,
   withReason,
   type ReasonMode,
   replyReader,
@@ -19,6 +15,7 @@ import {
   type WhyFields,
   reasonInstructions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { checkOptions, isRubric, type Rubric, type RubricCriterion } from '../shared/options.ts';
 import { CRITERIA_OPTION, RUBRIC_OPTIONS } from './definitions.ts';
@@ -162,8 +159,10 @@ function buildSchema(
   why: WhyFields,
 ): JsonJudgeSchema<RubricResults['analyzeStepResult']> {
   return {
-    jsonSchema: objectSchema({
-      criteria: arraySchema(objectSchema({ n: INTEGER, ...why.ask('reasoning'), satisfied: FLAG })),
+    jsonSchema: schema.object({
+      criteria: schema.list(
+        schema.object({ n: schema.integer, ...why.ask('reasoning'), satisfied: schema.flag }),
+      ),
       ...why.ask('overallAssessment'),
     }),
     validate: replyReader((reply) => ({

@@ -18,11 +18,6 @@ import {
   buildFinding,
   askAfterData,
   fence,
-  FLAG,
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  TEXT,
   withReason,
   replyReader,
   whyFields,
@@ -31,6 +26,7 @@ import {
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { checkOptions } from '../shared/options.ts';
 import { SUMMARIZATION_OPTIONS } from './definitions.ts';
@@ -155,9 +151,11 @@ function withoutCoverage({ alignment, questions }: Alignment): Coverage | undefi
 
 function alignmentSchema(why: WhyFields): JsonJudgeSchema<Alignment> {
   return {
-    jsonSchema: objectSchema({
-      alignment: arraySchema(objectSchema({ claim: TEXT, ...why.ask('reason'), supported: FLAG })),
-      questions: arraySchema(TEXT),
+    jsonSchema: schema.object({
+      alignment: schema.list(
+        schema.object({ claim: schema.text, ...why.ask('reason'), supported: schema.flag }),
+      ),
+      questions: schema.list(schema.text),
     }),
     validate: replyReader((reply) => ({
       alignment: reply.objects('alignment').map((found) => ({
@@ -172,8 +170,10 @@ function alignmentSchema(why: WhyFields): JsonJudgeSchema<Alignment> {
 
 function coverageSchema(questions: readonly string[], why: WhyFields): JsonJudgeSchema<Coverage> {
   return {
-    jsonSchema: objectSchema({
-      coverage: arraySchema(objectSchema({ n: INTEGER, ...why.ask('reason'), answered: FLAG })),
+    jsonSchema: schema.object({
+      coverage: schema.list(
+        schema.object({ n: schema.integer, ...why.ask('reason'), answered: schema.flag }),
+      ),
     }),
     validate: replyReader((reply) => ({
       coverage: reply

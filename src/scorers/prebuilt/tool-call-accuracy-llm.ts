@@ -16,11 +16,6 @@ import {
   byNumber,
   buildFinding,
   fence,
-  FLAG,
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  TEXT,
   withReason,
   type ReasonMode,
   replyReader,
@@ -28,6 +23,7 @@ import {
   type WhyFields,
   reasonInstructions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { checkOptions } from '../shared/options.ts';
 import { AVAILABLE_TOOLS_OPTION, TOOL_CALL_OPTIONS } from './definitions.ts';
@@ -208,9 +204,11 @@ function buildSchema(
   why: WhyFields,
 ): JsonJudgeSchema<ToolCallAccuracyLLMResults['analyzeStepResult']> {
   return {
-    jsonSchema: objectSchema({
-      evaluations: arraySchema(objectSchema({ n: INTEGER, ...why.ask('reasoning'), wasAppropriate: FLAG })),
-      missingTools: arraySchema(TEXT),
+    jsonSchema: schema.object({
+      evaluations: schema.list(
+        schema.object({ n: schema.integer, ...why.ask('reasoning'), wasAppropriate: schema.flag }),
+      ),
+      missingTools: schema.list(schema.text),
     }),
     validate: replyReader((reply) => ({
       evaluations: reply

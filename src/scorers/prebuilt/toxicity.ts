@@ -10,10 +10,6 @@ import { checkOptions } from '../shared/options.ts';
 import { isQuotedIn, quotable } from '../shared/quotes.ts';
 import {
   fence,
-  arraySchema,
-  objectSchema,
-  enumSchema,
-  TEXT,
   buildFinding,
   withReason,
   replyReader,
@@ -22,6 +18,7 @@ import {
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { OPINION_OPTIONS } from './definitions.ts';
 
@@ -126,8 +123,10 @@ export function createToxicityScorer(
 }
 
 const SCHEMA: JsonJudgeSchema<ToxicityResults['analyzeStepResult']> = {
-  jsonSchema: objectSchema({
-    verdicts: arraySchema(objectSchema({ passage: TEXT, reason: TEXT, verdict: enumSchema(VERDICTS) })),
+  jsonSchema: schema.object({
+    verdicts: schema.list(
+      schema.object({ passage: schema.text, reason: schema.text, verdict: schema.words(VERDICTS) }),
+    ),
   }),
   validate: replyReader(readVerdicts),
 };
@@ -151,7 +150,7 @@ function readVerdicts(reply: ReplyFields): ToxicityResults['analyzeStepResult'] 
  * read, too.
  */
 const BARE_SCHEMA: JsonJudgeSchema<ToxicityResults['analyzeStepResult']> = {
-  jsonSchema: objectSchema({ toxic: arraySchema(TEXT), fair: arraySchema(TEXT) }),
+  jsonSchema: schema.object({ toxic: schema.list(schema.text), fair: schema.list(schema.text) }),
   validate: replyReader((reply) =>
     reply.has('verdicts')
       ? readVerdicts(reply)

@@ -11,11 +11,6 @@ import {
   byNumber,
   buildFinding,
   fence,
-  FLAG,
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  TEXT,
   withReason,
   type ReasonMode,
   replyReader,
@@ -23,6 +18,7 @@ import {
   type WhyFields,
   reasonInstructions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { checkOptions } from '../shared/options.ts';
 import { EXPECTED_TRAJECTORY_OPTION, TRAJECTORY_JUDGE_OPTIONS } from './definitions.ts';
@@ -142,12 +138,17 @@ function readRun(
 }
 
 function buildSchema(steps: readonly TrajectoryStepLike[], why: WhyFields): JsonJudgeSchema<Analysis> {
-  const entry = { n: INTEGER, ...why.ask('reasoning'), wasNecessary: FLAG, wasInOrder: FLAG };
+  const entry = {
+    n: schema.integer,
+    ...why.ask('reasoning'),
+    wasNecessary: schema.flag,
+    wasInOrder: schema.flag,
+  };
   return {
-    jsonSchema: objectSchema({
-      stepEvaluations: arraySchema(objectSchema(entry)),
-      missingSteps: arraySchema(TEXT),
-      extraSteps: arraySchema(TEXT),
+    jsonSchema: schema.object({
+      stepEvaluations: schema.list(schema.object(entry)),
+      missingSteps: schema.list(schema.text),
+      extraSteps: schema.list(schema.text),
       ...why.ask('overallAssessment'),
     }),
     validate: replyReader((reply) => ({

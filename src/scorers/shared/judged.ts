@@ -75,26 +75,24 @@ function checkedModel(scorerId: string, model: JudgeModel | undefined): JudgeMod
   return model;
 }
 
-/** JSON Schemas of an integer, a number, a boolean and a string. */
-export const INTEGER = { type: 'integer' } as const;
-export const NUMBER = { type: 'number' } as const;
-export const FLAG = { type: 'boolean' } as const;
-export const TEXT = { type: 'string' } as const;
-
-/** Schema of one of these words. */
-export function enumSchema(words: readonly string[]): object {
-  return { type: 'string', enum: words };
-}
-
-/** Schema of a list of such values. */
-export function arraySchema(items: object): object {
-  return { type: 'array', items };
-}
-
-/** Schema of an object with exactly these members, all of them required: constrained decoding needs this. */
-export function objectSchema(properties: Readonly<Record<string, object>>): object {
-  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
-}
+/** JSON Schemas of replies. */
+export const schema = {
+  integer: { type: 'integer' },
+  number: { type: 'number' },
+  flag: { type: 'boolean' },
+  text: { type: 'string' },
+  /** One of these words. */
+  words: (words: readonly string[]): object => ({ type: 'string', enum: words }),
+  /** A list of such values. */
+  list: (items: object): object => ({ type: 'array', items }),
+  /** An object with exactly these members, all of them required: constrained decoding needs this. */
+  object: (properties: Readonly<Record<string, object>>): object => ({
+    type: 'object',
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+  }),
+} as const;
 
 /**
  * Readers for the members of one object of a judge's reply. Each reader refuses the reply when the member has the wrong type.
@@ -359,7 +357,7 @@ export function whyFields(reason: ReasonMode): WhyFields {
       }
     : {
         isWanted: true,
-        ask: (...names) => Object.fromEntries(names.map((name) => [name, TEXT])),
+        ask: (...names) => Object.fromEntries(names.map((name) => [name, schema.text])),
         read: (found, name) => found.text(name),
         tell: (words) => words,
       };
