@@ -14,7 +14,6 @@ import {
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
@@ -39,11 +38,6 @@ const ANSWER_SIMILARITY_PROMPT_VERSION = '8';
 
 /** Question for units; the material is `{ answer, groundTruth }`. */
 const SIMILARITY_UNIT_INSTRUCTIONS = `Split both texts equally finely into units: outputUnits of the answer, groundTruthUnits of the groundTruth. A unit: one statement that stands alone, in the words of its text; numbers, names, negations unchanged.`;
-
-/** Question for the explanation; the material is `{ score, scale, findings, extraInOutput, contradictions }`. */
-const SIMILARITY_REASON_INSTRUCTIONS = reasonInstructions(
-  'It tells how close an answer comes to the expected one: exact matches count most, semantic ones less, partial ones half of that, missing ones against it; contradictions and extra statements are penalties. The scale is best.',
-);
 
 const ID = 'answer-similarity-scorer';
 
@@ -149,7 +143,8 @@ export function createAnswerSimilarityScorer(
       );
     });
   return withReason(scored, reason, scale, {
-    instructions: SIMILARITY_REASON_INSTRUCTIONS,
+    about:
+      'It tells how close an answer comes to the expected one: exact matches count most, semantic ones less, partial ones half of that, missing ones against it; contradictions and extra statements are penalties. The scale is best.',
     nothingJudged: ({ results }) => results.analyzeStepResult.matches.length === 0,
     material: ({ results }) => {
       const { matches, extraInOutput, contradictions } = results.analyzeStepResult;

@@ -22,7 +22,6 @@ import {
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
@@ -32,11 +31,6 @@ import { CONTEXT_PRECISION_OPTIONS } from './definitions.ts';
 
 /** Raise with every change of the wording below. */
 const CONTEXT_PRECISION_PROMPT_VERSION = '7';
-
-/** Question for the explanation; the material is `{ score, scale, findings: [{ context_index, verdict, reason }] }`. */
-const PRECISION_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is the mean average precision of pieces of context, in the order of a search: useful pieces (verdict yes) at the front make it high, useless ones before them low; the scale is best.',
-);
 
 const ID = 'context-precision-scorer';
 const VERDICTS = ['yes', 'no'] as const;
@@ -102,7 +96,8 @@ export function createContextPrecisionScorer(
       roundToTwoDecimals(meanAveragePrecision(results.analyzeStepResult.verdicts) * scale),
     );
   return withReason(scored, reason, scale, {
-    instructions: PRECISION_REASON_INSTRUCTIONS,
+    about:
+      'It is the mean average precision of pieces of context, in the order of a search: useful pieces (verdict yes) at the front make it high, useless ones before them low; the scale is best.',
     material: ({ results }) => ({ findings: results.analyzeStepResult.verdicts }),
     explain: ({ results }) => explain(results.analyzeStepResult.verdicts),
   });

@@ -4,7 +4,7 @@ import { checkOptions, isFunction, isPositiveNumber, isReasonMode, isTextList } 
 import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from '../shared/claims.ts';
 import { givenContext, type ContextExtractor, listPieces, NO_CONTEXT } from '../shared/run-evidence.ts';
 import { nameFindings } from '../shared/texts.ts';
-import { reasonInstructions, type JudgedConfig, type JudgedOptions } from '../shared/judged.ts';
+import { type JudgedConfig, type JudgedOptions } from '../shared/judged.ts';
 import { searchable } from '../shared/evidence.ts';
 import { findHolder } from '../shared/sentences.ts';
 import { createStatementScorer, type Finding } from '../shared/statements.ts';
@@ -17,11 +17,6 @@ const CONTEXT_RECALL_PROMPT_VERSION = '6';
 const RECALL_VERDICT_INSTRUCTIONS = `Check whether a search brought what an expected answer needs. The numbered claims are those of the expected answer; the context is what the search brought.
 yes: the context states the claim, or it follows from the context directly.
 no: it does not, however true the claim is.`;
-
-/** Question for the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */
-const RECALL_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is the share of the claims of an expected answer that the context holds (verdict yes), times the scale; the scale itself is best.',
-);
 
 const ID = 'context-recall-scorer';
 
@@ -77,7 +72,8 @@ export function createContextRecallScorer(
       promptVersion: `${CLAIMS_PROMPT_VERSION}.${CONTEXT_RECALL_PROMPT_VERSION}`,
       share: (verdicts) => verdicts.filter((verdict) => verdict === 'yes').length / verdicts.length,
       unscorableWithoutText: 'there is no ground truth to hold the context against',
-      reasonInstructions: RECALL_REASON_INSTRUCTIONS,
+      about:
+        'It is the share of the claims of an expected answer that the context holds (verdict yes), times the scale; the scale itself is best.',
       explain,
     },
     { model, scale, reason, options },

@@ -20,7 +20,6 @@ import {
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
@@ -34,11 +33,6 @@ const RELEVANCE_LEVELS = { high: 1, medium: 0.7, low: 0.3, none: 0 } as const;
 
 /** Raise with every change of the wording below. */
 const CONTEXT_RELEVANCE_PROMPT_VERSION = '9';
-
-/** Question for the explanation; the material is `{ score, scale, findings, missingContext }`. */
-const CONTEXT_RELEVANCE_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is the mean relevance of the pieces of context for a question, less a penalty for highly relevant pieces that the answer left unused and for context that is missing; the scale is best.',
-);
 
 const ID = 'context-relevance-scorer';
 const LEVELS = Object.keys(RELEVANCE_LEVELS) as RelevanceLevel[];
@@ -121,7 +115,8 @@ export function createContextRelevanceScorerLLM(
         : roundToTwoDecimals(contextRelevanceShare(evaluations, missingContext.length, penalties) * scale);
     });
   return withReason(scored, reason, scale, {
-    instructions: CONTEXT_RELEVANCE_REASON_INSTRUCTIONS,
+    about:
+      'It is the mean relevance of the pieces of context for a question, less a penalty for highly relevant pieces that the answer left unused and for context that is missing; the scale is best.',
     nothingJudged: ({ results }) => results.analyzeStepResult.evaluations.length === 0,
     material: ({ results }) => ({
       findings: results.analyzeStepResult.evaluations,

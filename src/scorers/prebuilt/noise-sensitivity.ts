@@ -23,7 +23,6 @@ import {
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   judgeAfterData,
   schema,
 } from '../shared/judged.ts';
@@ -40,11 +39,6 @@ const IMPACT_WEIGHTS: Record<ImpactLevel, number> = {
 
 /** Raise with every change of the wording below. */
 const NOISE_SENSITIVITY_PROMPT_VERSION = '7';
-
-/** Question for the explanation; the material is `{ score, scale, findings, majorIssues, overallAssessment }`. */
-const NOISE_SENSITIVITY_REASON_INSTRUCTIONS = reasonInstructions(
-  'It tells how little noise in a question changed an answer: 1 untouched, 0 taken over; major issues are penalties.',
-);
 
 const ID = 'noise-sensitivity-scorer';
 
@@ -114,7 +108,8 @@ export function createNoiseSensitivityScorerLLM(config: {
       return roundToTwoDecimals(computeRobustness(robustnessScore, dimensions, majorIssues.length, scoring));
     });
   return withReason(scored, reason, 1, {
-    instructions: NOISE_SENSITIVITY_REASON_INSTRUCTIONS,
+    about:
+      'It tells how little noise in a question changed an answer: 1 untouched, 0 taken over; major issues are penalties.',
     material: ({ results }) => {
       const { dimensions, majorIssues = [], overallAssessment } = results.analyzeStepResult;
       return { findings: dimensions, majorIssues, overallAssessment };

@@ -1,5 +1,4 @@
 import {
-  reasonInstructions,
   type WhyFields,
   whyFields,
   buildFinding,
@@ -45,11 +44,6 @@ function alignmentInstructions(mode: EvaluationMode, why: WhyFields): string {
   return `Judge how well an AI assistant's answer keeps to ${MEASURE[mode]}. Scores: 0 (not at all) to 1 (fully). earlier or history, if given, is the conversation before.
 ${why.tell('Every reasoning is a few words. primaryIntent: what was wanted. overallAssessment: one sentence. ')}requirements has one entry per demand, said or plainly meant. A demand that the answer breaks in any part is not fulfilled. responseAppropriateness: whether format and tone fit.`;
 }
-
-/** Question for the explanation; the material is `{ score, scale, mode, findings }`. */
-const ALIGNMENT_REASON_INSTRUCTIONS = reasonInstructions(
-  'It tells how well an answer keeps to its instructions: intent, requirements, completeness and form, weighed in this order; the scale is best.',
-);
 
 const ID = 'prompt-alignment-scorer';
 
@@ -117,7 +111,8 @@ export function createPromptAlignmentScorerLLM(
       roundToTwoDecimals(weighted(results.analyzeStepResult, WEIGHTS[mode]) * scale),
     );
   return withReason(scored, reason, scale, {
-    instructions: ALIGNMENT_REASON_INSTRUCTIONS,
+    about:
+      'It tells how well an answer keeps to its instructions: intent, requirements, completeness and form, weighed in this order; the scale is best.',
     material: ({ results }) => ({ mode, findings: results.analyzeStepResult }),
     explain: ({ results }) => explain(results),
   }) as RunnableScorer<ScorerRunInput, PromptAlignmentResults>;

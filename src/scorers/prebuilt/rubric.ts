@@ -13,7 +13,6 @@ import {
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   judgeAfterData,
   schema,
 } from '../shared/judged.ts';
@@ -44,11 +43,6 @@ function rubricOfRun({ requestContext, additionalContext, input }: ScorerRunInpu
 
 /** Raise with every change of the wording below. */
 const RUBRIC_PROMPT_VERSION = '7';
-
-/** Question for the explanation; the material is `{ score, scale, findings, overallAssessment }`. */
-const RUBRIC_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is the scale when an answer meets every required point of a rubric (every point if none is required), else 0.',
-);
 
 const ID = 'rubric-scorer';
 
@@ -122,7 +116,8 @@ export function createRubricScorer(config: {
       return found.length === 0 ? Math.min(1, scale) : isMet(found) ? scale : 0;
     });
   return withReason(scored, reason, scale, {
-    instructions: RUBRIC_REASON_INSTRUCTIONS,
+    about:
+      'It is the scale when an answer meets every required point of a rubric (every point if none is required), else 0.',
     nothingJudged: ({ results }) => results.analyzeStepResult.criteria.length === 0,
     material: ({ results }) => {
       const { criteria: findings, overallAssessment } = results.analyzeStepResult;

@@ -22,7 +22,6 @@ import {
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
@@ -33,11 +32,6 @@ import { SUMMARIZATION_OPTIONS } from './definitions.ts';
 
 /** Raise with every change of the wording below. */
 const SUMMARIZATION_PROMPT_VERSION = '7';
-
-/** Question for the explanation; the material is `{ score, scale, alignment, coverage, unsupported, unanswered }`. */
-const SUMMARIZATION_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is the lower of two shares, times the scale: alignment, the claims of a summary that its source supports, and coverage, the important questions that the summary answers. The scale is best.',
-);
 
 const ID = 'summarization-scorer';
 
@@ -107,7 +101,8 @@ export function createSummarizationScorer(
       return roundToTwoDecimals(Math.min(alignment, coverage) * scale);
     });
   return withReason(scored, reason, scale, {
-    instructions: SUMMARIZATION_REASON_INSTRUCTIONS,
+    about:
+      'It is the lower of two shares, times the scale: alignment, the claims of a summary that its source supports, and coverage, the important questions that the summary answers. The scale is best.',
     nothingJudged: ({ results }) => results.preprocessStepResult.alignment.length === 0,
     material: ({ results }) => ({
       ...buildShares(results),

@@ -21,7 +21,6 @@ import {
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   judgeAfterData,
   schema,
 } from '../shared/judged.ts';
@@ -87,11 +86,6 @@ function showShortest({ description }: AvailableTool): string {
 
 /** Raise with every change of the wording below. */
 const TOOL_CALL_ACCURACY_PROMPT_VERSION = '9';
-
-/** Question for the explanation; the material is `{ score, scale, findings, missingTools }`. */
-const TOOL_CALL_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is the share of tool calls, made and missing ones, that were made and appropriate; 1 is best.',
-);
 
 const ID = 'llm-tool-call-accuracy-scorer';
 
@@ -160,7 +154,7 @@ export function createToolCallAccuracyScorerLLM(config: {
     })
     .generateScore(({ results }) => computeScore(results.analyzeStepResult));
   return withReason(scored, reason, 1, {
-    instructions: TOOL_CALL_REASON_INSTRUCTIONS,
+    about: 'It is the share of tool calls, made and missing ones, that were made and appropriate; 1 is best.',
     material: ({ results }) => ({
       findings: results.analyzeStepResult.evaluations,
       missingTools: results.analyzeStepResult.missingTools ?? [],

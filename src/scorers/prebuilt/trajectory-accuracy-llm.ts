@@ -16,7 +16,6 @@ import {
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   judgeAfterData,
   schema,
 } from '../shared/judged.ts';
@@ -27,11 +26,6 @@ import { extractTrajectory } from '../evals/trajectory.ts';
 
 /** Raise with every change of the wording below. */
 const TRAJECTORY_ACCURACY_PROMPT_VERSION = '7';
-
-/** Question for the explanation; the material is `{ score, scale, findings, missingSteps, extraSteps }`. */
-const TRAJECTORY_REASON_INSTRUCTIONS = reasonInstructions(
-  'It tells how well the steps of an AI assistant fit its task: two thirds for necessary steps, one third for steps in order, less a tenth at most for missing ones. 1 is best.',
-);
 
 const ID = 'llm-trajectory-accuracy-scorer';
 
@@ -108,7 +102,8 @@ export function createTrajectoryAccuracyScorerLLM(config: {
     })
     .generateScore(({ results }) => roundToTwoDecimals(trajectoryShare(results.analyzeStepResult)));
   return withReason(scored, reason, 1, {
-    instructions: TRAJECTORY_REASON_INSTRUCTIONS,
+    about:
+      'It tells how well the steps of an AI assistant fit its task: two thirds for necessary steps, one third for steps in order, less a tenth at most for missing ones. 1 is best.',
     material: ({ results }) => {
       const { stepEvaluations, missingSteps = [], extraSteps = [] } = results.analyzeStepResult;
       const findings = stepEvaluations.map(({ stepName, wasNecessary, wasInOrder, reasoning }) => ({

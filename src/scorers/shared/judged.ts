@@ -295,9 +295,12 @@ export interface JudgedOptions {
 }
 
 /** Parts of an explanation of a score. */
-interface ReasonSpec<TContext> {
-  /** System message of the question for an explanation. */
-  readonly instructions: string;
+type ReasonSpec<TContext> = ReasonQuestion & ReasonParts<TContext>;
+
+/** The question for an explanation: a description of the score and of what it is computed from, or the whole task. */
+type ReasonQuestion = { readonly about: string } | { readonly task: string };
+
+interface ReasonParts<TContext> {
   /** Writes the explanation in code, as sentences. */
   explain(context: TContext): string;
   /** Returns the findings that the judge gets with score and scale, without the material they come from. */
@@ -321,15 +324,14 @@ export function withReason<TRun extends ScorerRunInput, TResults extends object>
   }
   return scored.generateReason({
     description: 'Why this score',
-    judge: askAfterData(spec.instructions),
+    judge: askAfterData('task' in spec ? spec.task : reasonTask(spec.about)),
     withoutJudge: (context) => (spec.nothingJudged?.(context) === true ? spec.explain(context) : undefined),
     createPrompt: (context) => fence({ ...spec.material(context), score: context.score, scale }),
   });
 }
 
-/** Question for an explanation; `score` describes the score and what it is computed from. */
-export function reasonInstructions(score: string): string {
-  return `Tell its operators in one to three plain sentences what moved the score and what is wrong there, or that nothing did. ${score}`;
+function reasonTask(about: string): string {
+  return `Tell its operators in one to three plain sentences what moved the score and what is wrong there, or that nothing did. ${about}`;
 }
 
 /** Fields of a reply in which a judge explains its finding. */

@@ -200,7 +200,8 @@ interface StatementScorerSpec {
   readonly judgesWholeText?: boolean;
   /** Finds the evidence that holds a quote, and its kind; undefined where none does, and the quote is left out. */
   findQuote?(run: object, quote: string): { readonly source?: string } | undefined;
-  readonly reasonInstructions: string;
+  /** Description of the score and of what it is computed from, for the question for an explanation. */
+  readonly about: string;
   /** Writes the explanation as sentences, also for no findings. */
   explain(findings: readonly Finding[]): string;
 }
@@ -273,7 +274,7 @@ export function createStatementScorer(
     .generateScore((context) => computeScore(spec, listFindings(spec, context), scale));
 
   return withReason(scored, reason, scale, {
-    instructions: spec.reasonInstructions,
+    about: spec.about,
     explain: (context) => {
       const findings = listFindings(spec, context);
       return [spec.explain(findings.filter(isChecked)), ...tellUnchecked(findings, spec.noun)].join(' ');
