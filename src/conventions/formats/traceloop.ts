@@ -268,7 +268,7 @@ function callsIn(item: Fields): unknown[] {
 /** Model calls with prompt and completion in one attribute each: OpenTelemetry before 1.28, older OpenLIT, LangSmith, OpenRouter. */
 export const otelGenaiContent: Convention = {
   name: 'otel-genai-content',
-  detect: detectContent,
+  detect: (view) => listSources(view).some((source) => source.has(PROMPT) || source.has(COMPLETION)),
   read: readContent,
 };
 
@@ -283,10 +283,6 @@ function listSources({ span }: SpanView): Attributes[] {
     span.attributes,
     ...span.events.filter((event) => EVENTS.has(event.name)).map((event) => event.attributes),
   ];
-}
-
-function detectContent(view: SpanView): boolean {
-  return listSources(view).some((source) => source.has(PROMPT) || source.has(COMPLETION));
 }
 
 function readContent(view: SpanView): SpanFacts {

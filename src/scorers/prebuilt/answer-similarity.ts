@@ -27,6 +27,7 @@ import {
   isReasonMode,
   isShare,
 } from '../shared/options.ts';
+import { textOrJson } from '../../domain/unknown-values.ts';
 
 const MATCH_TYPES = ['exact', 'semantic', 'partial', 'missing'] as const;
 
@@ -122,7 +123,7 @@ export function createAnswerSimilarityScorer(
       judge: askAfterData(SIMILARITY_UNIT_INSTRUCTIONS),
       outputSchema: UNITS_SCHEMA,
       withoutJudge: ({ run }) => withoutUnits(run, options.requireGroundTruth),
-      createPrompt: ({ run }) => fence({ answer: readAnswer(run), groundTruth: readGroundTruth(run) }),
+      createPrompt: ({ run }) => fence({ answer: readAnswer(run), groundTruth: textOrJson(run.groundTruth) }),
     })
     .analyze<Comparison>({
       description: 'The closest unit of the answer for each expected one',
@@ -180,10 +181,6 @@ function withoutUnits(run: AgentRunInput, required: boolean): Units | undefined 
   return !run.groundTruth || readAnswer(run).trim() === ''
     ? { outputUnits: [], groundTruthUnits: [] }
     : undefined;
-}
-
-function readGroundTruth({ groundTruth }: AgentRunInput): string {
-  return typeof groundTruth === 'string' ? groundTruth : JSON.stringify(groundTruth);
 }
 
 function comparisonSchema(expected: readonly string[], why: WhyFields): JsonJudgeSchema<Comparison> {

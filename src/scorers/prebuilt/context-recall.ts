@@ -1,5 +1,5 @@
 import { formatAll, formatPart } from '../../domain/plural.ts';
-import { isNotScorable, notScorable, type RunnableScorer, type ScorerRunInput } from '../evals/scorer.ts';
+import { isNotScorable, notScorable, type RunnableScorer } from '../evals/scorer.ts';
 import { checkOptions, isFunction, isPositiveNumber, isReasonMode, isTextList } from '../shared/options.ts';
 import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from '../shared/claims.ts';
 import { givenContext, type ContextExtractor, listPieces, NO_CONTEXT } from '../shared/run-evidence.ts';
@@ -9,6 +9,7 @@ import { searchable } from '../shared/evidence.ts';
 import { findHolder } from '../shared/sentences.ts';
 import { createStatementScorer, type Finding } from '../shared/statements.ts';
 import type { AnswerRunInput } from '../shared/messages.ts';
+import { textOrJson } from '../../domain/unknown-values.ts';
 
 /** Raise with every change of the wording below. */
 const CONTEXT_RECALL_PROMPT_VERSION = '6';
@@ -53,7 +54,7 @@ export function createContextRecallScorer(
       noun: 'claim',
       nouns: 'claims',
       statementInstructions: CLAIMS_INSTRUCTIONS,
-      source: (run) => ({ name: 'answer', text: readGroundTruth(run) }),
+      source: (run) => ({ name: 'answer', text: textOrJson(run.groundTruth ?? '') }),
       verdicts: { yes: 'yes', no: 'no' },
       form: { list: 'verdicts', field: 'verdict', quotes: true },
       repeatStatements: false,
@@ -78,13 +79,6 @@ export function createContextRecallScorer(
     },
     { model, scale, reason, options },
   );
-}
-
-function readGroundTruth({ groundTruth }: ScorerRunInput): string {
-  if (groundTruth === undefined || groundTruth === null) {
-    return '';
-  }
-  return typeof groundTruth === 'string' ? groundTruth : JSON.stringify(groundTruth);
 }
 
 function explain(findings: readonly Finding[]): string {

@@ -70,7 +70,8 @@ export function createContextRelevanceScorerLLM(
   config: JudgedConfig<ContextRelevanceOptions>,
 ): RunnableScorer<AnswerRunInput, ContextRelevanceResults> {
   const { model, options = {} } = config;
-  checkContextRelevanceOptions(options);
+  checkOptions(ID, options, CONTEXT_RELEVANCE_OPTIONS);
+  checkContextGiven(ID, options);
   const { scale = 1, reason = 'judge', penalties = {} } = options;
   const why = whyFields(reason);
   const scored = createScorer({
@@ -124,11 +125,6 @@ export function createContextRelevanceScorerLLM(
     }),
     explain: ({ results }) => explain(results.analyzeStepResult),
   });
-}
-
-function checkContextRelevanceOptions(options: ContextRelevanceOptions): void {
-  checkOptions(ID, options, CONTEXT_RELEVANCE_OPTIONS);
-  checkContextGiven(ID, options);
 }
 
 function listPieces(run: AgentRunInput, options: ContextRelevanceOptions): readonly string[] {

@@ -140,7 +140,7 @@ interface InstructionEntry {
 
 /** Schema of a reply on `count` sentences; `make` builds the result from it. */
 function panelSchema<T>(form: PanelForm, count: number, make: (reply: PanelReply) => T): JsonJudgeSchema<T> {
-  const judged = form.qualities.filter(isOfSentences);
+  const judged = form.qualities.filter((quality) => quality !== 'instructions');
   const hasInstructions = form.qualities.includes('instructions');
   const entry = sentenceSchema(judged, form.hasReasons);
   const demand = instructionSchema(form.hasReasons);
@@ -159,10 +159,6 @@ function panelSchema<T>(form: PanelForm, count: number, make: (reply: PanelReply
       });
     }),
   };
-}
-
-function isOfSentences(quality: PanelQuality): quality is SentenceQuality {
-  return quality !== 'instructions';
 }
 
 function sentenceSchema(judged: readonly SentenceQuality[], hasReasons: boolean): object {

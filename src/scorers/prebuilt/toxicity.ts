@@ -156,12 +156,9 @@ const BARE_SCHEMA: JsonJudgeSchema<ToxicityResults['analyzeStepResult']> = {
 function readList(reply: ReplyFields, list: string, verdict: ToxicityVerdict['verdict']): ToxicityVerdict[] {
   return reply
     .texts(list)
-    .filter(isFilled)
-    .map((passage) => buildVerdict(passage, verdict, ''));
-}
 
-function isFilled(passage: string): boolean {
-  return passage.trim() !== '';
+    .filter((passage) => passage.trim() !== '')
+    .map((passage) => buildVerdict(passage, verdict, ''));
 }
 
 function buildVerdict(
