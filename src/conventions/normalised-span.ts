@@ -157,7 +157,6 @@ export interface ContentSwitch {
 export const OTEL_PYTHON_CAPTURE =
   'set OTEL_SEMCONV_STABILITY_OPT_IN=gen_ai_latest_experimental and OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_AND_EVENT';
 
-/** Returns the advice for an emitter that always sends content. */
 export function alwaysSends(emitter: string, scopes: readonly string[], source: string): ContentSwitch {
   const setting = `${emitter} always sends content and has no setting for it: look for a span processor or a Collector that takes it out`;
   return { emitter, scopes, setting, sendsByDefault: true, source };

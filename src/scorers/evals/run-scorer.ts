@@ -42,7 +42,6 @@ export interface ScorerPlan {
   readonly details: ((context: StepContext) => RunDetails) | undefined;
 }
 
-/** A run in progress. */
 interface RunState {
   readonly plan: ScorerPlan;
   readonly bounds: RunBounds | undefined;

@@ -28,7 +28,6 @@ import {
 import { checkOptions } from '../shared/options.ts';
 import { CONTEXT_RELEVANCE_OPTIONS } from './definitions.ts';
 
-/** Value of each level of relevance. */
 const RELEVANCE_LEVELS = { high: 1, medium: 0.7, low: 0.3, none: 0 } as const;
 
 /** Raise with every change of the wording below. */

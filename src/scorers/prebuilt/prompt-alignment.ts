@@ -209,7 +209,6 @@ interface AlignmentAnalysis {
   overallAssessment: string;
 }
 
-/** Schema of the analysis. */
 export function alignmentSchema(why: WhyFields): JsonJudgeSchema<AlignmentAnalysis> {
   return { jsonSchema: buildShape(why), validate: replyReader((reply) => readAnalysis(reply, why)) };
 }

@@ -67,7 +67,6 @@ interface VerdictResults extends ClaimResults {
   analyzeStepResult: VerdictsReply;
 }
 
-/** Verdict on a claim. */
 type ClaimVerdict = 'supported' | 'contradicted' | 'unsupported';
 
 /** Differences between claim scorers. */

@@ -316,7 +316,6 @@ export const QUOTES_SCHEMA = schema.list(
   schema.object({ source: schema.integer, quote: schema.text, absence: schema.flag }),
 );
 
-/** Reads the quotes of an entry of a reply. */
 export function readQuotes(entry: ReplyFields): JudgedSentence['quotes'] {
   return (entry.has('quotes') ? entry.objects('quotes') : [])
     .map((quote) => ({

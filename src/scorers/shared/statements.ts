@@ -219,7 +219,6 @@ interface StatementResults {
   analyzeStepResult: FormedReply;
 }
 
-/** A run with its verdicts. */
 type JudgedContext = Pick<VerdictContext, 'run'> & { readonly results: StatementResults };
 
 /**
