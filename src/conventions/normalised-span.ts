@@ -141,7 +141,10 @@ export interface ContentSwitch {
   readonly emitter: string;
   /** Names of its scopes; a name that ends with a star is a prefix. The longest match of all conventions wins. */
   readonly scopes: readonly string[];
-  /** Conventions that only this emitter uses, for spans whose scope is the application's own; by default the one that has it. */
+  /**
+   * Conventions that only this emitter uses, for spans whose scope is the application's own. By default the first switch of a
+   * convention has it.
+   */
   readonly conventions?: readonly string[];
   /** Convention that must have read a span, for scopes that another emitter uses, too. */
   readonly requires?: string;

@@ -53,7 +53,6 @@ const SWITCHES: readonly ContentSwitch[] = [
     // OpenTelemetry's own instrumentations have the same scopes.
     emitter: 'OpenLLMetry (Python, OpenAI Agents and Vertex AI)',
     scopes: ['opentelemetry.instrumentation.openai_agents', 'opentelemetry.instrumentation.vertexai'],
-    conventions: [],
     requires: 'traceloop',
     setting: CONTENT_SETTING,
     sendsByDefault: true,
@@ -62,7 +61,6 @@ const SWITCHES: readonly ContentSwitch[] = [
   {
     emitter: 'OpenLLMetry (JavaScript)',
     scopes: ['@traceloop/*'],
-    conventions: [],
     setting: 'leave traceContent of the instrumentation’s options out or set it to true',
     sendsByDefault: true,
     source: 'source of @traceloop/instrumentation-openai 0.27',
