@@ -314,6 +314,8 @@ async function withPieces(options: Readonly<Record<string, unknown>>): Promise<o
   return { ...own, ...options };
 }
 
+const defineJudged: typeof defineScorer = (parts) => defineScorer({ needsJudge: true, ...parts });
+
 /** Scorers that rules can name without an entry of their own. The code of a scorer is loaded at its first use. */
 export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
   defineScorer({
@@ -382,23 +384,20 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
     measures: 'whether every tool call was answered without an error',
     create: async ({ options }) => (await import('./checks.ts')).noToolErrors(options as never),
   }),
-  defineScorer({
+  defineJudged({
     name: 'hallucination',
-    needsJudge: true,
     measures: 'claims of the answer that the evidence contradicts or does not back',
     options: CLAIM_OPTIONS,
     create: async (config) => (await import('./hallucination.ts')).createHallucinationScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'faithfulness',
-    needsJudge: true,
     measures: 'claims of the answer that the evidence supports',
     options: CLAIM_OPTIONS,
     create: async (config) => (await import('./faithfulness.ts')).createFaithfulnessScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'grounding',
-    needsJudge: true,
     canDecide: true,
     asksOnce: true,
     rowFacts: GROUNDING_ROWS,
@@ -406,9 +405,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
     options: GROUNDING_OPTIONS,
     create: async (config) => (await import('./grounding.ts')).createGroundingScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'panel',
-    needsJudge: true,
     canDecide: true,
     asksOnce: true,
     rowFacts: PANEL_ROWS,
@@ -416,47 +414,41 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
     options: PANEL_OPTIONS,
     create: async (config) => (await import('./panel.ts')).createPanelScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'answer-relevancy',
-    needsJudge: true,
     canDecide: true,
     measures: 'how much of the answer is about the question',
     options: ANSWER_RELEVANCY_OPTIONS,
     create: async (config) => (await import('./answer-relevancy.ts')).createAnswerRelevancyScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'bias',
-    needsJudge: true,
     canDecide: true,
     measures: 'opinions of the answer that are biased',
     options: OPINION_OPTIONS,
     create: async (config) => (await import('./bias.ts')).createBiasScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'toxicity',
-    needsJudge: true,
     canDecide: true,
     measures: 'suspicious passages of the answer that are toxic',
     options: OPINION_OPTIONS,
     create: async (config) => (await import('./toxicity.ts')).createToxicityScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'prompt-alignment',
-    needsJudge: true,
     measures: 'how well the answer keeps to its instructions',
     options: PROMPT_ALIGNMENT_OPTIONS,
     create: async (config) => (await import('./prompt-alignment.ts')).createPromptAlignmentScorerLLM(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'summarization',
-    needsJudge: true,
     measures: 'whether a summary is true to its source and holds what matters',
     options: SUMMARIZATION_OPTIONS,
     create: async (config) => (await import('./summarization.ts')).createSummarizationScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'context-precision',
-    needsJudge: true,
     measures: 'whether the useful pieces of context stand at the front',
     options: CONTEXT_PRECISION_OPTIONS,
     findFault: findEmptyContext,
@@ -465,9 +457,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
       return createContextPrecisionScorer({ model, options: await withPieces(options) });
     },
   }),
-  defineScorer({
+  defineJudged({
     name: 'context-relevance',
-    needsJudge: true,
     measures: 'how relevant the context is to the question, and whether it was used',
     options: CONTEXT_RELEVANCE_OPTIONS,
     findFault: findEmptyContext,
@@ -476,18 +467,16 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
       return createContextRelevanceScorerLLM({ model, options: await withPieces(options) });
     },
   }),
-  defineScorer({
+  defineJudged({
     name: 'rubric',
-    needsJudge: true,
     measures: 'whether the answer meets the points of a rubric',
     options: { criteria: CRITERIA_OPTION, ...RUBRIC_OPTIONS },
     needs: { criteria: 'the points of the rubric' },
     create: async ({ model, options: { criteria, ...options } }) =>
       (await import('./rubric.ts')).createRubricScorer({ model, criteria: criteria as never, options }),
   }),
-  defineScorer({
+  defineJudged({
     name: 'ask',
-    needsJudge: true,
     asksOnce: true,
     canDecide: true,
     measures: 'a question of yours about the run, in words',
@@ -500,9 +489,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
     create: async ({ model, options: { ask, ...options } }) =>
       (await import('./ask.ts')).createAskScorer({ model, ask: ask as never, options }),
   }),
-  defineScorer({
+  defineJudged({
     name: 'multi-turn-judge',
-    needsJudge: true,
     measures: 'whether the turns of the assistant together meet a criterion',
     options: { criterion: CRITERION_OPTION, ...MULTI_TURN_JUDGE_OPTIONS },
     needs: { criterion: 'what the answers must meet' },
@@ -511,9 +499,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
       return createMultiTurnJudgeScorer({ model, criterion: criterion as never, options });
     },
   }),
-  defineScorer({
+  defineJudged({
     name: 'tool-call-accuracy-llm',
-    needsJudge: true,
     measures: 'tool calls that were appropriate',
     options: { availableTools: AVAILABLE_TOOLS_OPTION, ...TOOL_CALL_OPTIONS },
     create: async ({ model, options: { availableTools, ...options } }) => {
@@ -521,9 +508,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
       return createToolCallAccuracyScorerLLM({ model, availableTools: availableTools as never, options });
     },
   }),
-  defineScorer({
+  defineJudged({
     name: 'trajectory-accuracy-llm',
-    needsJudge: true,
     measures: 'whether the steps of an agent fit its task',
     options: { expectedTrajectory: EXPECTED_TRAJECTORY_OPTION, ...TRAJECTORY_JUDGE_OPTIONS },
     create: async ({ model, options: { expectedTrajectory, ...options } }) => {
