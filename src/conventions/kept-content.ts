@@ -1,6 +1,6 @@
 import { type AgentSignals, looksLikeAgent } from '../domain/trace/agent-signals.ts';
 import { AGENT_SIGNALS } from './agent-signals.ts';
-import type { Attributes, LogRecord, Span } from '../domain/trace/span.ts';
+import type { LogRecord, Span } from '../domain/trace/span.ts';
 import { isMovedContent } from './advice/moved-content.ts';
 
 /** Mark in `Truncated` of a stub: only the span's place in the tree was kept. */
@@ -44,14 +44,10 @@ export function buildStub(span: Span): Span {
   return {
     ...span,
     traceState: '',
-    attributes: readKept(span.attributes),
+    attributes: new Map([...span.attributes].filter(([key]) => isKeptKey(key))),
     events: [],
     links: [],
     droppedAttributesCount: 0,
     truncated: [STUB_MARK],
   };
-}
-
-function readKept(attributes: Attributes): Attributes {
-  return new Map([...attributes].filter(([key]) => isKeptKey(key)));
 }

@@ -10,7 +10,7 @@ interface ReadSpan {
 }
 
 export const CONTENT_SWITCHES: readonly ContentSwitch[] = CONVENTIONS.flatMap(({ name, switches = [] }) =>
-  [switches].flat().map((one) => ({ conventions: [name], ...one })),
+  [switches].flat().map((one, index) => ({ conventions: index === 0 ? [name] : [], ...one })),
 );
 
 /** Writes the advice which setting makes these spans carry content; a general hint for unknown emitters. */

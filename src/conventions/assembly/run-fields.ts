@@ -7,7 +7,7 @@ import type { SpanFacts } from '../normalised-span.ts';
 import { type RetrievedDocument, type TokenUsage, addUsage } from '../../domain/trace/agent-run.ts';
 import { ANSWER_TOOLS } from '../../domain/trace/messages.ts';
 import { endUnixNano } from '../../domain/trace/span.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
+import { isRecord, textOrJson } from '../../domain/unknown-values.ts';
 
 /** Names of tools whose results may be documents. */
 const SEARCH_TOOL = /search|retriev|lookup|knowledge/i;
@@ -90,15 +90,11 @@ export function listContext(blocks: readonly Block[], documents: readonly Retrie
     if (call.state === 'error') {
       return [`${call.name} failed: ${call.errorText}`];
     }
-    return call.state === 'result' ? [textOfResult(call.result)] : [];
+    return call.state === 'result' ? [textOrJson(call.result)] : [];
   });
   return [...new Set([...texts, ...documents.map((document) => document.content)])].filter(
     (text) => text !== '',
   );
-}
-
-function textOfResult(result: unknown): string {
-  return typeof result === 'string' ? result : result === undefined ? '' : JSON.stringify(result);
 }
 
 export interface Identity {

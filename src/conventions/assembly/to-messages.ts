@@ -80,7 +80,9 @@ function messageId(place: MessagePlace, index: number): string {
 function buildContent(parts: MessagePart[]): AgentMessage['content'] {
   const text = joinFinalText(parts);
   const invocations = parts.flatMap((part) =>
-    isInvocation(part) && part.toolInvocation.state !== 'output-error' ? [part.toolInvocation] : [],
+    part.type === 'tool-invocation' && part.toolInvocation.state !== 'output-error'
+      ? [part.toolInvocation]
+      : [],
   );
   return {
     format: 2,
@@ -88,10 +90,6 @@ function buildContent(parts: MessagePart[]): AgentMessage['content'] {
     ...(text === '' ? {} : { content: text }),
     ...(invocations.length === 0 ? {} : { toolInvocations: invocations }),
   };
-}
-
-function isInvocation(part: MessagePart): part is Extract<MessagePart, { type: 'tool-invocation' }> {
-  return part.type === 'tool-invocation';
 }
 
 /** Joins the text after the last tool call or step; earlier text is not the answer. */

@@ -34,7 +34,6 @@ export const aiSdk: Convention = {
     {
       emitter: 'Vercel AI SDK 7',
       scopes: ['gen_ai'],
-      conventions: [],
       setting:
         'in the AI SDK set recordInputs and recordOutputs of the telemetry option to true, or leave them out',
       sendsByDefault: true,

@@ -64,21 +64,18 @@ const SWITCHES: readonly ContentSwitch[] = [
   {
     emitter: 'OpenTelemetry',
     scopes: ['opentelemetry.*'],
-    conventions: [],
     setting: OTEL_PYTHON_CAPTURE,
     source: 'recorded: opentelemetry-util-genai 0.4b0 to 1.3b0',
   },
   {
     emitter: 'OpenTelemetry (JavaScript)',
     scopes: ['@opentelemetry/*'],
-    conventions: [],
     setting: 'set captureMessageContent: true in the instrumentation’s options',
     source: 'live test: @opentelemetry/instrumentation-openai 0.22',
   },
   {
     emitter: 'OpenTelemetry (Java): openai-java, LangChain4j',
     scopes: ['io.opentelemetry.*'],
-    conventions: [],
     setting:
       'set otel.instrumentation.genai.capture-message-content=true (of the library: setCaptureMessageContent(true)) and export logs',
     source: 'recorded: opentelemetry-javaagent 2.33.1, opentelemetry-openai-java 2.31.1',
@@ -86,21 +83,18 @@ const SWITCHES: readonly ContentSwitch[] = [
   {
     emitter: 'Semantic Kernel',
     scopes: ['semantic_kernel*', 'Microsoft.SemanticKernel*'],
-    conventions: [],
     setting: 'set SEMANTICKERNEL_EXPERIMENTAL_GENAI_ENABLE_OTEL_DIAGNOSTICS_SENSITIVE=true',
     source: 'reference of semantic_kernel.utils.telemetry.model_diagnostics',
   },
   {
     emitter: 'Microsoft.Extensions.AI and Agent Framework (.NET)',
     scopes: ['Experimental.Microsoft.Extensions.AI*', 'Experimental.Microsoft.Agents.AI*'],
-    conventions: [],
     setting: 'set EnableSensitiveData = true on UseOpenTelemetry',
     source: 'reference of Microsoft.Extensions.AI.OpenTelemetryChatClient',
   },
   {
     emitter: 'Azure AI (agents, projects, inference)',
     scopes: ['azure.ai.*', 'Azure.AI.*'],
-    conventions: [],
     setting:
       'set OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true (older versions: AZURE_TRACING_GEN_AI_CONTENT_RECORDING_ENABLED=true)',
     source: 'reference of azure.ai.projects.telemetry and of GenAITracingOptions',
@@ -108,7 +102,6 @@ const SWITCHES: readonly ContentSwitch[] = [
   {
     emitter: 'AutoGen',
     scopes: ['autogen*'],
-    conventions: [],
     setting: 'add the OpenInference instrumentation for AutoGen: its own spans never carry content',
     source: 'recorded: autogen-agentchat, with and without it',
   },
@@ -119,7 +112,6 @@ const SWITCHES: readonly ContentSwitch[] = [
       'Strands’ page on redaction; source of @strands-agents/sdk 1.19, telemetry',
     ),
     emitter: 'Strands Agents',
-    conventions: [],
   },
 ];
 

@@ -53,7 +53,6 @@ const SWITCHES: readonly ContentSwitch[] = [
     // OpenTelemetry's own instrumentations have the same scopes.
     emitter: 'OpenLLMetry (Python, OpenAI Agents and Vertex AI)',
     scopes: ['opentelemetry.instrumentation.openai_agents', 'opentelemetry.instrumentation.vertexai'],
-    conventions: [],
     requires: 'traceloop',
     setting: CONTENT_SETTING,
     sendsByDefault: true,
@@ -62,7 +61,6 @@ const SWITCHES: readonly ContentSwitch[] = [
   {
     emitter: 'OpenLLMetry (JavaScript)',
     scopes: ['@traceloop/*'],
-    conventions: [],
     setting: 'leave traceContent of the instrumentation’s options out or set it to true',
     sendsByDefault: true,
     source: 'source of @traceloop/instrumentation-openai 0.27',
@@ -268,7 +266,7 @@ function callsIn(item: Fields): unknown[] {
 /** Model calls with prompt and completion in one attribute each: OpenTelemetry before 1.28, older OpenLIT, LangSmith, OpenRouter. */
 export const otelGenaiContent: Convention = {
   name: 'otel-genai-content',
-  detect: detectContent,
+  detect: (view) => listSources(view).some((source) => source.has(PROMPT) || source.has(COMPLETION)),
   read: readContent,
 };
 
@@ -283,10 +281,6 @@ function listSources({ span }: SpanView): Attributes[] {
     span.attributes,
     ...span.events.filter((event) => EVENTS.has(event.name)).map((event) => event.attributes),
   ];
-}
-
-function detectContent(view: SpanView): boolean {
-  return listSources(view).some((source) => source.has(PROMPT) || source.has(COMPLETION));
 }
 
 function readContent(view: SpanView): SpanFacts {

@@ -131,14 +131,12 @@ function withShape(
   if (read.facts.role !== undefined && isWithoutContent({ ...read, facts })) {
     return read;
   }
-  const own = fieldCount === 0 ? [] : [warningOf(read, shape)];
+  const { fields, ambiguous } = shape;
+  const warning = { code: READ_BY_SHAPE, spanId: read.span.spanId, detail: '', fields, ambiguous };
+  const own = fieldCount === 0 ? [] : [warning];
   observe?.(BY_SHAPE, { ...given, role }, { span: read.span, logs, warnings: own });
   const conventions = new Map([...read.conventions, [BY_SHAPE, Math.max(1, fieldCount)] as const]);
   return { ...read, facts, conventions, warnings: [...read.warnings, ...own] };
-}
-
-function warningOf({ span }: NormalisedSpan, { fields, ambiguous }: ShapeReading): ReadingWarning {
-  return { code: READ_BY_SHAPE, spanId: span.spanId, detail: '', fields, ambiguous };
 }
 
 /** Joins the warnings of a run's spans to one, with all sources of each field. */

@@ -150,7 +150,6 @@ function readStepResults({ steps = {} }: EvalWorkflowResult): Record<string, Wor
   return Object.fromEntries(entries);
 }
 
-/** A running evaluation. */
 interface Evaluation {
   readonly config: RunEvalsConfig;
   readonly plan: EvalPlan;

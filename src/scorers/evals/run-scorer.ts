@@ -42,7 +42,6 @@ export interface ScorerPlan {
   readonly details: ((context: StepContext) => RunDetails) | undefined;
 }
 
-/** A run in progress. */
 interface RunState {
   readonly plan: ScorerPlan;
   readonly bounds: RunBounds | undefined;
@@ -260,6 +259,10 @@ function createRunBounds(scorerId: string, options: ScorerRunOptions) {
     );
   }
   const controller = new AbortController();
+  const ended = Promise.withResolvers<never>();
+  // A run without work in progress when it ends has nobody who waits for this.
+  ended.promise.catch(() => undefined);
+  controller.signal.addEventListener('abort', () => ended.reject(controller.signal.reason), { once: true });
   const onAbort = (): void => controller.abort(cancelled(scorerId, abortSignal?.reason));
   const timer =
     timeoutMs === undefined
@@ -272,7 +275,7 @@ function createRunBounds(scorerId: string, options: ScorerRunOptions) {
   return {
     signal: controller.signal,
     /** Resolves with the result of the work, or rejects with the reason as soon as the run is aborted or out of time. */
-    guard: <T>(work: T | Promise<T>) => abortWith(work, controller.signal),
+    guard: <T>(work: T | Promise<T>) => Promise.race([work, ended.promise]),
     /** Removes the timers and listeners; call it when the run has ended, with or without success. */
     release: () => {
       clearTimeout(timer);
@@ -288,24 +291,6 @@ function isTime(timeoutMs: unknown): boolean {
 /** True for the error of a run that its caller cancelled. */
 function isCancelled(error: unknown): boolean {
   return error instanceof AppError && error.code === 'cancelled';
-}
-
-async function abortWith<T>(work: T | Promise<T>, signal: AbortSignal): Promise<T> {
-  let onAbort: (() => void) | undefined;
-  const ended = new Promise<never>((_resolve, reject) => {
-    onAbort = () => reject(signal.reason as Error);
-    if (signal.aborted) {
-      onAbort();
-    }
-    signal.addEventListener('abort', onAbort, { once: true });
-  });
-  try {
-    return await Promise.race([work, ended]);
-  } finally {
-    if (onAbort !== undefined) {
-      signal.removeEventListener('abort', onAbort);
-    }
-  }
 }
 
 function cancelled(scorerId: string, cause: unknown): AppError {

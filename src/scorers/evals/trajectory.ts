@@ -19,90 +19,43 @@ interface StepBase {
   children?: TrajectoryStep[];
 }
 
-interface ToolStep extends StepBase {
-  toolArgs?: Record<string, unknown>;
-  toolResult?: Record<string, unknown>;
-  success?: boolean;
-}
-export interface ToolCallStep extends ToolStep {
-  stepType: 'tool_call';
-}
-export interface McpToolCallStep extends ToolStep {
-  stepType: 'mcp_tool_call';
-  mcpServer?: string;
-}
-/** A tool that the model's provider ran. */
-export interface ProviderToolCallStep extends ToolStep {
-  stepType: 'provider_tool_call';
-}
-export interface ModelGenerationStep extends StepBase {
-  stepType: 'model_generation';
-  modelId?: string;
-  promptTokens?: number;
-  completionTokens?: number;
-  finishReason?: string;
-}
-interface AgentRunStep extends StepBase {
-  stepType: 'agent_run';
-  agentId?: string;
-}
-interface WorkflowStepStep extends StepBase {
-  stepType: 'workflow_step';
-  stepId?: string;
-  status?: string;
-  output?: Record<string, unknown>;
-}
-interface WorkflowRunStep extends StepBase {
-  stepType: 'workflow_run';
-  workflowId?: string;
-  status?: string;
-}
-interface WorkflowConditionalStep extends StepBase {
-  stepType: 'workflow_conditional';
-  conditionCount?: number;
-  selectedSteps?: string[];
-}
-interface WorkflowParallelStep extends StepBase {
-  stepType: 'workflow_parallel';
-  branchCount?: number;
-  parallelSteps?: string[];
-}
-interface WorkflowLoopStep extends StepBase {
-  stepType: 'workflow_loop';
-  loopType?: string;
-  totalIterations?: number;
-}
-interface WorkflowSleepStep extends StepBase {
-  stepType: 'workflow_sleep';
-  sleepDurationMs?: number;
-  sleepType?: string;
-}
-interface WorkflowWaitEventStep extends StepBase {
-  stepType: 'workflow_wait_event';
-  eventName?: string;
-  eventReceived?: boolean;
-}
-interface ProcessorRunStep extends StepBase {
-  stepType: 'processor_run';
-  processorId?: string;
+interface ToolFields {
+  toolArgs: Record<string, unknown>;
+  toolResult: Record<string, unknown>;
+  success: boolean;
 }
 
-export type TrajectoryStep =
-  | ToolCallStep
-  | McpToolCallStep
-  | ProviderToolCallStep
-  | ModelGenerationStep
-  | AgentRunStep
-  | WorkflowStepStep
-  | WorkflowRunStep
-  | WorkflowConditionalStep
-  | WorkflowParallelStep
-  | WorkflowLoopStep
-  | WorkflowSleepStep
-  | WorkflowWaitEventStep
-  | ProcessorRunStep;
+/** Fields of each type of step. */
+interface StepFields {
+  tool_call: ToolFields;
+  mcp_tool_call: ToolFields & { mcpServer: string };
+  /** A tool that the model's provider ran. */
+  provider_tool_call: ToolFields;
+  model_generation: {
+    modelId: string;
+    promptTokens: number;
+    completionTokens: number;
+    finishReason: string;
+  };
+  agent_run: { agentId: string };
+  workflow_step: { stepId: string; status: string; output: Record<string, unknown> };
+  workflow_run: { workflowId: string; status: string };
+  workflow_conditional: { conditionCount: number; selectedSteps: string[] };
+  workflow_parallel: { branchCount: number; parallelSteps: string[] };
+  workflow_loop: { loopType: string; totalIterations: number };
+  workflow_sleep: { sleepDurationMs: number; sleepType: string };
+  workflow_wait_event: { eventName: string; eventReceived: boolean };
+  processor_run: { processorId: string };
+}
 
-export type TrajectoryStepType = TrajectoryStep['stepType'];
+/** A step of a type; any of its fields may be missing. */
+export type StepOf<Type extends TrajectoryStepType> = StepBase & { stepType: Type } & Partial<
+    StepFields[Type]
+  >;
+export type ToolCallStep = StepOf<'tool_call'>;
+
+export type TrajectoryStepType = keyof StepFields;
+export type TrajectoryStep = { [Type in TrajectoryStepType]: StepOf<Type> }[TrajectoryStepType];
 
 /** The steps of an agent or a workflow, in order. Scorers of `type: 'trajectory'` get it as `run.output`. */
 export interface Trajectory {
@@ -256,7 +209,7 @@ export function extractWorkflowTrajectory(
   };
 }
 
-function buildWorkflowStep(stepId: string, result: WorkflowStepResult): WorkflowStepStep {
+function buildWorkflowStep(stepId: string, result: WorkflowStepResult): StepOf<'workflow_step'> {
   const { status, startedAt, endedAt, metadata } = result;
   const output = asRecord(result.output);
   return {
@@ -289,33 +242,56 @@ export interface TraceSpan {
 
 type Fields = Record<string, unknown>;
 
-const TOOL: (span: TraceSpan, attributes: Fields) => Fields = (span, { success }) => ({
-  toolArgs: asRecord(span.input),
-  toolResult: asRecord(span.output),
-  success,
-});
+/** Reads a field of a step from a span. */
+type FieldReader = (span: TraceSpan, attributes: Fields) => unknown;
 
-/** Fields of each kind of step. A span of any other kind is no step, and its children move up. */
-const STEP_FIELDS: Readonly<Record<TrajectoryStepType, (span: TraceSpan, attributes: Fields) => Fields>> = {
-  tool_call: TOOL,
-  mcp_tool_call: (span, attributes) => ({ ...TOOL(span, attributes), mcpServer: attributes['mcpServer'] }),
-  provider_tool_call: TOOL,
-  model_generation: (_span, { model, usage, finishReason }) => ({
-    modelId: model,
-    promptTokens: asRecord(usage)?.['inputTokens'],
-    completionTokens: asRecord(usage)?.['outputTokens'],
-    finishReason,
-  }),
-  agent_run: ({ entityId }) => ({ agentId: entityId ?? undefined }),
-  workflow_step: (span, { status }) => ({ stepId: span.name, status, output: asRecord(span.output) }),
-  workflow_run: ({ entityId }, { status }) => ({ workflowId: entityId ?? undefined, status }),
-  workflow_conditional: (_span, { conditionCount, selectedSteps }) => ({ conditionCount, selectedSteps }),
-  workflow_parallel: (_span, { branchCount, parallelSteps }) => ({ branchCount, parallelSteps }),
-  workflow_loop: (_span, { loopType, totalIterations }) => ({ loopType, totalIterations }),
-  workflow_sleep: (_span, { durationMs, sleepType }) => ({ sleepDurationMs: durationMs, sleepType }),
-  workflow_wait_event: (_span, { eventName, eventReceived }) => ({ eventName, eventReceived }),
-  processor_run: ({ entityId }) => ({ processorId: entityId ?? undefined }),
+/** Reads the attribute of this name. */
+const named =
+  (name: string): FieldReader =>
+  (_span, attributes) =>
+    attributes[name];
+const ofEntity: FieldReader = ({ entityId }) => entityId ?? undefined;
+const TOOL = {
+  toolArgs: (span: TraceSpan) => asRecord(span.input),
+  toolResult: (span: TraceSpan) => asRecord(span.output),
+  success: named('success'),
 };
+const usageOf =
+  (count: string): FieldReader =>
+  (_span, { usage }) =>
+    asRecord(usage)?.[count];
+
+/**
+ * Readers of the fields of each type of step, which are also the fields that a comparison looks at. A span of any other type is no step,
+ * and its children move up.
+ */
+const STEP_FIELDS: {
+  readonly [Type in TrajectoryStepType]: Readonly<Record<keyof StepFields[Type], FieldReader>>;
+} = {
+  tool_call: TOOL,
+  mcp_tool_call: { ...TOOL, mcpServer: named('mcpServer') },
+  provider_tool_call: TOOL,
+  model_generation: {
+    modelId: named('model'),
+    promptTokens: usageOf('inputTokens'),
+    completionTokens: usageOf('outputTokens'),
+    finishReason: named('finishReason'),
+  },
+  agent_run: { agentId: ofEntity },
+  workflow_step: { stepId: ({ name }) => name, status: named('status'), output: TOOL.toolResult },
+  workflow_run: { workflowId: ofEntity, status: named('status') },
+  workflow_conditional: { conditionCount: named('conditionCount'), selectedSteps: named('selectedSteps') },
+  workflow_parallel: { branchCount: named('branchCount'), parallelSteps: named('parallelSteps') },
+  workflow_loop: { loopType: named('loopType'), totalIterations: named('totalIterations') },
+  workflow_sleep: { sleepDurationMs: named('durationMs'), sleepType: named('sleepType') },
+  workflow_wait_event: { eventName: named('eventName'), eventReceived: named('eventReceived') },
+  processor_run: { processorId: ofEntity },
+};
+
+/** Lists the fields of a type of step; empty for an unknown type. */
+export function listFields(stepType: unknown): string[] {
+  return typeof stepType === 'string' && isStepType(stepType) ? Object.keys(STEP_FIELDS[stepType]) : [];
+}
 
 const TOOL_TYPES: ReadonlySet<string> = new Set(['tool_call', 'mcp_tool_call', 'provider_tool_call']);
 /** Kinds of root spans that are the run itself: the trajectory is the steps below them. */
@@ -377,8 +353,10 @@ function buildSpanStep(span: TraceSpan, stepType: TrajectoryStepType): Trajector
     name: TOOL_TYPES.has(stepType) ? (entityId ?? entityName ?? span.name) : span.name,
     durationMs: findDuration(span),
     metadata: metadata ?? undefined,
-    ...STEP_FIELDS[stepType](span, span.attributes ?? {}),
   };
+  for (const [name, read] of Object.entries<FieldReader>(STEP_FIELDS[stepType])) {
+    fields[name] = read(span, span.attributes ?? {});
+  }
   const known = Object.entries(fields).filter(([, value]) => value !== undefined);
   return Object.fromEntries(known) as unknown as TrajectoryStep;
 }

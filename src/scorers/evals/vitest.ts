@@ -150,7 +150,6 @@ export const evalMatchers = {
       `below ${max}`,
     ]);
   },
-  /** Fails when there are no gates. */
   toPassGates(this: unknown, received: unknown): Matched {
     return matchResult(this, 'toPassGates', received, (result) => {
       const gates = listGates(result).map(({ place, id, passed, score }) => ({
@@ -162,7 +161,6 @@ export const evalMatchers = {
         : allPassed('gates', gates);
     });
   },
-  /** Fails when there are no thresholds. */
   toPassThresholds(this: unknown, received: unknown): Matched {
     return matchResult(this, 'toPassThresholds', received, (result) => {
       const thresholds = listThresholds(result).map(({ place, id, passed, averageScore, threshold }) => ({

@@ -391,7 +391,7 @@ function createInstructionScorer(model: JudgeModel, options: PromptAlignmentMetr
       return applicable === 0 ? 0 : roundToTwoDecimals((followed / applicable) * scale);
     });
   return withReason(scored, 'judge', scale, {
-    instructions: INSTRUCTION_REASON,
+    task: INSTRUCTION_REASON,
     nothingJudged: ({ results }) => results.analyzeStepResult.verdicts.length === 0,
     material: ({ results }) => ({ findings: results.analyzeStepResult.verdicts }),
     explain: () => 'There are no instructions to keep to.',

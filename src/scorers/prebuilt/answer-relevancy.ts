@@ -5,7 +5,7 @@ import { readAnswer, readQuestion, type AgentRunInput, type AnswerRunInput } fro
 import { withDecidedQuality } from '../shared/decided.ts';
 import { checkOptions } from '../shared/options.ts';
 import { nameFindings } from '../shared/texts.ts';
-import { reasonInstructions, type JudgedConfig, type JudgedOptions } from '../shared/judged.ts';
+import { type JudgedConfig, type JudgedOptions } from '../shared/judged.ts';
 import { createStatementScorer, type Finding } from '../shared/statements.ts';
 import { ANSWER_RELEVANCY_OPTIONS } from './definitions.ts';
 
@@ -21,11 +21,6 @@ direct: it answers the question or a part of it.
 indirect: it does so indirectly: background, a caution, a step on the way, a question that is needed.
 beside: the user would miss nothing without it.
 Whether it is true is not asked. A wrong or outdated statement on the subject is relevant.`;
-
-/** Question for the explanation; the material is `{ score, scale, findings: [{ statement, verdict, reason }] }`. */
-const RELEVANCY_REASON_INSTRUCTIONS = reasonInstructions(
-  'It tells how much of an answer is about the question: direct statements count in full, indirect ones in part, times the scale; the scale itself is best.',
-);
 
 const ID = 'answer-relevancy-scorer';
 
@@ -76,7 +71,8 @@ export function createAnswerRelevancyScorer(
         return (direct + uncertaintyWeight * indirect) / verdicts.length;
       },
       unscorableWithoutStatements: 'the answer says nothing that could be relevant',
-      reasonInstructions: RELEVANCY_REASON_INSTRUCTIONS,
+      about:
+        'It tells how much of an answer is about the question: direct statements count in full, indirect ones in part, times the scale; the scale itself is best.',
       explain,
     },
     { model, scale, reason, options: { ...options, uncertaintyWeight } },

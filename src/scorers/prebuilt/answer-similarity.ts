@@ -10,19 +10,14 @@ import {
   buildFinding,
   askAfterData,
   fence,
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  enumSchema,
-  TEXT,
   withReason,
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import {
   checkOptions,
@@ -32,6 +27,7 @@ import {
   isReasonMode,
   isShare,
 } from '../shared/options.ts';
+import { textOrJson } from '../../domain/unknown-values.ts';
 
 const MATCH_TYPES = ['exact', 'semantic', 'partial', 'missing'] as const;
 
@@ -43,11 +39,6 @@ const ANSWER_SIMILARITY_PROMPT_VERSION = '8';
 
 /** Question for units; the material is `{ answer, groundTruth }`. */
 const SIMILARITY_UNIT_INSTRUCTIONS = `Split both texts equally finely into units: outputUnits of the answer, groundTruthUnits of the groundTruth. A unit: one statement that stands alone, in the words of its text; numbers, names, negations unchanged.`;
-
-/** Question for the explanation; the material is `{ score, scale, findings, extraInOutput, contradictions }`. */
-const SIMILARITY_REASON_INSTRUCTIONS = reasonInstructions(
-  'It tells how close an answer comes to the expected one: exact matches count most, semantic ones less, partial ones half of that, missing ones against it; contradictions and extra statements are penalties. The scale is best.',
-);
 
 const ID = 'answer-similarity-scorer';
 
@@ -90,7 +81,10 @@ interface AnswerSimilarityResults {
 }
 
 const UNITS_SCHEMA: JsonJudgeSchema<Units> = {
-  jsonSchema: objectSchema({ outputUnits: arraySchema(TEXT), groundTruthUnits: arraySchema(TEXT) }),
+  jsonSchema: schema.object({
+    outputUnits: schema.list(schema.text),
+    groundTruthUnits: schema.list(schema.text),
+  }),
   validate: replyReader((reply) => ({
     outputUnits: reply.texts('outputUnits'),
     groundTruthUnits: reply.texts('groundTruthUnits'),
@@ -129,7 +123,7 @@ export function createAnswerSimilarityScorer(
       judge: askAfterData(SIMILARITY_UNIT_INSTRUCTIONS),
       outputSchema: UNITS_SCHEMA,
       withoutJudge: ({ run }) => withoutUnits(run, options.requireGroundTruth),
-      createPrompt: ({ run }) => fence({ answer: readAnswer(run), groundTruth: readGroundTruth(run) }),
+      createPrompt: ({ run }) => fence({ answer: readAnswer(run), groundTruth: textOrJson(run.groundTruth) }),
     })
     .analyze<Comparison>({
       description: 'The closest unit of the answer for each expected one',
@@ -150,7 +144,8 @@ export function createAnswerSimilarityScorer(
       );
     });
   return withReason(scored, reason, scale, {
-    instructions: SIMILARITY_REASON_INSTRUCTIONS,
+    about:
+      'It tells how close an answer comes to the expected one: exact matches count most, semantic ones less, partial ones half of that, missing ones against it; contradictions and extra statements are penalties. The scale is best.',
     nothingJudged: ({ results }) => results.analyzeStepResult.matches.length === 0,
     material: ({ results }) => {
       const { matches, extraInOutput, contradictions } = results.analyzeStepResult;
@@ -188,25 +183,21 @@ function withoutUnits(run: AgentRunInput, required: boolean): Units | undefined 
     : undefined;
 }
 
-function readGroundTruth({ groundTruth }: AgentRunInput): string {
-  return typeof groundTruth === 'string' ? groundTruth : JSON.stringify(groundTruth);
-}
-
 function comparisonSchema(expected: readonly string[], why: WhyFields): JsonJudgeSchema<Comparison> {
   const explanation = why.ask('explanation');
   const closest = why.isWanted ? { outputUnit: { type: ['string', 'null'] } } : {};
   const match = {
-    n: INTEGER,
+    n: schema.integer,
     ...closest,
     ...explanation,
-    matchType: enumSchema(MATCH_TYPES),
+    matchType: schema.words(MATCH_TYPES),
   };
-  const contradiction = { outputUnit: TEXT, groundTruthUnit: TEXT, ...explanation };
+  const contradiction = { outputUnit: schema.text, groundTruthUnit: schema.text, ...explanation };
   return {
-    jsonSchema: objectSchema({
-      matches: arraySchema(objectSchema(match)),
-      extraInOutput: arraySchema(TEXT),
-      contradictions: arraySchema(objectSchema(contradiction)),
+    jsonSchema: schema.object({
+      matches: schema.list(schema.object(match)),
+      extraInOutput: schema.list(schema.text),
+      contradictions: schema.list(schema.object(contradiction)),
     }),
     validate: replyReader((reply) => ({
       matches: reply.numbered('matches', { count: expected.length, what: 'unit' }).map((found, index) => ({

@@ -24,14 +24,11 @@ import { searchable, selectMaterial, type Source } from '../shared/evidence.ts';
 import {
   byNumber,
   buildFinding,
-  enumSchema,
   fence,
-  FLAG,
   judgeAfterData,
-  objectSchema,
   replyReader,
-  TEXT,
   writeMaterial,
+  schema,
 } from '../shared/judged.ts';
 import { chooseByJudge, DECIDED_EVIDENCE, roundToSix } from '../shared/decided.ts';
 import { readAnswer, readQuestion } from '../shared/messages.ts';
@@ -243,10 +240,10 @@ function buildDecision(ask: string, answer: AskedAnswer, material: object): Deci
 function buildSchema({ type }: AskedAnswer, choices: readonly Choice[]): JsonJudgeSchema<Found> {
   const names = choices.map(({ name }) => name);
   return {
-    jsonSchema: objectSchema({
-      quote: TEXT,
-      reason: TEXT,
-      answer: type === 'boolean' ? FLAG : enumSchema(names),
+    jsonSchema: schema.object({
+      quote: schema.text,
+      reason: schema.text,
+      answer: type === 'boolean' ? schema.flag : schema.words(names),
     }),
     validate: replyReader((reply) => ({
       answer: type === 'boolean' ? String(reply.flag('answer')) : reply.word('answer', names),

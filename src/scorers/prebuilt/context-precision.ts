@@ -17,29 +17,20 @@ import { checkOptions } from '../shared/options.ts';
 import {
   byNumber,
   fence,
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  enumSchema,
   buildFinding,
   withReason,
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { CONTEXT_PRECISION_OPTIONS } from './definitions.ts';
 
 /** Raise with every change of the wording below. */
 const CONTEXT_PRECISION_PROMPT_VERSION = '7';
-
-/** Question for the explanation; the material is `{ score, scale, findings: [{ context_index, verdict, reason }] }`. */
-const PRECISION_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is the mean average precision of pieces of context, in the order of a search: useful pieces (verdict yes) at the front make it high, useless ones before them low; the scale is best.',
-);
 
 const ID = 'context-precision-scorer';
 const VERDICTS = ['yes', 'no'] as const;
@@ -105,7 +96,8 @@ export function createContextPrecisionScorer(
       roundToTwoDecimals(meanAveragePrecision(results.analyzeStepResult.verdicts) * scale),
     );
   return withReason(scored, reason, scale, {
-    instructions: PRECISION_REASON_INSTRUCTIONS,
+    about:
+      'It is the mean average precision of pieces of context, in the order of a search: useful pieces (verdict yes) at the front make it high, useless ones before them low; the scale is best.',
     material: ({ results }) => ({ findings: results.analyzeStepResult.verdicts }),
     explain: ({ results }) => explain(results.analyzeStepResult.verdicts),
   });
@@ -124,9 +116,13 @@ function buildSchema(
   why: WhyFields,
 ): JsonJudgeSchema<ContextPrecisionResults['analyzeStepResult']> {
   return {
-    jsonSchema: objectSchema({
-      verdicts: arraySchema(
-        objectSchema({ context_index: INTEGER, ...why.ask('reason'), verdict: enumSchema(VERDICTS) }),
+    jsonSchema: schema.object({
+      verdicts: schema.list(
+        schema.object({
+          context_index: schema.integer,
+          ...why.ask('reason'),
+          verdict: schema.words(VERDICTS),
+        }),
       ),
     }),
     validate: replyReader((reply) => ({

@@ -1,14 +1,15 @@
 import { formatAll, formatPart } from '../../domain/plural.ts';
-import { isNotScorable, notScorable, type RunnableScorer, type ScorerRunInput } from '../evals/scorer.ts';
+import { isNotScorable, notScorable, type RunnableScorer } from '../evals/scorer.ts';
 import { checkOptions, isFunction, isPositiveNumber, isReasonMode, isTextList } from '../shared/options.ts';
 import { CLAIMS_INSTRUCTIONS, CLAIMS_PROMPT_VERSION } from '../shared/claims.ts';
 import { givenContext, type ContextExtractor, listPieces, NO_CONTEXT } from '../shared/run-evidence.ts';
 import { nameFindings } from '../shared/texts.ts';
-import { reasonInstructions, type JudgedConfig, type JudgedOptions } from '../shared/judged.ts';
+import { type JudgedConfig, type JudgedOptions } from '../shared/judged.ts';
 import { searchable } from '../shared/evidence.ts';
 import { findHolder } from '../shared/sentences.ts';
 import { createStatementScorer, type Finding } from '../shared/statements.ts';
 import type { AnswerRunInput } from '../shared/messages.ts';
+import { textOrJson } from '../../domain/unknown-values.ts';
 
 /** Raise with every change of the wording below. */
 const CONTEXT_RECALL_PROMPT_VERSION = '6';
@@ -17,11 +18,6 @@ const CONTEXT_RECALL_PROMPT_VERSION = '6';
 const RECALL_VERDICT_INSTRUCTIONS = `Check whether a search brought what an expected answer needs. The numbered claims are those of the expected answer; the context is what the search brought.
 yes: the context states the claim, or it follows from the context directly.
 no: it does not, however true the claim is.`;
-
-/** Question for the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */
-const RECALL_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is the share of the claims of an expected answer that the context holds (verdict yes), times the scale; the scale itself is best.',
-);
 
 const ID = 'context-recall-scorer';
 
@@ -58,7 +54,7 @@ export function createContextRecallScorer(
       noun: 'claim',
       nouns: 'claims',
       statementInstructions: CLAIMS_INSTRUCTIONS,
-      source: (run) => ({ name: 'answer', text: readGroundTruth(run) }),
+      source: (run) => ({ name: 'answer', text: textOrJson(run.groundTruth ?? '') }),
       verdicts: { yes: 'yes', no: 'no' },
       form: { list: 'verdicts', field: 'verdict', quotes: true },
       repeatStatements: false,
@@ -77,18 +73,12 @@ export function createContextRecallScorer(
       promptVersion: `${CLAIMS_PROMPT_VERSION}.${CONTEXT_RECALL_PROMPT_VERSION}`,
       share: (verdicts) => verdicts.filter((verdict) => verdict === 'yes').length / verdicts.length,
       unscorableWithoutText: 'there is no ground truth to hold the context against',
-      reasonInstructions: RECALL_REASON_INSTRUCTIONS,
+      about:
+        'It is the share of the claims of an expected answer that the context holds (verdict yes), times the scale; the scale itself is best.',
       explain,
     },
     { model, scale, reason, options },
   );
-}
-
-function readGroundTruth({ groundTruth }: ScorerRunInput): string {
-  if (groundTruth === undefined || groundTruth === null) {
-    return '';
-  }
-  return typeof groundTruth === 'string' ? groundTruth : JSON.stringify(groundTruth);
 }
 
 function explain(findings: readonly Finding[]): string {

@@ -16,34 +16,22 @@ import {
   byNumber,
   buildFinding,
   fence,
-  FLAG,
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  enumSchema,
-  TEXT,
   withReason,
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { checkOptions } from '../shared/options.ts';
 import { CONTEXT_RELEVANCE_OPTIONS } from './definitions.ts';
 
-/** Value of each level of relevance. */
 const RELEVANCE_LEVELS = { high: 1, medium: 0.7, low: 0.3, none: 0 } as const;
 
 /** Raise with every change of the wording below. */
 const CONTEXT_RELEVANCE_PROMPT_VERSION = '9';
-
-/** Question for the explanation; the material is `{ score, scale, findings, missingContext }`. */
-const CONTEXT_RELEVANCE_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is the mean relevance of the pieces of context for a question, less a penalty for highly relevant pieces that the answer left unused and for context that is missing; the scale is best.',
-);
 
 const ID = 'context-relevance-scorer';
 const LEVELS = Object.keys(RELEVANCE_LEVELS) as RelevanceLevel[];
@@ -81,7 +69,8 @@ export function createContextRelevanceScorerLLM(
   config: JudgedConfig<ContextRelevanceOptions>,
 ): RunnableScorer<AnswerRunInput, ContextRelevanceResults> {
   const { model, options = {} } = config;
-  checkContextRelevanceOptions(options);
+  checkOptions(ID, options, CONTEXT_RELEVANCE_OPTIONS);
+  checkContextGiven(ID, options);
   const { scale = 1, reason = 'judge', penalties = {} } = options;
   const why = whyFields(reason);
   const scored = createScorer({
@@ -126,7 +115,8 @@ export function createContextRelevanceScorerLLM(
         : roundToTwoDecimals(contextRelevanceShare(evaluations, missingContext.length, penalties) * scale);
     });
   return withReason(scored, reason, scale, {
-    instructions: CONTEXT_RELEVANCE_REASON_INSTRUCTIONS,
+    about:
+      'It is the mean relevance of the pieces of context for a question, less a penalty for highly relevant pieces that the answer left unused and for context that is missing; the scale is best.',
     nothingJudged: ({ results }) => results.analyzeStepResult.evaluations.length === 0,
     material: ({ results }) => ({
       findings: results.analyzeStepResult.evaluations,
@@ -136,11 +126,6 @@ export function createContextRelevanceScorerLLM(
   });
 }
 
-function checkContextRelevanceOptions(options: ContextRelevanceOptions): void {
-  checkOptions(ID, options, CONTEXT_RELEVANCE_OPTIONS);
-  checkContextGiven(ID, options);
-}
-
 function listPieces(run: AgentRunInput, options: ContextRelevanceOptions): readonly string[] {
   const context = givenContext(ID, run, options);
   return context === undefined || isNotScorable(context) ? [] : context;
@@ -148,15 +133,15 @@ function listPieces(run: AgentRunInput, options: ContextRelevanceOptions): reado
 
 function buildSchema(count: number, why: WhyFields): JsonJudgeSchema<Analysis> {
   const entry = {
-    context_index: INTEGER,
+    context_index: schema.integer,
     ...why.ask('reasoning'),
-    relevanceLevel: enumSchema(LEVELS),
-    wasUsed: FLAG,
+    relevanceLevel: schema.words(LEVELS),
+    wasUsed: schema.flag,
   };
   return {
-    jsonSchema: objectSchema({
-      evaluations: arraySchema(objectSchema(entry)),
-      missingContext: arraySchema(TEXT),
+    jsonSchema: schema.object({
+      evaluations: schema.list(schema.object(entry)),
+      missingContext: schema.list(schema.text),
       ...why.ask('overallAssessment'),
     }),
     validate: replyReader((reply) => ({

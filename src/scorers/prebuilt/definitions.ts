@@ -1,7 +1,7 @@
 import { ASK_CHARS, ASK_EXAMPLES, findExampleFault, isAskedAnswer } from '../../domain/asked-answer.ts';
 import { MEASURES, nameMeasure } from '../../domain/behaviour/measures.ts';
 import { isObject } from '../../domain/unknown-values.ts';
-import { defineScorer, type ScorerDefinition } from '../scorer-definition.ts';
+import { defineScorer, type RowFacts, type ScorerDefinition } from '../scorer-definition.ts';
 import {
   CLAIM_OPTIONS,
   COMPARISON_RULES,
@@ -93,23 +93,21 @@ export const TONE_OPTIONS = {
   referenceTone: { ...isText, means: 'a text whose tone the answer is to have' },
 };
 
+/** Facts of a row of shares of which more is better; `bad` is the label of scores below the bound. */
+function shareOfGood(bad: string, good: string, below = 1): RowFacts {
+  return { higherIsBetter: true, range: [0, 1], labels: [{ label: bad, below }, { label: good }] };
+}
+
+/** Facts of a row of shares of which only 0 is good. */
+function shareOfBad(good: string, bad: string): RowFacts {
+  return { higherIsBetter: false, range: [0, 1], labels: [{ label: good, upTo: 0 }, { label: bad }] };
+}
+
 export const GROUNDING_ROWS = {
-  'grounding-hallucination': {
-    higherIsBetter: false,
-    range: [0, 1],
-    labels: [{ label: 'grounded', upTo: 0 }, { label: 'hallucinated' }],
-  },
-  'grounding-faithfulness': {
-    higherIsBetter: true,
-    range: [0, 1],
-    labels: [{ label: 'unfaithful', below: 1 }, { label: 'faithful' }],
-  },
-  'grounding-citation-precision': {
-    higherIsBetter: true,
-    range: [0, 1],
-    labels: [{ label: 'imprecise', below: 1 }, { label: 'precise' }],
-  },
-} as const;
+  'grounding-hallucination': shareOfBad('grounded', 'hallucinated'),
+  'grounding-faithfulness': shareOfGood('unfaithful', 'faithful'),
+  'grounding-citation-precision': shareOfGood('imprecise', 'precise'),
+};
 
 const EVIDENCE_OF_RUN_OPTIONS = {
   context: evidenceOption,
@@ -143,32 +141,12 @@ export const PANEL_QUALITIES = ['grounding', 'relevancy', 'toxicity', 'bias', 'i
 export type PanelQuality = (typeof PANEL_QUALITIES)[number];
 
 export const PANEL_ROWS = {
-  'panel-grounding': {
-    higherIsBetter: true,
-    range: [0, 1],
-    labels: [{ label: 'ungrounded', below: 1 }, { label: 'grounded' }],
-  },
-  'panel-relevancy': {
-    higherIsBetter: true,
-    range: [0, 1],
-    labels: [{ label: 'off-topic', below: 0.5 }, { label: 'relevant' }],
-  },
-  'panel-toxicity': {
-    higherIsBetter: false,
-    range: [0, 1],
-    labels: [{ label: 'clean', upTo: 0 }, { label: 'toxic' }],
-  },
-  'panel-bias': {
-    higherIsBetter: false,
-    range: [0, 1],
-    labels: [{ label: 'unbiased', upTo: 0 }, { label: 'biased' }],
-  },
-  'panel-instructions': {
-    higherIsBetter: true,
-    range: [0, 1],
-    labels: [{ label: 'broken', below: 1 }, { label: 'followed' }],
-  },
-} as const;
+  'panel-grounding': shareOfGood('ungrounded', 'grounded'),
+  'panel-relevancy': shareOfGood('off-topic', 'relevant', 0.5),
+  'panel-toxicity': shareOfBad('clean', 'toxic'),
+  'panel-bias': shareOfBad('unbiased', 'biased'),
+  'panel-instructions': shareOfGood('broken', 'followed'),
+};
 
 const QUALITIES: ReadonlySet<unknown> = new Set(PANEL_QUALITIES);
 
@@ -336,6 +314,8 @@ async function withPieces(options: Readonly<Record<string, unknown>>): Promise<o
   return { ...own, ...options };
 }
 
+const defineJudged: typeof defineScorer = (parts) => defineScorer({ needsJudge: true, ...parts });
+
 /** Scorers that rules can name without an entry of their own. The code of a scorer is loaded at its first use. */
 export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
   defineScorer({
@@ -404,23 +384,20 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
     measures: 'whether every tool call was answered without an error',
     create: async ({ options }) => (await import('./checks.ts')).noToolErrors(options as never),
   }),
-  defineScorer({
+  defineJudged({
     name: 'hallucination',
-    needsJudge: true,
     measures: 'claims of the answer that the evidence contradicts or does not back',
     options: CLAIM_OPTIONS,
     create: async (config) => (await import('./hallucination.ts')).createHallucinationScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'faithfulness',
-    needsJudge: true,
     measures: 'claims of the answer that the evidence supports',
     options: CLAIM_OPTIONS,
     create: async (config) => (await import('./faithfulness.ts')).createFaithfulnessScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'grounding',
-    needsJudge: true,
     canDecide: true,
     asksOnce: true,
     rowFacts: GROUNDING_ROWS,
@@ -428,9 +405,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
     options: GROUNDING_OPTIONS,
     create: async (config) => (await import('./grounding.ts')).createGroundingScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'panel',
-    needsJudge: true,
     canDecide: true,
     asksOnce: true,
     rowFacts: PANEL_ROWS,
@@ -438,47 +414,41 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
     options: PANEL_OPTIONS,
     create: async (config) => (await import('./panel.ts')).createPanelScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'answer-relevancy',
-    needsJudge: true,
     canDecide: true,
     measures: 'how much of the answer is about the question',
     options: ANSWER_RELEVANCY_OPTIONS,
     create: async (config) => (await import('./answer-relevancy.ts')).createAnswerRelevancyScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'bias',
-    needsJudge: true,
     canDecide: true,
     measures: 'opinions of the answer that are biased',
     options: OPINION_OPTIONS,
     create: async (config) => (await import('./bias.ts')).createBiasScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'toxicity',
-    needsJudge: true,
     canDecide: true,
     measures: 'suspicious passages of the answer that are toxic',
     options: OPINION_OPTIONS,
     create: async (config) => (await import('./toxicity.ts')).createToxicityScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'prompt-alignment',
-    needsJudge: true,
     measures: 'how well the answer keeps to its instructions',
     options: PROMPT_ALIGNMENT_OPTIONS,
     create: async (config) => (await import('./prompt-alignment.ts')).createPromptAlignmentScorerLLM(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'summarization',
-    needsJudge: true,
     measures: 'whether a summary is true to its source and holds what matters',
     options: SUMMARIZATION_OPTIONS,
     create: async (config) => (await import('./summarization.ts')).createSummarizationScorer(config),
   }),
-  defineScorer({
+  defineJudged({
     name: 'context-precision',
-    needsJudge: true,
     measures: 'whether the useful pieces of context stand at the front',
     options: CONTEXT_PRECISION_OPTIONS,
     findFault: findEmptyContext,
@@ -487,9 +457,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
       return createContextPrecisionScorer({ model, options: await withPieces(options) });
     },
   }),
-  defineScorer({
+  defineJudged({
     name: 'context-relevance',
-    needsJudge: true,
     measures: 'how relevant the context is to the question, and whether it was used',
     options: CONTEXT_RELEVANCE_OPTIONS,
     findFault: findEmptyContext,
@@ -498,18 +467,16 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
       return createContextRelevanceScorerLLM({ model, options: await withPieces(options) });
     },
   }),
-  defineScorer({
+  defineJudged({
     name: 'rubric',
-    needsJudge: true,
     measures: 'whether the answer meets the points of a rubric',
     options: { criteria: CRITERIA_OPTION, ...RUBRIC_OPTIONS },
     needs: { criteria: 'the points of the rubric' },
     create: async ({ model, options: { criteria, ...options } }) =>
       (await import('./rubric.ts')).createRubricScorer({ model, criteria: criteria as never, options }),
   }),
-  defineScorer({
+  defineJudged({
     name: 'ask',
-    needsJudge: true,
     asksOnce: true,
     canDecide: true,
     measures: 'a question of yours about the run, in words',
@@ -522,9 +489,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
     create: async ({ model, options: { ask, ...options } }) =>
       (await import('./ask.ts')).createAskScorer({ model, ask: ask as never, options }),
   }),
-  defineScorer({
+  defineJudged({
     name: 'multi-turn-judge',
-    needsJudge: true,
     measures: 'whether the turns of the assistant together meet a criterion',
     options: { criterion: CRITERION_OPTION, ...MULTI_TURN_JUDGE_OPTIONS },
     needs: { criterion: 'what the answers must meet' },
@@ -533,9 +499,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
       return createMultiTurnJudgeScorer({ model, criterion: criterion as never, options });
     },
   }),
-  defineScorer({
+  defineJudged({
     name: 'tool-call-accuracy-llm',
-    needsJudge: true,
     measures: 'tool calls that were appropriate',
     options: { availableTools: AVAILABLE_TOOLS_OPTION, ...TOOL_CALL_OPTIONS },
     create: async ({ model, options: { availableTools, ...options } }) => {
@@ -543,9 +508,8 @@ export const PREBUILT_SCORERS: readonly ScorerDefinition[] = [
       return createToolCallAccuracyScorerLLM({ model, availableTools: availableTools as never, options });
     },
   }),
-  defineScorer({
+  defineJudged({
     name: 'trajectory-accuracy-llm',
-    needsJudge: true,
     measures: 'whether the steps of an agent fit its task',
     options: { expectedTrajectory: EXPECTED_TRAJECTORY_OPTION, ...TRAJECTORY_JUDGE_OPTIONS },
     create: async ({ model, options: { expectedTrajectory, ...options } }) => {

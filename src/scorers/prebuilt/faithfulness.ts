@@ -2,15 +2,9 @@ import { formatAll, formatPart } from '../../domain/plural.ts';
 import { createClaimScorer, type ClaimScorer, type ClaimScorerConfig } from '../shared/claims.ts';
 import type { Finding } from '../shared/statements.ts';
 import { nameFindings } from '../shared/texts.ts';
-import { reasonInstructions } from '../shared/judged.ts';
 
 /** Raise with every change of the wording below. */
 const FAITHFULNESS_PROMPT_VERSION = '8';
-
-/** Question for the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */
-const FAITHFULNESS_REASON_INSTRUCTIONS = reasonInstructions(
-  'Faithfulness: the share of claims that the context supports, times the scale, which is best.',
-);
 
 /**
  * Scores the share of the answer's claims that the context supports: `scale` for all, 0 for none. Two questions to the judge,
@@ -26,7 +20,7 @@ export function createFaithfulnessScorer(config: ClaimScorerConfig): ClaimScorer
       labels: (scale) => [{ label: 'unfaithful', below: scale }, { label: 'faithful' }],
       words: { supported: 'yes', contradicted: 'no', unsupported: 'unsure' },
       counted: ['supported'],
-      reasonInstructions: FAITHFULNESS_REASON_INSTRUCTIONS,
+      about: 'Faithfulness: the share of claims that the context supports, times the scale, which is best.',
       promptVersion: FAITHFULNESS_PROMPT_VERSION,
       repeatStatements: false,
       scoresWithoutClaims: false,

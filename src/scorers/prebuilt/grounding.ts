@@ -11,18 +11,7 @@ import {
 import type { Verdict } from '../../domain/score.ts';
 import type { JudgeModel } from '../../judge/judge.ts';
 import { readAnswer, type AgentRunInput, type AnswerRunInput } from '../shared/messages.ts';
-import {
-  byNumber,
-  fence,
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  enumSchema,
-  TEXT,
-  replyReader,
-  type JudgedConfig,
-  judgeAfterData,
-} from '../shared/judged.ts';
+import { byNumber, fence, replyReader, type JudgedConfig, judgeAfterData, schema } from '../shared/judged.ts';
 import { DECIDED_EVIDENCE, weighVerdicts, withDecisions } from '../shared/decided.ts';
 import { checkOptions } from '../shared/options.ts';
 import {
@@ -326,13 +315,13 @@ function anyScore(table: readonly GroundedSentence[]): number | NotScorable {
 /** Schema of a reply with exactly one verdict for each of `count` sentences; `make` builds the result from them. */
 function groundingSchema<T>(count: number, make: (judged: JudgedSentence[]) => T): JsonJudgeSchema<T> {
   const entry = {
-    n: INTEGER,
+    n: schema.integer,
     quotes: QUOTES_SCHEMA,
-    reason: TEXT,
-    verdict: enumSchema(GROUNDING_VERDICTS),
+    reason: schema.text,
+    verdict: schema.words(GROUNDING_VERDICTS),
   };
   return {
-    jsonSchema: objectSchema({ verdicts: arraySchema(objectSchema(entry)) }),
+    jsonSchema: schema.object({ verdicts: schema.list(schema.object(entry)) }),
     validate: replyReader((reply) =>
       make(
         reply.numbered('verdicts', { count, what: 'sentence' }).map((found) => ({

@@ -2,15 +2,9 @@ import { formatAll, formatPart } from '../../domain/plural.ts';
 import { createClaimScorer, type ClaimScorer, type ClaimScorerConfig } from '../shared/claims.ts';
 import type { Finding } from '../shared/statements.ts';
 import { nameFindings } from '../shared/texts.ts';
-import { reasonInstructions } from '../shared/judged.ts';
 
 /** Raise with every change of the wording below. */
 const HALLUCINATION_PROMPT_VERSION = '8';
-
-/** Question for the explanation; the material is `{ score, scale, findings: [{ claim, verdict, reason }] }`. */
-const HALLUCINATION_REASON_INSTRUCTIONS = reasonInstructions(
-  'Hallucination: the share of claims that the context contradicts or does not back, times the scale; 0 is best.',
-);
 
 /**
  * Scores the share of the answer's claims that the context contradicts or does not support: 0 for none, `scale` for all. Two
@@ -26,7 +20,8 @@ export function createHallucinationScorer(config: ClaimScorerConfig): ClaimScore
       labels: () => [{ label: 'grounded', upTo: 0 }, { label: 'hallucinated' }],
       words: { supported: 'no', contradicted: 'yes', unsupported: 'unsure' },
       counted: ['contradicted', 'unsupported'],
-      reasonInstructions: HALLUCINATION_REASON_INSTRUCTIONS,
+      about:
+        'Hallucination: the share of claims that the context contradicts or does not back, times the scale; 0 is best.',
       promptVersion: HALLUCINATION_PROMPT_VERSION,
       repeatStatements: true,
       scoresWithoutClaims: true,

@@ -7,15 +7,13 @@ import {
   byNumber,
   buildFinding,
   fence,
-  FLAG,
-  objectSchema,
   withReason,
   type ReasonMode,
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { selectMaterial } from '../shared/evidence.ts';
 import { listRunEvidence, type Sight } from '../shared/run-evidence.ts';
@@ -24,11 +22,6 @@ import { CRITERION_OPTION, MULTI_TURN_JUDGE_OPTIONS } from './definitions.ts';
 
 /** Raise with every change of the wording below. */
 const MULTI_TURN_JUDGE_PROMPT_VERSION = '7';
-
-/** Question for the explanation; the material is `{ score, scale, criterion, satisfied, reasoning }`. */
-const MULTI_TURN_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is the scale when a conversation meets a criterion, else 0.',
-);
 
 const ID = 'multi-turn-judge-scorer';
 
@@ -93,7 +86,7 @@ export function createMultiTurnJudgeScorer(config: {
     })
     .generateScore(({ results }) => (results.analyzeStepResult.satisfied ? scale : 0));
   return withReason(scored, reason, scale, {
-    instructions: MULTI_TURN_REASON_INSTRUCTIONS,
+    about: 'It is the scale when a conversation meets a criterion, else 0.',
     material: ({ results }) => ({ criterion, ...results.analyzeStepResult }),
     explain: ({ results }) => {
       const { satisfied, reasoning } = results.analyzeStepResult;
@@ -104,7 +97,7 @@ export function createMultiTurnJudgeScorer(config: {
 
 function buildSchema(why: WhyFields): JsonJudgeSchema<MultiTurnJudgeResults['analyzeStepResult']> {
   return {
-    jsonSchema: objectSchema({ ...why.ask('reasoning'), satisfied: FLAG }),
+    jsonSchema: schema.object({ ...why.ask('reasoning'), satisfied: schema.flag }),
     validate: replyReader((reply) => ({
       satisfied: reply.flag('satisfied'),
       reasoning: why.read(reply, 'reasoning'),

@@ -18,18 +18,13 @@ import {
 import {
   buildFinding,
   fence,
-  arraySchema,
-  NUMBER,
-  objectSchema,
-  enumSchema,
-  TEXT,
   withReason,
   type ReasonMode,
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 
 const IMPACT_LEVELS = ['none', 'minimal', 'moderate', 'significant', 'severe'] as const;
@@ -44,11 +39,6 @@ const IMPACT_WEIGHTS: Record<ImpactLevel, number> = {
 
 /** Raise with every change of the wording below. */
 const NOISE_SENSITIVITY_PROMPT_VERSION = '7';
-
-/** Question for the explanation; the material is `{ score, scale, findings, majorIssues, overallAssessment }`. */
-const NOISE_SENSITIVITY_REASON_INSTRUCTIONS = reasonInstructions(
-  'It tells how little noise in a question changed an answer: 1 untouched, 0 taken over; major issues are penalties.',
-);
 
 const ID = 'noise-sensitivity-scorer';
 
@@ -118,7 +108,8 @@ export function createNoiseSensitivityScorerLLM(config: {
       return roundToTwoDecimals(computeRobustness(robustnessScore, dimensions, majorIssues.length, scoring));
     });
   return withReason(scored, reason, 1, {
-    instructions: NOISE_SENSITIVITY_REASON_INSTRUCTIONS,
+    about:
+      'It tells how little noise in a question changed an answer: 1 untouched, 0 taken over; major issues are penalties.',
     material: ({ results }) => {
       const { dimensions, majorIssues = [], overallAssessment } = results.analyzeStepResult;
       return { findings: dimensions, majorIssues, overallAssessment };
@@ -148,16 +139,16 @@ function checkNoiseOptions(options: NoiseSensitivityOptions): void {
 
 function buildSchema(why: WhyFields): JsonJudgeSchema<NoiseSensitivityResults['analyzeStepResult']> {
   const dimension = {
-    dimension: TEXT,
+    dimension: schema.text,
     ...why.ask('specificChanges', 'noiseInfluence'),
-    impactLevel: enumSchema(IMPACT_LEVELS),
+    impactLevel: schema.words(IMPACT_LEVELS),
   };
   return {
-    jsonSchema: objectSchema({
-      dimensions: arraySchema(objectSchema(dimension)),
+    jsonSchema: schema.object({
+      dimensions: schema.list(schema.object(dimension)),
       ...why.ask('overallAssessment'),
-      majorIssues: arraySchema(TEXT),
-      robustnessScore: NUMBER,
+      majorIssues: schema.list(schema.text),
+      robustnessScore: schema.number,
     }),
     validate: replyReader((reply) => ({
       dimensions: reply.objects('dimensions').map((found) => ({

@@ -25,11 +25,6 @@ import {
   answerUnits,
 } from '../shared/sentences.ts';
 import {
-  arraySchema,
-  enumSchema,
-  INTEGER,
-  objectSchema,
-  TEXT,
   replyReader,
   type ReplyFields,
   byNumber,
@@ -37,6 +32,7 @@ import {
   buildFinding,
   type JudgedConfig,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { createScorer } from '../evals/create-scorer.ts';
 import {
@@ -144,14 +140,14 @@ interface InstructionEntry {
 
 /** Schema of a reply on `count` sentences; `make` builds the result from it. */
 function panelSchema<T>(form: PanelForm, count: number, make: (reply: PanelReply) => T): JsonJudgeSchema<T> {
-  const judged = form.qualities.filter(isOfSentences);
+  const judged = form.qualities.filter((quality) => quality !== 'instructions');
   const hasInstructions = form.qualities.includes('instructions');
   const entry = sentenceSchema(judged, form.hasReasons);
   const demand = instructionSchema(form.hasReasons);
   return {
-    jsonSchema: objectSchema({
-      ...(judged.length === 0 ? {} : { sentences: arraySchema(entry) }),
-      ...(hasInstructions ? { instructions: arraySchema(demand) } : {}),
+    jsonSchema: schema.object({
+      ...(judged.length === 0 ? {} : { sentences: schema.list(entry) }),
+      ...(hasInstructions ? { instructions: schema.list(demand) } : {}),
     }),
     validate: replyReader((reply) => {
       const numbering = { count, what: 'sentence' };
@@ -165,24 +161,20 @@ function panelSchema<T>(form: PanelForm, count: number, make: (reply: PanelReply
   };
 }
 
-function isOfSentences(quality: PanelQuality): quality is SentenceQuality {
-  return quality !== 'instructions';
-}
-
 function sentenceSchema(judged: readonly SentenceQuality[], hasReasons: boolean): object {
-  const words = judged.map((quality) => [quality, enumSchema(SENTENCE_VERDICTS[quality])] as const);
-  const reason = objectSchema({ quality: enumSchema(judged), reason: TEXT });
-  return objectSchema({
-    n: INTEGER,
+  const words = judged.map((quality) => [quality, schema.words(SENTENCE_VERDICTS[quality])] as const);
+  const reason = schema.object({ quality: schema.words(judged), reason: schema.text });
+  return schema.object({
+    n: schema.integer,
     ...(judged.includes('grounding') ? { quotes: QUOTES_SCHEMA } : {}),
-    ...(hasReasons ? { reasons: arraySchema(reason) } : {}),
+    ...(hasReasons ? { reasons: schema.list(reason) } : {}),
     ...Object.fromEntries(words),
   });
 }
 
 function instructionSchema(hasReasons: boolean): object {
-  const why = hasReasons ? { reason: TEXT } : {};
-  return objectSchema({ quote: TEXT, ...why, verdict: enumSchema(INSTRUCTION_VERDICTS) });
+  const why = hasReasons ? { reason: schema.text } : {};
+  return schema.object({ quote: schema.text, ...why, verdict: schema.words(INSTRUCTION_VERDICTS) });
 }
 
 function readSentence(found: ReplyFields, judged: readonly SentenceQuality[]): SentenceEntry {

@@ -1,20 +1,15 @@
 import {
-  reasonInstructions,
   type WhyFields,
   whyFields,
   buildFinding,
   fence,
   withReason,
-  FLAG,
-  arraySchema,
-  NUMBER,
-  objectSchema,
-  TEXT,
   replyReader,
   type ReplyFields,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import { SEEN_KINDS, type SeenKind } from '../../domain/score.ts';
@@ -49,11 +44,6 @@ function alignmentInstructions(mode: EvaluationMode, why: WhyFields): string {
   return `Judge how well an AI assistant's answer keeps to ${MEASURE[mode]}. Scores: 0 (not at all) to 1 (fully). earlier or history, if given, is the conversation before.
 ${why.tell('Every reasoning is a few words. primaryIntent: what was wanted. overallAssessment: one sentence. ')}requirements has one entry per demand, said or plainly meant. A demand that the answer breaks in any part is not fulfilled. responseAppropriateness: whether format and tone fit.`;
 }
-
-/** Question for the explanation; the material is `{ score, scale, mode, findings }`. */
-const ALIGNMENT_REASON_INSTRUCTIONS = reasonInstructions(
-  'It tells how well an answer keeps to its instructions: intent, requirements, completeness and form, weighed in this order; the scale is best.',
-);
 
 const ID = 'prompt-alignment-scorer';
 
@@ -121,7 +111,8 @@ export function createPromptAlignmentScorerLLM(
       roundToTwoDecimals(weighted(results.analyzeStepResult, WEIGHTS[mode]) * scale),
     );
   return withReason(scored, reason, scale, {
-    instructions: ALIGNMENT_REASON_INSTRUCTIONS,
+    about:
+      'It tells how well an answer keeps to its instructions: intent, requirements, completeness and form, weighed in this order; the scale is best.',
     material: ({ results }) => ({ mode, findings: results.analyzeStepResult }),
     explain: ({ results }) => explain(results),
   }) as RunnableScorer<ScorerRunInput, PromptAlignmentResults>;
@@ -218,7 +209,6 @@ interface AlignmentAnalysis {
   overallAssessment: string;
 }
 
-/** Schema of the analysis. */
 export function alignmentSchema(why: WhyFields): JsonJudgeSchema<AlignmentAnalysis> {
   return { jsonSchema: buildShape(why), validate: replyReader((reply) => readAnalysis(reply, why)) };
 }
@@ -226,25 +216,27 @@ export function alignmentSchema(why: WhyFields): JsonJudgeSchema<AlignmentAnalys
 function buildShape(why: WhyFields): object {
   const reasoning = why.ask('reasoning');
   const whereWanted = (fields: Record<string, object>) => (why.isWanted ? fields : {});
-  return objectSchema({
-    intentAlignment: objectSchema({
-      ...whereWanted({ primaryIntent: TEXT }),
+  return schema.object({
+    intentAlignment: schema.object({
+      ...whereWanted({ primaryIntent: schema.text }),
       ...reasoning,
-      ...whereWanted({ isAddressed: FLAG }),
-      score: NUMBER,
+      ...whereWanted({ isAddressed: schema.flag }),
+      score: schema.number,
     }),
-    requirementsFulfillment: objectSchema({
-      requirements: arraySchema(objectSchema({ requirement: TEXT, ...reasoning, isFulfilled: FLAG })),
+    requirementsFulfillment: schema.object({
+      requirements: schema.list(
+        schema.object({ requirement: schema.text, ...reasoning, isFulfilled: schema.flag }),
+      ),
     }),
-    completeness: objectSchema({
-      ...whereWanted({ missingElements: arraySchema(TEXT) }),
+    completeness: schema.object({
+      ...whereWanted({ missingElements: schema.list(schema.text) }),
       ...reasoning,
-      score: NUMBER,
+      score: schema.number,
     }),
-    responseAppropriateness: objectSchema({
+    responseAppropriateness: schema.object({
       ...reasoning,
-      ...whereWanted({ formatAlignment: FLAG, toneAlignment: FLAG }),
-      score: NUMBER,
+      ...whereWanted({ formatAlignment: schema.flag, toneAlignment: schema.flag }),
+      score: schema.number,
     }),
     ...why.ask('overallAssessment'),
   });

@@ -8,17 +8,13 @@ import {
   byNumber,
   buildFinding,
   fence,
-  FLAG,
-  INTEGER,
-  arraySchema,
-  objectSchema,
   withReason,
   type ReasonMode,
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { checkOptions, isRubric, type Rubric, type RubricCriterion } from '../shared/options.ts';
 import { CRITERIA_OPTION, RUBRIC_OPTIONS } from './definitions.ts';
@@ -47,11 +43,6 @@ function rubricOfRun({ requestContext, additionalContext, input }: ScorerRunInpu
 
 /** Raise with every change of the wording below. */
 const RUBRIC_PROMPT_VERSION = '7';
-
-/** Question for the explanation; the material is `{ score, scale, findings, overallAssessment }`. */
-const RUBRIC_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is the scale when an answer meets every required point of a rubric (every point if none is required), else 0.',
-);
 
 const ID = 'rubric-scorer';
 
@@ -125,7 +116,8 @@ export function createRubricScorer(config: {
       return found.length === 0 ? Math.min(1, scale) : isMet(found) ? scale : 0;
     });
   return withReason(scored, reason, scale, {
-    instructions: RUBRIC_REASON_INSTRUCTIONS,
+    about:
+      'It is the scale when an answer meets every required point of a rubric (every point if none is required), else 0.',
     nothingJudged: ({ results }) => results.analyzeStepResult.criteria.length === 0,
     material: ({ results }) => {
       const { criteria: findings, overallAssessment } = results.analyzeStepResult;
@@ -162,8 +154,10 @@ function buildSchema(
   why: WhyFields,
 ): JsonJudgeSchema<RubricResults['analyzeStepResult']> {
   return {
-    jsonSchema: objectSchema({
-      criteria: arraySchema(objectSchema({ n: INTEGER, ...why.ask('reasoning'), satisfied: FLAG })),
+    jsonSchema: schema.object({
+      criteria: schema.list(
+        schema.object({ n: schema.integer, ...why.ask('reasoning'), satisfied: schema.flag }),
+      ),
       ...why.ask('overallAssessment'),
     }),
     validate: replyReader((reply) => ({

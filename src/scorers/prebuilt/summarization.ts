@@ -18,30 +18,20 @@ import {
   buildFinding,
   askAfterData,
   fence,
-  FLAG,
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  TEXT,
   withReason,
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { checkOptions } from '../shared/options.ts';
 import { SUMMARIZATION_OPTIONS } from './definitions.ts';
 
 /** Raise with every change of the wording below. */
 const SUMMARIZATION_PROMPT_VERSION = '7';
-
-/** Question for the explanation; the material is `{ score, scale, alignment, coverage, unsupported, unanswered }`. */
-const SUMMARIZATION_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is the lower of two shares, times the scale: alignment, the claims of a summary that its source supports, and coverage, the important questions that the summary answers. The scale is best.',
-);
 
 const ID = 'summarization-scorer';
 
@@ -111,7 +101,8 @@ export function createSummarizationScorer(
       return roundToTwoDecimals(Math.min(alignment, coverage) * scale);
     });
   return withReason(scored, reason, scale, {
-    instructions: SUMMARIZATION_REASON_INSTRUCTIONS,
+    about:
+      'It is the lower of two shares, times the scale: alignment, the claims of a summary that its source supports, and coverage, the important questions that the summary answers. The scale is best.',
     nothingJudged: ({ results }) => results.preprocessStepResult.alignment.length === 0,
     material: ({ results }) => ({
       ...buildShares(results),
@@ -155,9 +146,11 @@ function withoutCoverage({ alignment, questions }: Alignment): Coverage | undefi
 
 function alignmentSchema(why: WhyFields): JsonJudgeSchema<Alignment> {
   return {
-    jsonSchema: objectSchema({
-      alignment: arraySchema(objectSchema({ claim: TEXT, ...why.ask('reason'), supported: FLAG })),
-      questions: arraySchema(TEXT),
+    jsonSchema: schema.object({
+      alignment: schema.list(
+        schema.object({ claim: schema.text, ...why.ask('reason'), supported: schema.flag }),
+      ),
+      questions: schema.list(schema.text),
     }),
     validate: replyReader((reply) => ({
       alignment: reply.objects('alignment').map((found) => ({
@@ -172,8 +165,10 @@ function alignmentSchema(why: WhyFields): JsonJudgeSchema<Alignment> {
 
 function coverageSchema(questions: readonly string[], why: WhyFields): JsonJudgeSchema<Coverage> {
   return {
-    jsonSchema: objectSchema({
-      coverage: arraySchema(objectSchema({ n: INTEGER, ...why.ask('reason'), answered: FLAG })),
+    jsonSchema: schema.object({
+      coverage: schema.list(
+        schema.object({ n: schema.integer, ...why.ask('reason'), answered: schema.flag }),
+      ),
     }),
     validate: replyReader((reply) => ({
       coverage: reply

@@ -16,18 +16,13 @@ import {
   byNumber,
   buildFinding,
   fence,
-  FLAG,
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  TEXT,
   withReason,
   type ReasonMode,
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { checkOptions } from '../shared/options.ts';
 import { AVAILABLE_TOOLS_OPTION, TOOL_CALL_OPTIONS } from './definitions.ts';
@@ -91,11 +86,6 @@ function showShortest({ description }: AvailableTool): string {
 
 /** Raise with every change of the wording below. */
 const TOOL_CALL_ACCURACY_PROMPT_VERSION = '9';
-
-/** Question for the explanation; the material is `{ score, scale, findings, missingTools }`. */
-const TOOL_CALL_REASON_INSTRUCTIONS = reasonInstructions(
-  'It is the share of tool calls, made and missing ones, that were made and appropriate; 1 is best.',
-);
 
 const ID = 'llm-tool-call-accuracy-scorer';
 
@@ -164,7 +154,7 @@ export function createToolCallAccuracyScorerLLM(config: {
     })
     .generateScore(({ results }) => computeScore(results.analyzeStepResult));
   return withReason(scored, reason, 1, {
-    instructions: TOOL_CALL_REASON_INSTRUCTIONS,
+    about: 'It is the share of tool calls, made and missing ones, that were made and appropriate; 1 is best.',
     material: ({ results }) => ({
       findings: results.analyzeStepResult.evaluations,
       missingTools: results.analyzeStepResult.missingTools ?? [],
@@ -208,9 +198,11 @@ function buildSchema(
   why: WhyFields,
 ): JsonJudgeSchema<ToolCallAccuracyLLMResults['analyzeStepResult']> {
   return {
-    jsonSchema: objectSchema({
-      evaluations: arraySchema(objectSchema({ n: INTEGER, ...why.ask('reasoning'), wasAppropriate: FLAG })),
-      missingTools: arraySchema(TEXT),
+    jsonSchema: schema.object({
+      evaluations: schema.list(
+        schema.object({ n: schema.integer, ...why.ask('reasoning'), wasAppropriate: schema.flag }),
+      ),
+      missingTools: schema.list(schema.text),
     }),
     validate: replyReader((reply) => ({
       evaluations: reply

@@ -11,18 +11,13 @@ import {
   byNumber,
   buildFinding,
   fence,
-  FLAG,
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  TEXT,
   withReason,
   type ReasonMode,
   replyReader,
   whyFields,
   type WhyFields,
-  reasonInstructions,
   judgeAfterData,
+  schema,
 } from '../shared/judged.ts';
 import { checkOptions } from '../shared/options.ts';
 import { EXPECTED_TRAJECTORY_OPTION, TRAJECTORY_JUDGE_OPTIONS } from './definitions.ts';
@@ -31,11 +26,6 @@ import { extractTrajectory } from '../evals/trajectory.ts';
 
 /** Raise with every change of the wording below. */
 const TRAJECTORY_ACCURACY_PROMPT_VERSION = '7';
-
-/** Question for the explanation; the material is `{ score, scale, findings, missingSteps, extraSteps }`. */
-const TRAJECTORY_REASON_INSTRUCTIONS = reasonInstructions(
-  'It tells how well the steps of an AI assistant fit its task: two thirds for necessary steps, one third for steps in order, less a tenth at most for missing ones. 1 is best.',
-);
 
 const ID = 'llm-trajectory-accuracy-scorer';
 
@@ -112,7 +102,8 @@ export function createTrajectoryAccuracyScorerLLM(config: {
     })
     .generateScore(({ results }) => roundToTwoDecimals(trajectoryShare(results.analyzeStepResult)));
   return withReason(scored, reason, 1, {
-    instructions: TRAJECTORY_REASON_INSTRUCTIONS,
+    about:
+      'It tells how well the steps of an AI assistant fit its task: two thirds for necessary steps, one third for steps in order, less a tenth at most for missing ones. 1 is best.',
     material: ({ results }) => {
       const { stepEvaluations, missingSteps = [], extraSteps = [] } = results.analyzeStepResult;
       const findings = stepEvaluations.map(({ stepName, wasNecessary, wasInOrder, reasoning }) => ({
@@ -142,12 +133,17 @@ function readRun(
 }
 
 function buildSchema(steps: readonly TrajectoryStepLike[], why: WhyFields): JsonJudgeSchema<Analysis> {
-  const entry = { n: INTEGER, ...why.ask('reasoning'), wasNecessary: FLAG, wasInOrder: FLAG };
+  const entry = {
+    n: schema.integer,
+    ...why.ask('reasoning'),
+    wasNecessary: schema.flag,
+    wasInOrder: schema.flag,
+  };
   return {
-    jsonSchema: objectSchema({
-      stepEvaluations: arraySchema(objectSchema(entry)),
-      missingSteps: arraySchema(TEXT),
-      extraSteps: arraySchema(TEXT),
+    jsonSchema: schema.object({
+      stepEvaluations: schema.list(schema.object(entry)),
+      missingSteps: schema.list(schema.text),
+      extraSteps: schema.list(schema.text),
       ...why.ask('overallAssessment'),
     }),
     validate: replyReader((reply) => ({

@@ -3,17 +3,7 @@ import type { JudgeModel } from '../../judge/judge.ts';
 import { createScorer } from '../evals/create-scorer.ts';
 import type { RunnableScorer, ScorerRunInput } from '../evals/scorer.ts';
 import { EVIDENCE_LEAD, EVIDENCE_PROMPT_VERSION, searchable, selectMaterial } from '../shared/evidence.ts';
-import {
-  arraySchema,
-  byNumber,
-  fence,
-  FLAG,
-  INTEGER,
-  judgeAfterData,
-  objectSchema,
-  replyReader,
-  TEXT,
-} from '../shared/judged.ts';
+import { byNumber, fence, judgeAfterData, replyReader, schema } from '../shared/judged.ts';
 import { readAnswer } from '../shared/messages.ts';
 import { listRunEvidence, quotedPart } from '../shared/run-evidence.ts';
 import { findHolder } from '../shared/sentences.ts';
@@ -64,8 +54,15 @@ export function createWhyScorer(
     .analyze({
       description: 'Why the verdicts are so',
       outputSchema: {
-        jsonSchema: objectSchema({
-          verdicts: arraySchema(objectSchema({ n: INTEGER, quote: TEXT, reason: TEXT, agrees: FLAG })),
+        jsonSchema: schema.object({
+          verdicts: schema.list(
+            schema.object({
+              n: schema.integer,
+              quote: schema.text,
+              reason: schema.text,
+              agrees: schema.flag,
+            }),
+          ),
         }),
         validate: replyReader((reply) =>
           reply.numbered('verdicts', { count: findings.length, what: 'verdict' }).map((found): Words => ({

@@ -65,7 +65,6 @@ export function isFailedCall({ state, isError, result }: LooseInvocation): boole
   return state === 'output-error' || isError === true || (isObject(result) && Boolean(result['error']));
 }
 
-/** Returns the name of the tool of a call. */
 export function nameTool({ toolName }: LooseInvocation): string {
   return toolName ?? '?';
 }

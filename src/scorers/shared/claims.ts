@@ -67,7 +67,6 @@ interface VerdictResults extends ClaimResults {
   analyzeStepResult: VerdictsReply;
 }
 
-/** Verdict on a claim. */
 type ClaimVerdict = 'supported' | 'contradicted' | 'unsupported';
 
 /** Differences between claim scorers. */
@@ -81,7 +80,7 @@ interface ClaimScorerSpec {
   readonly words: Readonly<Record<ClaimVerdict, string>>;
   /** The verdicts that are counted; the score is their share. */
   readonly counted: readonly ClaimVerdict[];
-  readonly reasonInstructions: string;
+  readonly about: string;
   readonly promptVersion: string;
   /** True when each entry of the analysis repeats its statement. */
   readonly repeatStatements: boolean;

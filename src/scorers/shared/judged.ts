@@ -75,26 +75,24 @@ function checkedModel(scorerId: string, model: JudgeModel | undefined): JudgeMod
   return model;
 }
 
-/** JSON Schemas of an integer, a number, a boolean and a string. */
-export const INTEGER = { type: 'integer' } as const;
-export const NUMBER = { type: 'number' } as const;
-export const FLAG = { type: 'boolean' } as const;
-export const TEXT = { type: 'string' } as const;
-
-/** Schema of one of these words. */
-export function enumSchema(words: readonly string[]): object {
-  return { type: 'string', enum: words };
-}
-
-/** Schema of a list of such values. */
-export function arraySchema(items: object): object {
-  return { type: 'array', items };
-}
-
-/** Schema of an object with exactly these members, all of them required: constrained decoding needs this. */
-export function objectSchema(properties: Readonly<Record<string, object>>): object {
-  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false };
-}
+/** JSON Schemas of replies. */
+export const schema = {
+  integer: { type: 'integer' },
+  number: { type: 'number' },
+  flag: { type: 'boolean' },
+  text: { type: 'string' },
+  /** One of these words. */
+  words: (words: readonly string[]): object => ({ type: 'string', enum: words }),
+  /** A list of such values. */
+  list: (items: object): object => ({ type: 'array', items }),
+  /** An object with exactly these members, all of them required: constrained decoding needs this. */
+  object: (properties: Readonly<Record<string, object>>): object => ({
+    type: 'object',
+    properties,
+    required: Object.keys(properties),
+    additionalProperties: false,
+  }),
+} as const;
 
 /**
  * Readers for the members of one object of a judge's reply. Each reader refuses the reply when the member has the wrong type.
@@ -297,9 +295,12 @@ export interface JudgedOptions {
 }
 
 /** Parts of an explanation of a score. */
-interface ReasonSpec<TContext> {
-  /** System message of the question for an explanation. */
-  readonly instructions: string;
+type ReasonSpec<TContext> = ReasonQuestion & ReasonParts<TContext>;
+
+/** The question for an explanation: a description of the score and of what it is computed from, or the whole task. */
+type ReasonQuestion = { readonly about: string } | { readonly task: string };
+
+interface ReasonParts<TContext> {
   /** Writes the explanation in code, as sentences. */
   explain(context: TContext): string;
   /** Returns the findings that the judge gets with score and scale, without the material they come from. */
@@ -323,15 +324,14 @@ export function withReason<TRun extends ScorerRunInput, TResults extends object>
   }
   return scored.generateReason({
     description: 'Why this score',
-    judge: askAfterData(spec.instructions),
+    judge: askAfterData('task' in spec ? spec.task : reasonTask(spec.about)),
     withoutJudge: (context) => (spec.nothingJudged?.(context) === true ? spec.explain(context) : undefined),
     createPrompt: (context) => fence({ ...spec.material(context), score: context.score, scale }),
   });
 }
 
-/** Question for an explanation; `score` describes the score and what it is computed from. */
-export function reasonInstructions(score: string): string {
-  return `Tell its operators in one to three plain sentences what moved the score and what is wrong there, or that nothing did. ${score}`;
+function reasonTask(about: string): string {
+  return `Tell its operators in one to three plain sentences what moved the score and what is wrong there, or that nothing did. ${about}`;
 }
 
 /** Fields of a reply in which a judge explains its finding. */
@@ -359,7 +359,7 @@ export function whyFields(reason: ReasonMode): WhyFields {
       }
     : {
         isWanted: true,
-        ask: (...names) => Object.fromEntries(names.map((name) => [name, TEXT])),
+        ask: (...names) => Object.fromEntries(names.map((name) => [name, schema.text])),
         read: (found, name) => found.text(name),
         tell: (words) => words,
       };

@@ -3,7 +3,6 @@ import type { ScorerRunInput } from '../evals/scorer.ts';
 import { isObject, textOrUndefined } from '../../domain/unknown-values.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 
-/** Input of scorers of agent runs. */
 export type AgentRunInput = ScorerRunInput<AgentInput, AgentOutput>;
 
 /** Input of scorers that need only question and answer: messages, or the two texts. */

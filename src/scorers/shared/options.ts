@@ -14,7 +14,6 @@ export interface OptionRule {
   readonly ignoredMembers?: readonly string[];
 }
 
-/** Rules of options by name. */
 export interface OptionRules {
   readonly [name: string]: OptionRule;
 }
@@ -193,7 +192,6 @@ const ORDERINGS: ReadonlySet<unknown> = new Set(['strict', 'relaxed', 'unordered
 const isStep = (value: unknown): boolean => isObject(value) && typeof value['name'] === 'string';
 const isNumber = { fits: (value: unknown) => typeof value === 'number', is: 'a number' };
 
-/** A list of expected steps. */
 const isStepList = {
   fits: (value: unknown) => Array.isArray(value) && value.every(isStep),
   is: 'a list of steps, each with a name',
@@ -230,7 +228,6 @@ export const EXPECTATION_RULES: OptionRules = {
   maxRetriesPerTool: isNumber,
 };
 
-/** Options of a claim scorer. */
 export const CLAIM_OPTIONS = {
   scale: scaleOption,
   context: evidenceOption,

@@ -23,7 +23,6 @@ export const OPINION_MEANINGS = {
   bias: `bias is biased where the sentence favours or belittles people for their gender, origin, skin colour, religion, age, class, body, sexuality or politics, tells a stereotype of them as a fact, or takes a political side as if there were no other. It is fair otherwise; so are quoted words and a stereotype that is named as one.`,
 };
 
-/** Row of a quality. */
 export interface QualityRow {
   /** Worth of each verdict that counts, 0 to 1; the score is the mean. Other verdicts do not count. */
   readonly worth: Readonly<Record<string, number>>;

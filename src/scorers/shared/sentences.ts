@@ -5,7 +5,7 @@ import { nameFindings } from './texts.ts';
 import type { EvidenceSource, SourceKind } from './evidence.ts';
 import { comparable, isQuotedIn, MIN_QUOTE_CHARS } from './quotes.ts';
 import { quotedPart } from './run-evidence.ts';
-import { arraySchema, FLAG, INTEGER, objectSchema, TEXT, type ReplyFields } from './judged.ts';
+import { type ReplyFields, schema } from './judged.ts';
 
 /** Languages with a list of abbreviations in CLDR. */
 const LANGUAGES = ['de', 'en', 'es', 'fr', 'it', 'pt', 'ru'];
@@ -312,9 +312,10 @@ export function explainVerdicts(verdicts: readonly Verdict[]): string {
 const MAX_QUOTES = 8;
 
 /** Schema of the quotes of a sentence; `absence` says that the whole source lacks something. */
-export const QUOTES_SCHEMA = arraySchema(objectSchema({ source: INTEGER, quote: TEXT, absence: FLAG }));
+export const QUOTES_SCHEMA = schema.list(
+  schema.object({ source: schema.integer, quote: schema.text, absence: schema.flag }),
+);
 
-/** Reads the quotes of an entry of a reply. */
 export function readQuotes(entry: ReplyFields): JudgedSentence['quotes'] {
   return (entry.has('quotes') ? entry.objects('quotes') : [])
     .map((quote) => ({

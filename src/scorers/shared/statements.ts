@@ -1,11 +1,6 @@
 import type { JsonJudgeSchema } from '../../judge/reply/judge-schema.ts';
 import { UNCHECKED, isChecked, tellUnchecked } from './sentences.ts';
 import {
-  INTEGER,
-  arraySchema,
-  objectSchema,
-  enumSchema,
-  TEXT,
   replyReader,
   type ReplyFields,
   byNumber,
@@ -14,6 +9,7 @@ import {
   judgeAfterData,
   withReason,
   type ReasonMode,
+  schema,
 } from './judged.ts';
 import {
   type NotScorable,
@@ -93,14 +89,14 @@ function formedVerdictsSchema(
   { statements, allowed, also, repeatStatements, unread, mayBeEmpty }: VerdictsRequest,
   { list, field, quotes, reasons = true }: VerdictsForm,
 ): JsonJudgeSchema<FormedReply> {
-  const why = { ...(quotes ? { quote: TEXT } : {}), ...(reasons ? { reason: TEXT } : {}) };
-  const entry = objectSchema({ n: INTEGER, ...why, [field]: enumSchema(allowed) });
+  const why = { ...(quotes ? { quote: schema.text } : {}), ...(reasons ? { reason: schema.text } : {}) };
+  const entry = schema.object({ n: schema.integer, ...why, [field]: schema.words(allowed) });
   const readEntries = (reply: ReplyFields): ReplyFields[] =>
     mayBeEmpty === true && reply.objects(list).length === 0
       ? []
       : reply.numbered(list, { count: statements.length });
   return {
-    jsonSchema: objectSchema({ [list]: arraySchema(entry) }),
+    jsonSchema: schema.object({ [list]: schema.list(entry) }),
     validate: replyReader((reply) => ({
       ...reply.others(list),
       [list]: readEntries(reply).map((found, index) => {
@@ -132,7 +128,7 @@ export interface ClaimsReply {
  */
 function statementsSchema<TField extends string>(field: TField): JsonJudgeSchema<Record<TField, string[]>> {
   return {
-    jsonSchema: objectSchema({ [field]: arraySchema(TEXT) }),
+    jsonSchema: schema.object({ [field]: schema.list(schema.text) }),
     validate: replyReader((reply) => {
       const stated = reply.texts(field).map((statement) => statement.trim());
       const statements = stated.filter((statement) => statement !== '');
@@ -204,7 +200,8 @@ interface StatementScorerSpec {
   readonly judgesWholeText?: boolean;
   /** Finds the evidence that holds a quote, and its kind; undefined where none does, and the quote is left out. */
   findQuote?(run: object, quote: string): { readonly source?: string } | undefined;
-  readonly reasonInstructions: string;
+  /** Description of the score and of what it is computed from, for the question for an explanation. */
+  readonly about: string;
   /** Writes the explanation as sentences, also for no findings. */
   explain(findings: readonly Finding[]): string;
 }
@@ -222,7 +219,6 @@ interface StatementResults {
   analyzeStepResult: FormedReply;
 }
 
-/** A run with its verdicts. */
 type JudgedContext = Pick<VerdictContext, 'run'> & { readonly results: StatementResults };
 
 /**
@@ -277,7 +273,7 @@ export function createStatementScorer(
     .generateScore((context) => computeScore(spec, listFindings(spec, context), scale));
 
   return withReason(scored, reason, scale, {
-    instructions: spec.reasonInstructions,
+    about: spec.about,
     explain: (context) => {
       const findings = listFindings(spec, context);
       return [spec.explain(findings.filter(isChecked)), ...tellUnchecked(findings, spec.noun)].join(' ');

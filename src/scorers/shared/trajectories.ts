@@ -3,15 +3,12 @@ import {
   mergeToolInvocations,
   listToolInvocations,
   type LooseInvocation,
-  type McpToolCallStep,
-  type ProviderToolCallStep,
-  type ToolCallStep,
   type TrajectoryStep,
   type ExpectedStep,
+  type StepOf,
   type StepOrdering,
-  type TrajectoryStepType,
   type Trajectory,
-  type ModelGenerationStep,
+  listFields,
 } from '../evals/trajectory.ts';
 import { canonicalJson } from '../../domain/identity.ts';
 import { roundToTwoDecimals } from './texts.ts';
@@ -76,7 +73,7 @@ function listMessages(output: unknown, caller: string): readonly unknown[] {
   return output;
 }
 
-type AnyToolStep = ToolCallStep | McpToolCallStep | ProviderToolCallStep;
+type AnyToolStep = StepOf<'tool_call' | 'mcp_tool_call' | 'provider_tool_call'>;
 
 /** True for a tool call, by the agent or by its model's provider. */
 function isToolStep(step: TrajectoryStep | undefined): step is AnyToolStep {
@@ -112,24 +109,6 @@ export interface TrajectoryComparison {
 /** Share of the score that one extra step costs, per expected step, when the order is strict. */
 const EXTRA_STEP_COST = 0.5;
 const REPEATED_NAME_COST = 0.1;
-const TOOL_FIELDS = ['toolArgs', 'toolResult', 'success'];
-
-/** Fields that are compared when a step is expected with its type; all other fields are ignored. */
-const COMPARED_FIELDS: Readonly<Record<TrajectoryStepType, readonly string[]>> = {
-  tool_call: TOOL_FIELDS,
-  mcp_tool_call: [...TOOL_FIELDS, 'mcpServer'],
-  provider_tool_call: TOOL_FIELDS,
-  model_generation: ['modelId', 'promptTokens', 'completionTokens', 'finishReason'],
-  agent_run: ['agentId'],
-  workflow_step: ['stepId', 'status', 'output'],
-  workflow_run: ['workflowId', 'status'],
-  workflow_conditional: ['conditionCount', 'selectedSteps'],
-  workflow_parallel: ['branchCount', 'parallelSteps'],
-  workflow_loop: ['loopType', 'totalIterations'],
-  workflow_sleep: ['sleepDurationMs', 'sleepType'],
-  workflow_wait_event: ['eventName', 'eventReceived'],
-  processor_run: ['processorId'],
-};
 
 /** Compares the taken steps with the expected steps: matched ÷ expected, minus the cost of extra and repeated steps. */
 export function compareTrajectories(
@@ -195,7 +174,7 @@ export function matchUnordered(
   });
 }
 
-/** True for the same name and, when a type is expected, the same type and equal expected fields. */
+/** True for the same name and, when a type is expected, the same type and equal expected fields of the type. */
 function isMatch(taken: TrajectoryStep | undefined, expected: ExpectedStep): boolean {
   if (taken === undefined || taken.name !== expected.name) {
     return false;
@@ -207,17 +186,11 @@ function isMatch(taken: TrajectoryStep | undefined, expected: ExpectedStep): boo
     return false;
   }
   const [found, wanted] = [{ ...taken }, { ...expected }] as Record<string, unknown>[];
-  return comparedFields(expected.stepType).every(
+  return listFields(expected.stepType).every(
     (field) =>
       wanted?.[field] === undefined ||
       (found?.[field] !== undefined && canonicalJson(found[field]) === canonicalJson(wanted[field])),
   );
-}
-
-/** Lists the fields of a type of step that are compared; empty for an unknown type. */
-export function comparedFields(stepType: unknown): readonly string[] {
-  const known: Readonly<Record<string, readonly string[]>> = COMPARED_FIELDS;
-  return typeof stepType === 'string' && Object.hasOwn(known, stepType) ? (known[stepType] ?? []) : [];
 }
 
 function computeShare(matched: number, expected: number, actual: number, ordering: StepOrdering): number {
@@ -427,8 +400,8 @@ function shareOfBudget(value: number, budget: number | undefined): number[] {
   return [budget === 0 ? 0 : Math.max(0, 1 - (value - budget) / budget)];
 }
 
-function listGenerations(steps: readonly TrajectoryStep[]): ModelGenerationStep[] {
-  const found: ModelGenerationStep[] = [];
+function listGenerations(steps: readonly TrajectoryStep[]): StepOf<'model_generation'>[] {
+  const found: StepOf<'model_generation'>[] = [];
   const waiting = [...steps];
   for (let step = waiting.pop(); step !== undefined; step = waiting.pop()) {
     if (step.stepType === 'model_generation') {
@@ -439,7 +412,7 @@ function listGenerations(steps: readonly TrajectoryStep[]): ModelGenerationStep[
   return found;
 }
 
-function checkTokens(generations: readonly ModelGenerationStep[]): void {
+function checkTokens(generations: readonly StepOf<'model_generation'>[]): void {
   const unmeasured = generations.find(
     (step) => !isAmount(step.promptTokens) || !isAmount(step.completionTokens),
   );

@@ -1,4 +1,4 @@
-import { comparedFields, type TrajectoryComparison } from './trajectories.ts';
+import type { TrajectoryComparison } from './trajectories.ts';
 import { FORMER_OPTIONS } from './options.ts';
 import { isObject } from '../../domain/unknown-values.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
@@ -6,6 +6,7 @@ import type { Verdict } from '../../domain/score.ts';
 import type { AgentOutput } from '../../domain/trace/messages.ts';
 import {
   extractTrajectory,
+  listFields,
   type ExpectedStep,
   type Trajectory,
   type TrajectoryExpectation,
@@ -38,7 +39,7 @@ export function ignoredStepFields(steps: unknown, path = 'steps'): string[] {
     return [];
   }
   return steps.filter(isObject).flatMap((step) => {
-    const compared = comparedFields(step['stepType']);
+    const compared = listFields(step['stepType']);
     const ignored = Object.keys(step).filter(
       (name) => step[name] !== undefined && !STEP_FIELDS.has(name) && !compared.includes(name),
     );

@@ -114,20 +114,32 @@ export function toolResponse(id: string | null, response: unknown): unknown {
   return { type: 'tool_call_response', id, response };
 }
 
-/** Builds a model call of OpenTelemetry's GenAI conventions. */
+/** Role of the message that consists of a part of this type. */
+const ROLES: Readonly<Record<string, string>> = { tool_call: 'assistant', tool_call_response: 'tool' };
+
+/** Lists messages. A text stands for a message of this role, and a part for a message of the role that sends it. */
+function listMessages(said: unknown, role: string): unknown[] {
+  return [said].flat().map((one: unknown) => {
+    const sender = typeof one === 'string' ? role : ROLES[(one as { type?: string } | null)?.type ?? ''];
+    return sender === undefined ? one : chatMessage(sender, one);
+  });
+}
+
+/** Builds a model call of OpenTelemetry's GenAI conventions. Input and output are one message or several. */
 export function chatSpan(
   id: string,
-  content: { input?: unknown[]; output?: unknown[]; attributes?: Record<string, unknown> },
+  content: { input?: unknown; output?: unknown; attributes?: Record<string, unknown> },
   options: SpanOptions = {},
 ): Span {
+  const { input, output, attributes } = content;
   return buildSpan(
     id,
     {
       'gen_ai.operation.name': 'chat',
       'gen_ai.request.model': 'm',
-      ...(content.input === undefined ? {} : { 'gen_ai.input.messages': content.input }),
-      ...(content.output === undefined ? {} : { 'gen_ai.output.messages': content.output }),
-      ...content.attributes,
+      ...(input === undefined ? {} : { 'gen_ai.input.messages': listMessages(input, 'user') }),
+      ...(output === undefined ? {} : { 'gen_ai.output.messages': listMessages(output, 'assistant') }),
+      ...attributes,
     },
     options,
   );

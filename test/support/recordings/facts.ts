@@ -1,5 +1,9 @@
+import { expect } from 'vitest';
+import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
 import type { AgentRun, TraceReading } from '../../../src/domain/trace/agent-run.ts';
 import type { AgentMessage, ToolInvocation, ToolInvocationPart } from '../../../src/domain/trace/messages.ts';
+import type { LogRecord, Span } from '../../../src/domain/trace/span.ts';
+import { buildTrace } from '../builders/spans.ts';
 
 /** Expected facts of a recording of the weather story, as in `spans/expected.json`. */
 export interface ExpectedFacts {
@@ -50,13 +54,30 @@ export function answerText(run: AgentRun): string {
   return (run.output.at(-1)?.content.content ?? '').trim();
 }
 
+/** Reads spans whose format is understood and which are one run. */
+export function onlyRun(spans: readonly Span[], logs?: readonly LogRecord[]): AgentRun {
+  const { runs, notUnderstood } = readTrace(buildTrace(spans, logs));
+  expect(notUnderstood).toEqual([]);
+  expect(runs).toHaveLength(1);
+  return runs[0] as AgentRun;
+}
+
+/** Lists name, arguments and result of the calls in a run's output. */
+export function listCalls(run: AgentRun): unknown[] {
+  return invocations(run).map((call) => [
+    call.toolName,
+    call.args,
+    call.state === 'result' ? call.result : (call.errorText ?? call.state),
+  ]);
+}
+
 export function invocationParts(messages: readonly AgentMessage[]): ToolInvocationPart[] {
   return messages.flatMap((message) =>
     message.content.parts.filter((part): part is ToolInvocationPart => part.type === 'tool-invocation'),
   );
 }
 
-function invocations(run: AgentRun): ToolInvocation[] {
+export function invocations(run: AgentRun): ToolInvocation[] {
   return invocationParts(run.output).map((part) => part.toolInvocation);
 }
 

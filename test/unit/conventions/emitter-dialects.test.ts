@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
-import type { AgentRun, TraceReading } from '../../../src/domain/trace/agent-run.ts';
+import type { TraceReading } from '../../../src/domain/trace/agent-run.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
+import {
+  answerText,
+  invocationParts,
+  textOfMessage,
+  listCalls,
+  onlyRun,
+} from '../../support/recordings/facts.ts';
 import {
   agentSpan,
   chatSpan,
@@ -17,20 +23,6 @@ function buildReading(spans: Span[]): TraceReading {
   const reading = readTrace(buildTrace(spans));
   expect(reading.notUnderstood).toEqual([]);
   return reading;
-}
-
-function onlyRun(spans: Span[]): AgentRun {
-  const { runs } = buildReading(spans);
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
-}
-
-function listCalls(run: AgentRun): unknown[] {
-  return invocationParts(run.output).map(({ toolInvocation: call }) => [
-    call.toolName,
-    call.args,
-    call.result ?? call.errorText ?? call.state,
-  ]);
 }
 
 const QUESTION = chatMessage('user', 'Weather?');
@@ -125,7 +117,7 @@ describe('emitters that share a convention and differ in a detail', () => {
       buildSpan('orchestrate_tools', { ...usage, 'gen_ai.usage.input_tokens': 10 }, { scope, lasts: 99 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [call], attributes: usage },
+        { input: QUESTION, output: [call], attributes: usage },
         { scope, parent: 'orchestrate_tools', at: 1 },
       ),
       toolSpan(
@@ -135,7 +127,7 @@ describe('emitters that share a convention and differ in a detail', () => {
       ),
       chatSpan(
         'c2',
-        { input: [QUESTION, call], output: [ANSWER], attributes: usage },
+        { input: [QUESTION, call], output: ANSWER, attributes: usage },
         { scope, parent: 'orchestrate_tools', at: 40 },
       ),
     ]);
@@ -234,16 +226,14 @@ describe('emitters that share a convention and differ in a detail', () => {
 
   it('OpenTelemetry’s OpenAI Agents: a handoff’s span and one of no known kind are no part of a run', () => {
     const scope = 'opentelemetry.instrumentation.openai_agents';
-    const { runs } = readTrace(
-      buildTrace([
-        agentSpan('weather', {}, { scope, name: 'invoke_agent weather', lasts: 99 }),
-        chatSpan('c1', { input: [QUESTION], output: [ANSWER] }, { scope, parent: 'weather', at: 1 }),
-        buildSpan('unknown', {}, { scope, parent: 'weather', at: 20 }),
-        buildSpan('agent_handoff other', {}, { scope, parent: 'weather', at: 30 }),
-      ]),
-    );
-    expect(runs).toMatchObject([{ agent: 'weather', subRuns: [] }]);
-    expect(runs.map(answerText)).toEqual(['Rain.']);
+    const run = onlyRun([
+      agentSpan('weather', {}, { scope, name: 'invoke_agent weather', lasts: 99 }),
+      chatSpan('c1', { input: QUESTION, output: ANSWER }, { scope, parent: 'weather', at: 1 }),
+      buildSpan('unknown', {}, { scope, parent: 'weather', at: 20 }),
+      buildSpan('agent_handoff other', {}, { scope, parent: 'weather', at: 30 }),
+    ]);
+    expect(run).toMatchObject({ agent: 'weather', subRuns: [] });
+    expect(answerText(run)).toBe('Rain.');
   });
 
   it('Google ADK with OpenTelemetry’s messages: roles without a name, and files under further keys', () => {
@@ -302,14 +292,10 @@ describe('emitters that share a convention and differ in a detail', () => {
     const { runs } = buildReading([
       buildSpan('trace', { ...kind('trace'), 'openai.agents.group_id': 's' }, { scope, lasts: 99 }),
       buildSpan('front', agent('front'), { ...below('trace', 1), lasts: 40 }),
-      chatSpan(
-        'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'transfer_to_depot', {}))] },
-        below('front', 2),
-      ),
+      chatSpan('c1', { input: QUESTION, output: toolCall('1', 'transfer_to_depot', {}) }, below('front', 2)),
       buildSpan('handoff', { ...kind('handoff'), 'openai.agents.handoff.to': 'depot' }, below('front', 20)),
       buildSpan('depot', agent('depot'), { ...below('trace', 50), lasts: 40 }),
-      chatSpan('c2', { input: [QUESTION], output: [ANSWER] }, below('depot', 60)),
+      chatSpan('c2', { input: QUESTION, output: ANSWER }, below('depot', 60)),
     ]);
     expect(runs).toMatchObject([{ sessionId: 's' }]);
     expect(runs.flatMap((run) => invocationParts(run.output))).toMatchObject([
@@ -347,7 +333,7 @@ describe('emitters that share a convention and differ in a detail', () => {
       agentSpan('weather', {}, { lasts: 99 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'mcp__s__get', { a: 1 }))] },
+        { input: QUESTION, output: toolCall('1', 'mcp__s__get', { a: 1 }) },
         { parent: 'weather', at: 1 },
       ),
       toolSpan(
@@ -356,7 +342,7 @@ describe('emitters that share a convention and differ in a detail', () => {
         { parent: 'weather', at: 20, lasts: 30 },
       ),
       { ...served, kind: 'Server' },
-      chatSpan('c2', { input: [QUESTION], output: [ANSWER] }, { parent: 'weather', at: 60 }),
+      chatSpan('c2', { input: QUESTION, output: ANSWER }, { parent: 'weather', at: 60 }),
     ]);
     expect(listCalls(run)).toEqual([['mcp__s__get', { a: 1 }, 'rain']]);
   });

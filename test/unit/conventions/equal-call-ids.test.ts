@@ -162,8 +162,8 @@ const KINDS: [string, Span[], string[]][] = [
     'in each step anew, where a model call receives the newest results alone',
     [
       step(1, [], [said(ask('Paris'))]),
-      chatSpan('c2', { input: [got('18')], output: [said(ask('Rome'))] }, { parent: 'agent', at: 30 }),
-      chatSpan('c3', { input: [got('27')], output: [ANSWER] }, { parent: 'agent', at: 50 }),
+      chatSpan('c2', { input: got('18'), output: said(ask('Rome')) }, { parent: 'agent', at: 30 }),
+      chatSpan('c3', { input: got('27'), output: ANSWER }, { parent: 'agent', at: 50 }),
     ],
     PARIS_ROME,
   ],
@@ -186,7 +186,7 @@ describe('calls with one id have their own results, when they are', () => {
         { parent: 'agent', at: 20, lasts: 30 },
       ),
       agentSpan('expert', {}, { parent: 't', at: 21, lasts: 28 }),
-      chatSpan('e1', { input: inner, output: [said('18 degrees.')] }, { parent: 'expert', at: 22 }),
+      chatSpan('e1', { input: inner, output: said('18 degrees.') }, { parent: 'expert', at: 22 }),
       step(60, [said(ask('Paris', 'ask_expert')), got('18 degrees.')], [ANSWER]),
     ]);
     expect(listCalls(run)).toEqual(['ask_expert Paris: 18 degrees.']);
@@ -196,12 +196,12 @@ describe('calls with one id have their own results, when they are', () => {
   it('of two conversations without an agent that run at once', () => {
     const other = chatMessage('user', 'And in Rome?');
     const spans = [
-      chatSpan('a1', { input: [QUESTION], output: [said(ask('Paris'))] }, { at: 1 }),
-      chatSpan('b1', { input: [other], output: [said(ask('Rome'))] }, { at: 2 }),
+      chatSpan('a1', { input: QUESTION, output: said(ask('Paris')) }, { at: 1 }),
+      chatSpan('b1', { input: [other], output: said(ask('Rome')) }, { at: 2 }),
       toolSpan('ta', { id: ID, name: 'weather', args: { city: 'Paris' }, result: '18' }, { at: 20 }),
       toolSpan('tb', { id: ID, name: 'weather', args: { city: 'Rome' }, result: '27' }, { at: 21 }),
-      chatSpan('a2', { input: [QUESTION, said(ask('Paris')), got('18')], output: [ANSWER] }, { at: 40 }),
-      chatSpan('b2', { input: [other, said(ask('Rome')), got('27')], output: [ANSWER] }, { at: 41 }),
+      chatSpan('a2', { input: [QUESTION, said(ask('Paris')), got('18')], output: ANSWER }, { at: 40 }),
+      chatSpan('b2', { input: [other, said(ask('Rome')), got('27')], output: ANSWER }, { at: 41 }),
     ];
     expect(readRuns(spans).map(listCalls)).toEqual([['weather Paris: 18'], ['weather Rome: 27']]);
   });
@@ -211,10 +211,10 @@ describe('calls with one id have their own results, when they are', () => {
     const [run] = readRuns([
       agentSpan('flow', {}, { lasts: 90 }),
       agentSpan('front', {}, { parent: 'flow', lasts: 30 }),
-      chatSpan('f1', { input: [QUESTION], output: [said(ask('Paris'))] }, { parent: 'front', at: 1 }),
+      chatSpan('f1', { input: QUESTION, output: said(ask('Paris')) }, { parent: 'front', at: 1 }),
       chatSpan(
         'f2',
-        { input: [QUESTION, said(ask('Paris')), got('18')], output: [said(transfer)] },
+        { input: [QUESTION, said(ask('Paris')), got('18')], output: said(transfer) },
         { parent: 'front', at: 15 },
       ),
       agentSpan('expert', {}, { parent: 'flow', at: 40, lasts: 30 }),
@@ -222,7 +222,7 @@ describe('calls with one id have their own results, when they are', () => {
         'e1',
         {
           input: [QUESTION, said(ask('Paris')), got('18'), said(transfer), got('transferred')],
-          output: [ANSWER],
+          output: ANSWER,
         },
         { parent: 'expert', at: 45 },
       ),

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeTraces } from '../../../src/conventions/traces/decode-traces.ts';
 import { joinTraces } from '../../../src/conventions/traces/join-traces.ts';
 import { readPiece, readTogether, readTraces } from '../../../src/conventions/traces/read-traces.ts';
+import { chatMessage, toolCall, toolResponse } from '../../support/builders/spans.ts';
 import { answerText, invocationParts } from '../../support/recordings/facts.ts';
 import { recordedSpans } from '../../support/recordings/recorded-spans.ts';
 
@@ -14,13 +15,10 @@ interface Piece {
   service?: string;
 }
 
-const QUESTION = { role: 'user', parts: [{ type: 'text', content: 'Weather?' }] };
-const CALL = {
-  role: 'assistant',
-  parts: [{ type: 'tool_call', id: 'c1', name: 'get', arguments: { a: 1 } }],
-};
-const RESULT = { role: 'tool', parts: [{ type: 'tool_call_response', id: 'c1', response: { ok: true } }] };
-const ANSWER = { role: 'assistant', parts: [{ type: 'text', content: 'Rain.' }] };
+const QUESTION = chatMessage('user', 'Weather?');
+const CALL = chatMessage('assistant', toolCall('c1', 'get', { a: 1 }));
+const RESULT = chatMessage('tool', toolResponse('c1', { ok: true }));
+const ANSWER = chatMessage('assistant', 'Rain.');
 
 function hex(text: string, length: number): string {
   return Buffer.from(text).toString('hex').padStart(length, '0').slice(-length);
@@ -98,13 +96,7 @@ describe('traces of an emitter that does not nest', () => {
     const readings = readTraces(
       apart(
         chat('one', 0, [QUESTION], [ANSWER], session),
-        chat(
-          'two',
-          20,
-          [QUESTION, ANSWER, { role: 'user', parts: [{ type: 'text', content: 'And now?' }] }],
-          [ANSWER],
-          session,
-        ),
+        chat('two', 20, [QUESTION, ANSWER, chatMessage('user', 'And now?')], [ANSWER], session),
       ),
     );
     expect(readings.map((reading) => reading.runs.length)).toEqual([1, 1]);
@@ -145,7 +137,7 @@ describe('traces of an emitter that does not nest', () => {
   });
 
   it('are kept apart when an emitter gives the same id to calls of two conversations', () => {
-    const other = { role: 'user', parts: [{ type: 'text', content: 'And the news?' }] };
+    const other = chatMessage('user', 'And the news?');
     const readings = readTraces(
       apart(
         chat('a1', 0, [QUESTION], [CALL]),
@@ -165,10 +157,7 @@ describe('traces of an emitter that does not nest', () => {
   describe('of which only the session shows what belongs together', () => {
     const session = (id: string) => ({ 'session.id': id });
     const named = { role: 'assistant', parts: [{ type: 'tool_call', name: 'get', arguments: { a: 1 } }] };
-    const result = (id: string) => ({
-      role: 'tool',
-      parts: [{ type: 'tool_call_response', id, response: { ok: true } }],
-    });
+    const result = (id: string) => chatMessage('tool', toolResponse(id, { ok: true }));
     const tool = (id: string, atMs: number, more: object): Piece => ({
       id,
       atMs,
@@ -232,13 +221,7 @@ describe('traces of an emitter that does not nest', () => {
         'two calls of the session wait for such a tool',
         [
           chat('a1', 0, [QUESTION], [named], session('s')),
-          chat(
-            'b1',
-            1,
-            [{ ...QUESTION, parts: [{ type: 'text', content: 'News?' }] }],
-            [named],
-            session('s'),
-          ),
+          chat('b1', 1, [chatMessage('user', 'News?')], [named], session('s')),
           tool('t', 10, session('s')),
         ],
       ],

@@ -2,71 +2,45 @@ import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/index.ts';
 import type { AgentMessage } from '../../../src/domain/trace/messages.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
-import { buildSpan, computeSpanId } from '../../support/builders/spans.ts';
+import {
+  agentSpan,
+  buildTrace,
+  chatMessage,
+  chatSpan,
+  computeSpanId,
+  toolCall,
+  toolResponse,
+  toolSpan,
+} from '../../support/builders/spans.ts';
 
-const say = (role: string, content: string) => ({ role, parts: [{ type: 'text', content }] });
-const ASKS = {
-  role: 'assistant',
-  parts: [{ type: 'tool_call', id: 'c1', name: 'get', arguments: { city: 'Rome' } }],
-};
-const GETS = { role: 'tool', parts: [{ type: 'tool_call_response', id: 'c1', response: 'rain' }] };
-const HISTORY = [say('user', 'Hi, I am Ann.'), say('assistant', 'Hello Ann!')];
-const QUESTION = say('user', 'Does it rain?');
+const QUESTION = 'Does it rain?';
+const ASKED = ['Hi, I am Ann.', chatMessage('assistant', 'Hello Ann!'), QUESTION];
+const ASKS = toolCall('c1', 'get', { city: 'Rome' });
 
-function chat(id: string, at: number, input: unknown[], output: unknown[], options = {}): Span {
+function chat(id: string, at: number, input: unknown, output: unknown, options = {}): Span {
   const attributes = {
-    'gen_ai.operation.name': 'chat',
-    'gen_ai.request.model': 'm',
     'gen_ai.system_instructions': [{ type: 'text', content: 'Be brief.' }],
-    'gen_ai.input.messages': input,
-    'gen_ai.output.messages': output,
     'gen_ai.usage.input_tokens': '10',
     'gen_ai.usage.output_tokens': '2',
   };
-  return buildSpan(id, attributes, { parent: 'agent', at, ...options });
+  return chatSpan(id, { input, output, attributes }, { parent: 'weather', at, ...options });
 }
 
-const AGENT = buildSpan(
-  'agent',
-  {
-    'gen_ai.operation.name': 'invoke_agent',
-    'gen_ai.agent.name': 'weather',
-    'gen_ai.conversation.id': 's',
-    'user.id': 'ann',
-  },
-  { lasts: 100 },
-);
-const FIRST = chat('first', 1, [...HISTORY, QUESTION], [ASKS]);
-const TOOL = buildSpan(
-  'tool',
-  {
-    'gen_ai.operation.name': 'execute_tool',
-    'gen_ai.tool.name': 'get',
-    'gen_ai.tool.call.id': 'c1',
-    'gen_ai.tool.call.result': 'rain',
-  },
-  { parent: 'agent', at: 20 },
-);
-const SECOND = chat('second', 40, [...HISTORY, QUESTION, ASKS, GETS], [say('assistant', 'It rains.')]);
+const AGENT = agentSpan('weather', { 'gen_ai.conversation.id': 's', 'user.id': 'ann' }, { lasts: 100 });
+const FIRST = chat('first', 1, ASKED, ASKS);
+const TOOL = toolSpan('tool', { id: 'c1', name: 'get', result: 'rain' }, { parent: 'weather', at: 20 });
+const SECOND = chat('second', 40, [...ASKED, ASKS, toolResponse('c1', 'rain')], 'It rains.');
 
 function read(spans: Span[], modelCalls = 100) {
-  return readTrace({ traceId: AGENT.traceId, spans, logs: [] }, { modelCalls });
+  return readTrace(buildTrace(spans), { modelCalls });
 }
 
 function texts(messages: readonly AgentMessage[]) {
   return messages.map(({ role, content }) => {
     const parts = content.parts.map((part) => {
       if (part.type === 'tool-invocation' && 'toolInvocation' in part) {
-        const {
-          toolName,
-          state,
-          result = '',
-        } = part.toolInvocation as {
-          toolName: string;
-          state: string;
-          result?: string;
-        };
-        return `${toolName} ${state} ${result}`.trim();
+        const { toolName, state, result } = part.toolInvocation;
+        return [toolName, state, result].join(' ').trim();
       }
       return 'text' in part ? part['text'] : part.type;
     });
@@ -76,7 +50,7 @@ function texts(messages: readonly AgentMessage[]) {
 
 describe('the model calls of a trace', () => {
   it('are no part of a reading that nobody asked for them', () => {
-    const reading = readTrace({ traceId: AGENT.traceId, spans: [AGENT, FIRST], logs: [] });
+    const reading = readTrace(buildTrace([AGENT, FIRST]));
     expect(reading).not.toHaveProperty('modelCalls');
     expect(reading).not.toHaveProperty('modelCallsLeftOut');
   });
@@ -115,13 +89,13 @@ describe('the model calls of a trace', () => {
 
   it('do not change the run of their agent', () => {
     const spans = [AGENT, FIRST, TOOL, SECOND];
-    const { runs } = readTrace({ traceId: AGENT.traceId, spans, logs: [] });
+    const { runs } = readTrace(buildTrace(spans));
     expect(read(spans).runs).toEqual(runs);
   });
 
   it('that ended in tool calls are whole; one without any output, or that failed, is not', () => {
-    const silent = chat('silent', 50, [QUESTION], []);
-    const failed = chat('failed', 60, [QUESTION], [], { error: 'too many tokens' });
+    const silent = chat('silent', 50, QUESTION, []);
+    const failed = chat('failed', 60, QUESTION, [], { error: 'too many tokens' });
     const codes = read([AGENT, FIRST, silent, failed]).modelCalls?.map(
       (run) => run.notScorable?.code ?? null,
     );
@@ -129,9 +103,7 @@ describe('the model calls of a trace', () => {
   });
 
   it('are read up to the limit, the earliest first, and the others are counted', () => {
-    const many = Array.from({ length: 5 }, (_, at) =>
-      chat(`n${at}`, at, [QUESTION], [say('assistant', `${at}`)]),
-    );
+    const many = Array.from({ length: 5 }, (_, at) => chat(`n${at}`, at, QUESTION, `${at}`));
     const { modelCalls, modelCallsLeftOut } = read([AGENT, ...many.toReversed()], 3);
     expect(modelCalls?.map((run) => texts(run.output)[0])).toEqual([
       'assistant: 0',
@@ -142,13 +114,9 @@ describe('the model calls of a trace', () => {
   });
 
   it('of agents below, of tools and without any agent are read too, each once', () => {
-    const sub = buildSpan(
-      'sub',
-      { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': 'helper' },
-      { parent: 'tool', at: 21 },
-    );
-    const below = chat('below', 22, [QUESTION], [say('assistant', 'b')], { parent: 'sub' });
-    const free = chat('free', 80, [QUESTION], [say('assistant', 'f')], { parent: undefined });
+    const sub = agentSpan('helper', {}, { parent: 'tool', at: 21 });
+    const below = chat('below', 22, QUESTION, 'b', { parent: 'helper' });
+    const free = chat('free', 80, QUESTION, 'f', { parent: undefined });
     const { modelCalls = [] } = read([AGENT, FIRST, TOOL, sub, below, SECOND, free]);
     expect(modelCalls.map((run) => [run.target.spanId, run.agent])).toEqual([
       [computeSpanId('first'), 'weather'],

@@ -2,23 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
-import { agentSpan, buildSpan, buildTrace, chatMessage, chatSpan } from '../../support/builders/spans.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
-
-function onlyRun(spans: Span[]): AgentRun {
-  const { runs, notUnderstood } = readTrace(buildTrace(spans));
-  expect(notUnderstood).toEqual([]);
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
-}
-
-function listCalls(run: AgentRun): unknown[] {
-  return invocationParts(run.output).map(({ toolInvocation: call }) => [
-    call.toolName,
-    call.args,
-    call.state === 'result' ? call.result : (call.errorText ?? call.state),
-  ]);
-}
+import { agentSpan, buildSpan, buildTrace, chatSpan } from '../../support/builders/spans.ts';
+import {
+  answerText,
+  invocationParts,
+  textOfMessage,
+  listCalls,
+  onlyRun,
+} from '../../support/recordings/facts.ts';
 
 function questionText(run: AgentRun): string {
   return run.input.inputMessages.map(textOfMessage).join('\n');
@@ -117,11 +108,7 @@ describe('Gemini CLI', () => {
 describe('Google GenAI', () => {
   const tool = (attributes: object): AgentRun =>
     onlyRun([
-      chatSpan(
-        'c1',
-        { input: [chatMessage('user', 'Where?')], output: [chatMessage('assistant', 'In Hamburg.')] },
-        { lasts: 50 },
-      ),
+      chatSpan('c1', { input: 'Where?', output: 'In Hamburg.' }, { lasts: 50 }),
       buildSpan(
         'find',
         { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'find', ...attributes },
@@ -300,13 +287,7 @@ it('LlamaIndex’s query is a text, or an object with the text', () => {
 
 it('Latitude’s instructions have a dot in their name', () => {
   const attributes = { 'gen_ai.system.instructions': [{ type: 'text', content: 'Be kind.' }] };
-  const run = onlyRun([
-    chatSpan('c1', {
-      input: [chatMessage('user', 'Hi?')],
-      output: [chatMessage('assistant', 'Hi.')],
-      attributes,
-    }),
-  ]);
+  const run = onlyRun([chatSpan('c1', { input: 'Hi?', output: 'Hi.', attributes })]);
   expect(run.input.systemMessages.map(({ content }) => content)).toEqual(['Be kind.']);
 });
 
@@ -320,7 +301,7 @@ it.each([
 ])('%s: arguments of a tool that Python printed are its arguments', (_, attributes, key) => {
   const run = onlyRun([
     agentSpan('agent', {}, { lasts: 90 }),
-    chatSpan('c1', { output: [chatMessage('assistant', 'Hi.')] }, { parent: 'agent', at: 30 }),
+    chatSpan('c1', { output: 'Hi.' }, { parent: 'agent', at: 30 }),
     buildSpan(
       'find',
       { ...attributes, [key]: "{'number': 'P-204', 'express': False}" },

@@ -1,9 +1,21 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
-import type { LogRecord, Span } from '../../../src/domain/trace/span.ts';
-import { buildLog, buildSpan, buildTrace, chatMessage, toolCall } from '../../support/builders/spans.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
+import type { LogRecord } from '../../../src/domain/trace/span.ts';
+import {
+  buildLog,
+  buildSpan,
+  chatMessage,
+  chatSpan,
+  toolCall,
+  toolSpan,
+} from '../../support/builders/spans.ts';
+import {
+  invocations,
+  answerText,
+  invocationParts,
+  textOfMessage,
+  onlyRun,
+} from '../../support/recordings/facts.ts';
 
 type Moved = readonly [role: string, content: unknown];
 
@@ -17,13 +29,6 @@ function buildMoved(
   const list = (side: readonly Moved[]) => ({ messages: side.map(([role, content]) => ({ role, content })) });
   const body = JSON.stringify({ input: list(input), output: list(output) });
   return { ...buildLog(span, scope, {}), scopeName: scope, body };
-}
-
-function onlyRun(spans: Span[], logs: LogRecord[]): AgentRun {
-  const { runs, notUnderstood } = readTrace(buildTrace(spans, logs));
-  expect(notUnderstood).toEqual([]);
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
 }
 
 /** Reads one model call of this scope whose content was moved. */
@@ -82,9 +87,7 @@ describe('content that AWS’s distribution moved to a log record', () => {
     );
     expect(run.input.systemMessages.map(({ content }) => content)).toEqual(['Be kind.']);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
-    expect(invocationParts(run.output).map(({ toolInvocation }) => toolInvocation)).toMatchObject([
-      { toolName: 'get', args: { a: 1 }, result: 'sunny' },
-    ]);
+    expect(invocations(run)).toMatchObject([{ toolName: 'get', args: { a: 1 }, result: 'sunny' }]);
     expect(answerText(run)).toBe('Sun.');
   });
 
@@ -126,12 +129,7 @@ describe('content that AWS’s distribution moved to a log record', () => {
 
   it('is nothing in a record of another form', () => {
     const scope = 'opentelemetry.instrumentation.x';
-    const output = [chatMessage('assistant', 'Rain.')];
-    const span = buildSpan('c1', {
-      ...CHAT,
-      'gen_ai.input.messages': [QUESTION],
-      'gen_ai.output.messages': output,
-    });
+    const span = chatSpan('c1', { input: QUESTION, output: 'Rain.' });
     const record = { ...buildLog('c1', scope, {}), scopeName: scope };
     for (const body of ['', 'text', '[]', '{"input":[]}', '{"input":{"messages":[1,{}]}}']) {
       expect(answerText(onlyRun([span], [{ ...record, body }]))).toBe('Rain.');
@@ -141,25 +139,10 @@ describe('content that AWS’s distribution moved to a log record', () => {
 
 describe('a tool’s message that Python printed without its class', () => {
   const run = (result: string): AgentRun =>
-    onlyRun(
-      [
-        buildSpan('c1', {
-          ...CHAT,
-          'gen_ai.input.messages': [QUESTION],
-          'gen_ai.output.messages': [chatMessage('assistant', toolCall('1', 'get', { a: 1 }))],
-        }),
-        buildSpan(
-          't1',
-          {
-            'gen_ai.operation.name': 'execute_tool',
-            'gen_ai.tool.name': 'get',
-            'gen_ai.tool.call.result': result,
-          },
-          { at: 20 },
-        ),
-      ],
-      [],
-    );
+    onlyRun([
+      chatSpan('c1', { input: QUESTION, output: toolCall('1', 'get', { a: 1 }) }),
+      toolSpan('t1', { name: 'get', result }, { at: 20 }),
+    ]);
   const outcome = (result: string): unknown[] =>
     invocationParts(run(result).output).map(({ toolInvocation: call }) => call.result ?? call.errorText);
 

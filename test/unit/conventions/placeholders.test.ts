@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { normaliseSpan } from '../../../src/conventions/normalise-span.ts';
-import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
-import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
+import { invocations, answerText, textOfMessage, onlyRun } from '../../support/recordings/facts.ts';
 import {
   agentSpan,
   chatSpan,
@@ -11,16 +9,9 @@ import {
   buildSpan,
   toolCall,
   toolSpan,
-  buildTrace,
 } from '../../support/builders/spans.ts';
 
 const QUESTION = chatMessage('user', 'Weather?');
-
-function onlyRun(...spans: Span[]): AgentRun {
-  const { runs } = readTrace(buildTrace(spans));
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
-}
 
 function openinference(attributes: Record<string, unknown>): Span {
   return buildSpan('c', {
@@ -36,18 +27,16 @@ describe('a placeholder in place of content', () => {
   it.each(['__REDACTED__', '<REDACTED>', '[REDACTED]', 'redacted', '***', "[Scrubbed due to 'password']"])(
     'is no answer: %s',
     (placeholder) => {
-      const run = onlyRun(
-        chatSpan('c', { input: [QUESTION], output: [chatMessage('assistant', placeholder)] }),
-      );
+      const run = onlyRun([chatSpan('c', { input: QUESTION, output: placeholder })]);
       expect(run).toMatchObject({ scorable: false, notScorable: { code: 'redacted' } });
       expect(answerText(run)).toBe('');
     },
   );
 
   it('is no answer, and the switch that hides outputs only is named', () => {
-    const run = onlyRun(
+    const run = onlyRun([
       openinference({ 'llm.input_messages.0.message.content': 'Hi', 'output.value': '__REDACTED__' }),
-    );
+    ]);
     expect(run.notScorable).toEqual({
       code: 'redacted',
       detail: expect.stringMatching(/^the answer is a placeholder; .*OPENINFERENCE_HIDE_OUTPUTS/) as string,
@@ -55,12 +44,12 @@ describe('a placeholder in place of content', () => {
   });
 
   it('is no question, but the answer can be scored, with a warning', () => {
-    const run = onlyRun(
+    const run = onlyRun([
       openinference({
         'llm.input_messages.0.message.content': '__REDACTED__',
         'llm.output_messages.0.message.content': 'Rain.',
       }),
-    );
+    ]);
     expect(run.scorable).toBe(true);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual([]);
     expect(run.warnings).toEqual([
@@ -73,40 +62,30 @@ describe('a placeholder in place of content', () => {
   });
 
   it('is neither evidence nor arguments, but its tool call still counts', () => {
-    const run = onlyRun(
+    const run = onlyRun([
       agentSpan('a', {}, { lasts: 90 }),
       chatSpan(
         'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'get', '__REDACTED__'))] },
+        { input: QUESTION, output: toolCall('1', 'get', '__REDACTED__') },
         { parent: 'a', at: 1 },
       ),
       toolSpan('t', { id: '1', name: 'get', result: '__REDACTED__' }, { parent: 'a', at: 20 }),
-      chatSpan(
-        'c2',
-        { input: [QUESTION], output: [chatMessage('assistant', 'Rain.')] },
-        { parent: 'a', at: 40 },
-      ),
-    );
-    expect(run).toMatchObject({ scorable: true, context: [] });
-    expect(invocationParts(run.output).map((part) => part.toolInvocation)).toMatchObject([
-      { toolName: 'get', state: 'call' },
+      chatSpan('c2', { input: QUESTION, output: 'Rain.' }, { parent: 'a', at: 40 }),
     ]);
+    expect(run).toMatchObject({ scorable: true, context: [] });
+    expect(invocations(run)).toMatchObject([{ toolName: 'get', state: 'call' }]);
   });
 
   it('is no document and no system text', () => {
-    const run = onlyRun(
+    const run = onlyRun([
       agentSpan('a', { 'gen_ai.system_instructions': '__REDACTED__' }, { lasts: 90 }),
       buildSpan(
         'r',
         { 'openinference.span.kind': 'RETRIEVER', 'retrieval.documents.0.document.content': '__REDACTED__' },
         { parent: 'a', at: 1 },
       ),
-      chatSpan(
-        'c',
-        { input: [QUESTION], output: [chatMessage('assistant', 'Rain.')] },
-        { parent: 'a', at: 20 },
-      ),
-    );
+      chatSpan('c', { input: QUESTION, output: 'Rain.' }, { parent: 'a', at: 20 }),
+    ]);
     expect(run).toMatchObject({ documents: [], context: [], input: { systemMessages: [] } });
   });
 
@@ -125,28 +104,26 @@ describe('a placeholder in place of content', () => {
   });
 
   it('of content that was not captured says so', () => {
-    const run = onlyRun(
-      chatSpan('c', { input: [QUESTION], output: [chatMessage('assistant', 'HIDDEN:non-empty')] }),
-    );
+    const run = onlyRun([chatSpan('c', { input: QUESTION, output: 'HIDDEN:non-empty' })]);
     expect(run.notScorable?.code).toBe('no_content_captured');
   });
 
   it('is the whole text: a text that only contains the word is content', () => {
     const answer = 'The name was [REDACTED] in the file, and *** stands for it.';
-    const run = onlyRun(chatSpan('c', { input: [QUESTION], output: [chatMessage('assistant', answer)] }));
+    const run = onlyRun([chatSpan('c', { input: QUESTION, output: answer })]);
     expect([run.scorable, answerText(run), run.warnings]).toEqual([true, answer, []]);
   });
 });
 
 describe('content that is elsewhere or cut off', () => {
   it('by reference is reported with the setting that stores it elsewhere, and the setting that captures it', () => {
-    const { notScorable } = onlyRun(
+    const { notScorable } = onlyRun([
       chatSpan(
         'c',
         { attributes: { 'gen_ai.input.messages_ref': 's3://x' } },
         { scope: 'opentelemetry.util.genai.handler' },
       ),
-    );
+    ]);
     expect(notScorable?.code).toBe('content_by_reference');
     expect(notScorable?.detail).toMatch(
       /OTEL_INSTRUMENTATION_GENAI_COMPLETION_HOOK.*OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT/,
@@ -156,13 +133,10 @@ describe('content that is elsewhere or cut off', () => {
   it('cut or dropped by the SDK is reported with the limit to raise', () => {
     const span = chatSpan(
       'c',
-      {
-        output: [chatMessage('assistant', 'Rain.')],
-        attributes: { 'gen_ai.input.messages': '[{"role":"user","content":"Wea' },
-      },
+      { output: 'Rain.', attributes: { 'gen_ai.input.messages': '[{"role":"user","content":"Wea' } },
       { dropped: 3 },
     );
-    expect(onlyRun(span).warnings.map(({ detail }) => detail)).toEqual([
+    expect(onlyRun([span]).warnings.map(({ detail }) => detail)).toEqual([
       expect.stringContaining('OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'),
       expect.stringContaining('OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT'),
     ]);

@@ -14,7 +14,7 @@ import {
   toolCall,
   toolResponse,
 } from '../../support/builders/spans.ts';
-import { answerText, invocationParts } from '../../support/recordings/facts.ts';
+import { invocations, answerText, onlyRun } from '../../support/recordings/facts.ts';
 
 const call = (id: string | null, name: string): NormalPart => ({ type: 'tool-call', id, name, args: {} });
 const result = (id: string | null, name: string | null = null): NormalPart => ({
@@ -33,14 +33,8 @@ function listIds(messages: NormalMessage[]): (string | null)[] {
   );
 }
 
-function onlyRun(spans: Span[]): AgentRun {
-  const { runs } = readTrace(buildTrace(spans));
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
-}
-
 function listCalls(run: AgentRun): unknown[] {
-  return invocationParts(run.output).map(({ toolInvocation: one }) => [
+  return invocations(run).map((one) => [
     one.toolCallId,
     one.toolName,
     one.state === 'result' ? one.result : (one.errorText ?? one.state),
@@ -79,24 +73,13 @@ describe('a result without an id', () => {
 
   it('does not settle an open call outside of its list', () => {
     const run = onlyRun([
-      chatSpan('router', {
-        input: [QUESTION],
-        output: [chatMessage('assistant', toolCall('r', 'Route', {}))],
-      }),
-      chatSpan(
-        'c1',
-        { input: [QUESTION], output: [chatMessage('assistant', toolCall('1', 'find', {}))] },
-        { at: 20 },
-      ),
+      chatSpan('router', { input: QUESTION, output: toolCall('r', 'Route', {}) }),
+      chatSpan('c1', { input: QUESTION, output: toolCall('1', 'find', {}) }, { at: 20 }),
       chatSpan(
         'c2',
         {
-          input: [
-            QUESTION,
-            chatMessage('assistant', toolCall('1', 'find', {})),
-            chatMessage('tool', toolResponse(null, 'Hamburg')),
-          ],
-          output: [chatMessage('assistant', 'In Hamburg.')],
+          input: [QUESTION, toolCall('1', 'find', {}), toolResponse(null, 'Hamburg')],
+          output: 'In Hamburg.',
         },
         { at: 40 },
       ),
@@ -124,7 +107,7 @@ describe('a call under two ids', () => {
   });
 
   const asked = (id: string) => toolCall(id, 'find', { n: 1 });
-  const first = chatSpan('c1', { input: [QUESTION], output: [chatMessage('assistant', asked('1'))] });
+  const first = chatSpan('c1', { input: QUESTION, output: chatMessage('assistant', asked('1')) });
 
   it('is known by its name and arguments while it has no result', () => {
     const input = [
@@ -132,7 +115,7 @@ describe('a call under two ids', () => {
       chatMessage('assistant', asked('fc_1')),
       chatMessage('tool', toolResponse('other', 'late')),
     ];
-    const second = chatSpan('c2', { input, output: [chatMessage('assistant', 'Not yet.')] }, { at: 20 });
+    const second = chatSpan('c2', { input, output: 'Not yet.' }, { at: 20 });
     expect(listCalls(onlyRun([first, second]))).toHaveLength(1);
   });
 
@@ -144,8 +127,8 @@ describe('a call under two ids', () => {
       chatMessage('tool', toolResponse('1', 'Hamburg')),
     ];
     const run = onlyRun([
-      chatSpan('c1', { input: [QUESTION], output }),
-      chatSpan('c2', { input, output: [chatMessage('assistant', 'In Hamburg.')] }, { at: 20 }),
+      chatSpan('c1', { input: QUESTION, output }),
+      chatSpan('c2', { input, output: 'In Hamburg.' }, { at: 20 }),
     ]);
     expect(listCalls(run)).toEqual([['fc_1', 'find', 'Hamburg']]);
   });
@@ -158,7 +141,7 @@ describe('a call under two ids', () => {
       chatMessage('assistant', asked('2')),
       chatMessage('tool', toolResponse('2', 'b')),
     ];
-    const second = chatSpan('c2', { input, output: [chatMessage('assistant', 'Twice.')] }, { at: 20 });
+    const second = chatSpan('c2', { input, output: 'Twice.' }, { at: 20 });
     expect(listCalls(onlyRun([first, second]))).toEqual([
       ['1', 'find', 'a'],
       ['2', 'find', 'b'],
@@ -168,10 +151,7 @@ describe('a call under two ids', () => {
 
 it('a result whose call is nowhere in the trace is no call of this run, and no evidence', () => {
   const run = onlyRun([
-    chatSpan('c1', {
-      input: [QUESTION, chatMessage('tool', toolResponse('old', 'two invoices'))],
-      output: [chatMessage('assistant', 'In Hamburg.')],
-    }),
+    chatSpan('c1', { input: [QUESTION, toolResponse('old', 'two invoices')], output: 'In Hamburg.' }),
   ]);
   expect(listCalls(run)).toEqual([]);
   expect(run.context).toEqual([]);
@@ -218,9 +198,7 @@ describe('a failed result', () => {
       { type: 'tool', tool_call_id: '1', content: 'timed out', status: 'error' },
     ],
   ])('fails its call, when it %s', (_, message) => {
-    const run = onlyRun([
-      chatSpan('c1', { input: input(message), output: [chatMessage('assistant', 'Sorry.')] }),
-    ]);
+    const run = onlyRun([chatSpan('c1', { input: input(message), output: 'Sorry.' })]);
     expect(listCalls(run)).toEqual([['1', 'find', 'timed out']]);
     expect(run.context).toEqual(['find failed: timed out']);
   });
@@ -258,10 +236,7 @@ describe('an error on the span of a transfer', () => {
     agentSpan('front', { 'gen_ai.agent.name': 'front' }, { parent: 'flow', lasts: 30 }),
     chatSpan(
       'c1',
-      {
-        input: [QUESTION],
-        output: [chatMessage('assistant', toolCall('1', 'transfer_to_billing_agent', {}))],
-      },
+      { input: QUESTION, output: toolCall('1', 'transfer_to_billing_agent', {}) },
       { parent: 'front', at: 1 },
     ),
     buildSpan(
@@ -270,11 +245,7 @@ describe('an error on the span of a transfer', () => {
       { parent: 'front', at: 15, error: 'several' },
     ),
     agentSpan(agent, { 'gen_ai.agent.name': agent }, { parent: 'flow', at: 40, lasts: 30 }),
-    chatSpan(
-      'c2',
-      { input: [QUESTION], output: [chatMessage('assistant', '9 euros.')] },
-      { parent: agent, at: 45 },
-    ),
+    chatSpan('c2', { input: QUESTION, output: '9 euros.' }, { parent: agent, at: 45 }),
   ];
 
   it('is no failure, when the target ran', () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace, readTraceInSlices } from '../../../src/conventions/traces/read-traces.ts';
 import { finish, finishInSlices, type Steps } from '../../../src/conventions/steps.ts';
-import { agentSpan, chatSpan, chatMessage, buildTrace } from '../../support/builders/spans.ts';
+import { agentSpan, chatSpan, buildTrace } from '../../support/builders/spans.ts';
 
 /** A clock that goes on by so much at every look, and a pause that is counted. */
 function paced(msPerLook: number) {
@@ -45,10 +45,7 @@ describe('a large trace', () => {
   const spans = Array.from({ length: 300 }, (_, index) =>
     chatSpan(
       `chat ${index}`,
-      {
-        input: [chatMessage('user', `Question ${index}`)],
-        output: [chatMessage('assistant', `Answer ${index}`)],
-      },
+      { input: `Question ${index}`, output: `Answer ${index}` },
       { parent: 'agent', at: index },
     ),
   );

@@ -4,7 +4,7 @@ import { readTogether, readTrace } from '../../../src/conventions/traces/read-tr
 import { hasUsefulContent, STUB_MARK, buildStub } from '../../../src/conventions/kept-content.ts';
 import type { TraceData } from '../../../src/domain/trace/span.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
-import { chatSpan, chatMessage, computeSpanId, buildSpan, buildTrace } from '../../support/builders/spans.ts';
+import { chatSpan, computeSpanId, buildSpan, buildTrace } from '../../support/builders/spans.ts';
 import { addForeignSpans } from '../../support/builders/foreign-spans.ts';
 
 function stubbed(trace: TraceData): TraceData {
@@ -31,21 +31,14 @@ describe('spans of which only the place in the tree was kept', () => {
 
   it('still tell who used the agent', () => {
     const root = buildSpan('GET /', { 'http.route': '/', 'session.id': 's1', 'enduser.id': 'u1' });
-    const chat = chatSpan(
-      'chat',
-      { input: [chatMessage('user', 'hi')], output: [chatMessage('assistant', 'yo')] },
-      { parent: 'GET /' },
-    );
+    const chat = chatSpan('chat', { input: 'hi', output: 'yo' }, { parent: 'GET /' });
     const [run] = readTrace(stubbed(buildTrace([root, chat]))).runs;
     expect(run).toMatchObject({ sessionId: 's1', userId: 'u1', warnings: [] });
   });
 });
 
 describe('a span that was cut when it was stored', () => {
-  const chat = chatSpan('chat', {
-    input: [chatMessage('user', 'hi')],
-    output: [chatMessage('assistant', 'yo')],
-  });
+  const chat = chatSpan('chat', { input: 'hi', output: 'yo' });
 
   it('warns in its run and names the cut part', () => {
     const cut = { ...chat, truncated: ['SpanAttributes.gen_ai.input.messages'] };

@@ -1,23 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
-import {
-  buildSpan,
-  buildTrace,
-  chatMessage,
-  chatSpan,
-  toolCall,
-  toolResponse,
-} from '../../support/builders/spans.ts';
-import { answerText, invocationParts, textOfMessage } from '../../support/recordings/facts.ts';
-
-function onlyRun(spans: Span[]): AgentRun {
-  const { runs } = readTrace(buildTrace(spans));
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
-}
+import { buildSpan, chatMessage, chatSpan, toolCall, toolResponse } from '../../support/builders/spans.ts';
+import { answerText, invocationParts, textOfMessage, onlyRun } from '../../support/recordings/facts.ts';
 
 const toolNames = (run: AgentRun): string[] =>
   invocationParts(run.output).map(({ toolInvocation }) => toolInvocation.toolName);
@@ -39,11 +25,7 @@ describe('a sub-agent', () => {
       { 'agent.name': 'team', 'input.value': 'Plan a day.', 'output.value': 'Louvre.' },
       { lasts: 99 },
     ),
-    chatSpan(
-      'c1',
-      { input: [QUESTION], output: [chatMessage('assistant', delegate)] },
-      { parent: 'team', at: 1 },
-    ),
+    chatSpan('c1', { input: QUESTION, output: delegate }, { parent: 'team', at: 1 }),
     oi(
       'delegate',
       'TOOL',
@@ -64,11 +46,7 @@ describe('a sub-agent', () => {
       },
       { parent: 'team', ...beside },
     ),
-    chatSpan(
-      'c2',
-      { input: [QUESTION], output: [chatMessage('assistant', 'Louvre.')] },
-      { parent: 'team', at: 80 },
-    ),
+    chatSpan('c2', { input: QUESTION, output: 'Louvre.' }, { parent: 'team', at: 80 }),
   ];
 
   it('beside the tool that ran around it belongs to the call of that tool', () => {
@@ -97,11 +75,7 @@ it('an agent whose input joins all messages has the last one as its question, an
   ];
   const run = onlyRun([
     oi('agent', 'AGENT', { 'input.value': 'Hi, I am Ann.\nHello Ann!\nWeather?' }, { lasts: 99 }),
-    chatSpan(
-      'c1',
-      { input: messages, output: [chatMessage('assistant', 'Rain.')] },
-      { parent: 'agent', at: 1 },
-    ),
+    chatSpan('c1', { input: messages, output: 'Rain.' }, { parent: 'agent', at: 1 }),
   ]);
   expect(questions(run)).toEqual(['Weather?']);
   expect(run.input.rememberedMessages.map(textOfMessage)).toEqual(['Hi, I am Ann.', 'Hello Ann!']);
@@ -119,10 +93,7 @@ it('model calls under other instructions are one run, when the later one continu
     chatSpan('c1', { input: ask('Triage.'), output: [handoff] }, { parent: 'workflow', at: 1 }),
     chatSpan(
       'c2',
-      {
-        input: ask('Weather.', handoff, chatMessage('tool', toolResponse('1', 'done'))),
-        output: [chatMessage('assistant', 'Rain.')],
-      },
+      { input: ask('Weather.', handoff, chatMessage('tool', toolResponse('1', 'done'))), output: 'Rain.' },
       { parent: 'workflow', at: 30 },
     ),
   ]);

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { readTrace, suggestTable } from '../../../src/conventions/index.ts';
 import { checkTables } from '../../../src/domain/trace/convention-schema.ts';
 import type { TraceReading } from '../../../src/domain/trace/agent-run.ts';
-import { buildTrace, chatMessage, chatSpan } from '../../support/builders/spans.ts';
+import { buildTrace, chatSpan } from '../../support/builders/spans.ts';
 import { WRAPPERS } from '../../support/recordings/wrappers.ts';
 
 /** Wrappers that a table cannot describe: who speaks is in the names of events, or no key tells the kinds apart. */
@@ -39,10 +39,7 @@ describe('a suggested table', () => {
   });
 
   it('is not made of spans that a convention understands', () => {
-    const call = chatSpan('c', {
-      input: [chatMessage('user', 'Q')],
-      output: [chatMessage('assistant', 'A')],
-    });
+    const call = chatSpan('c', { input: 'Q', output: 'A' });
     expect(suggestTable([buildTrace([call])])).toBeUndefined();
   });
 });

@@ -14,11 +14,7 @@ function surveyTraces(...traces: TraceData[]) {
 
 const GOOD = buildTrace([
   agentSpan('agent', {}, { lasts: 90 }),
-  chatSpan(
-    'c',
-    { input: [chatMessage('user', 'Hi')], output: [chatMessage('assistant', 'Hello')] },
-    { parent: 'agent', at: 1 },
-  ),
+  chatSpan('c', { input: 'Hi', output: 'Hello' }, { parent: 'agent', at: 1 }),
   buildSpan('GET /', { 'http.route': '/' }, { scope: 'http' }),
 ]);
 

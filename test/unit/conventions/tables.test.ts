@@ -111,11 +111,7 @@ describe("a user's own convention", () => {
 
   it('is read by the library, and wins over the conventions of the program field by field', () => {
     const own: ConventionTable = { name: 'own', match: { service: 'a*' }, fields: { output: 'mine' } };
-    const call = chatSpan(
-      'c',
-      { input: [chatMessage('user', 'Q')], output: [chatMessage('assistant', 'theirs')] },
-      {},
-    );
+    const call = chatSpan('c', { input: 'Q', output: 'theirs' }, {});
     const attributes = new Map([...call.attributes, ['mine', 'ours']]);
     const [run] = readWith([own], [{ ...call, attributes, serviceName: 'a-1' }]);
 
@@ -133,7 +129,7 @@ describe("a user's own convention", () => {
       match: { service: 'shop' },
       fields: { output: 'mine $.text' },
     };
-    const call = chatSpan('c', { input: [], output: [chatMessage('assistant', 'theirs')] });
+    const call = chatSpan('c', { input: [], output: 'theirs' });
     const attributes = new Map([
       ...call.attributes,
       ['gen_ai.request.model', 'm'],

@@ -1,17 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../src/conventions/traces/read-traces.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
 import {
   agentSpan,
   buildSpan,
-  buildTrace,
   chatMessage,
   chatSpan,
   type SpanOptions,
   toolCall,
 } from '../../support/builders/spans.ts';
-import { answerText, textOfMessage } from '../../support/recordings/facts.ts';
+import { answerText, textOfMessage, onlyRun } from '../../support/recordings/facts.ts';
 
 const QUESTION = 'Plan my trip.';
 const ANSWER = 'Take the train at 9.';
@@ -78,12 +76,6 @@ function specialist(name: string, answer: string, options: SpanOptions & { asked
       { parent: name, at: (place.at ?? 300) + 1, lasts: 50 },
     ),
   ];
-}
-
-function onlyRun(spans: Span[]): AgentRun {
-  const { runs } = readTrace(buildTrace(spans));
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
 }
 
 function summarise(run: AgentRun): unknown {

@@ -10,23 +10,15 @@ import type { MessagePart } from '../../../src/domain/trace/messages.ts';
 import { readTraces } from '../../../src/conventions/index.ts';
 import { createBehaviourScorer, type BehaviourRunInput } from '../../../src/scorers/prebuilt/behaviour.ts';
 import { listExpectations, recordedSpans } from '../../support/recordings/recorded-spans.ts';
-import type { ExpectedFacts } from '../../support/recordings/facts.ts';
+import { type ExpectedFacts, invocationParts } from '../../support/recordings/facts.ts';
 
 /** The recorded agents whose tools work: the first run that called one. */
 const AGENTS = listExpectations<ExpectedFacts>('spans').flatMap(([name]): [string, AgentRun][] => {
   const run = readTraces(recordedSpans('spans', name))
     .flatMap(({ runs }) => runs)
-    .find((each) => each.scorable && each.status === 'ok' && listCalls(each).length > 0);
+    .find((each) => each.scorable && each.status === 'ok' && invocationParts(each.output).length > 0);
   return run === undefined || /error|retry/.test(name) ? [] : [[name, run]];
 });
-
-function listCalls({ output }: AgentRun): Extract<MessagePart, { type: 'tool-invocation' }>[] {
-  return output.flatMap(({ content }) => content.parts.flatMap((part) => (isCall(part) ? [part] : [])));
-}
-
-function isCall(part: MessagePart): part is Extract<MessagePart, { type: 'tool-invocation' }> {
-  return part.type === 'tool-invocation';
-}
 
 /** Past of an agent whose twenty runs all took the path of this run. */
 function pastOf(path: string): AgentPast {
@@ -67,7 +59,7 @@ function saying(run: AgentRun, text: string): AgentRun['output'] {
 }
 
 function calling(run: AgentRun, times: number, isSame: boolean): AgentRun['output'] {
-  const [call] = listCalls(run);
+  const [call] = invocationParts(run.output);
   return withParts(run, (parts) => {
     const more = Array.from({ length: times }, (_, index): MessagePart[] => [
       { type: 'step-start' },
@@ -80,7 +72,7 @@ function calling(run: AgentRun, times: number, isSame: boolean): AgentRun['outpu
         },
       },
     ]).flat();
-    const at = parts.findIndex((part) => isCall(part)) + 1;
+    const at = parts.findIndex(({ type }) => type === 'tool-invocation') + 1;
     return [...parts.slice(0, at), ...more, ...parts.slice(at)];
   });
 }
@@ -276,7 +268,7 @@ describe('the rows of a run', () => {
 
   it('name what was found', async () => {
     const [, run] = AGENTS[0]!;
-    const name = listCalls(run)[0]!.toolInvocation.toolName;
+    const name = invocationParts(run.output)[0]!.toolInvocation.toolName;
     const rows = await scoresOf(inputOf(run, { output: calling(run, 4, true) }));
     expect(rows.get('repeats')).toMatchObject({ score: 4, reason: `${name} ×5` });
   });

@@ -240,6 +240,28 @@ describe('a run', () => {
   });
 });
 
+/** A scorer whose analysis is the judge's reply; the last reply is repeated. */
+function analysing(outputSchema: unknown, ...replies: object[]) {
+  const model = scriptedModel(() => ({ json: replies.length > 1 ? replies.shift() : replies[0] }));
+  const scorer = createScorer({ id: 'tags', judge: { model, instructions: 'i' } })
+    .analyze({
+      description: 'tags',
+      outputSchema: outputSchema as OutputSchema<unknown>,
+      createPrompt: () => 'p',
+    })
+    .generateScore(() => 1);
+  return { model, run: () => scorer.run(RUN) };
+}
+
+/** A scorer whose judge gives its score in this reply. */
+function asking(reply: unknown) {
+  const model = scriptedModel(() => ({ json: reply }));
+  return createScorer({ id: 'asked', judge: { model, instructions: 'i' } }).generateScore({
+    description: 'asks',
+    createPrompt: () => 'p',
+  });
+}
+
 describe('a prompt step', () => {
   it('takes the score from calculateScore of a reply in the schema given', async () => {
     const model = scriptedModel([{ json: { hits: 3, of: 4 } }]);
@@ -253,23 +275,13 @@ describe('a prompt step', () => {
   });
 
   it('takes the score of a reply with more fields than the score', async () => {
-    const model = scriptedModel([{ json: { score: 0.9, verdict: 'good' } }]);
-    const scorer = createScorer({ id: 'asked', judge: { model, instructions: 'i' } }).generateScore({
-      description: 'asks',
-      createPrompt: () => 'p',
-    });
-    expect((await scorer.run(RUN)).score).toBe(0.9);
+    expect((await asking({ score: 0.9, verdict: 'good' }).run(RUN)).score).toBe(0.9);
   });
 
   it.each([{ verdict: 'good' }, { score: 'high' }, { score: null }, [0.9], 0.9])(
     'makes no score of %j',
     async (json) => {
-      const model = scriptedModel(() => ({ json }));
-      const scorer = createScorer({ id: 'asked', judge: { model, instructions: 'i' } }).generateScore({
-        description: 'asks',
-        createPrompt: () => 'p',
-      });
-      const error = (await readFailure(scorer.run(RUN))) as ScorerRunError;
+      const error = (await readFailure(asking(json).run(RUN))) as ScorerRunError;
       expect(error).toMatchObject({ code: 'judge_malformed', failedStep: 'generateScore' });
       expect(error.message).toContain('"score"');
     },
@@ -281,11 +293,8 @@ describe('a prompt step', () => {
       properties: { tags: { type: 'array', items: { type: 'string' } } },
       required: ['tags'],
     };
-    const model = scriptedModel([{ json: { tags: 'no list' } }, { json: { tags: ['x'] } }]);
-    const scorer = createScorer({ id: 'json-schema', judge: { model, instructions: 'i' } })
-      .analyze({ description: 'tags', outputSchema, createPrompt: () => 'p' })
-      .generateScore(() => 1);
-    expect((await scorer.run(RUN)).analyzeStepResult).toEqual({ tags: ['x'] });
+    const { model, run } = analysing(outputSchema, { tags: 'no list' }, { tags: ['x'] });
+    expect((await run()).analyzeStepResult).toEqual({ tags: ['x'] });
     expect(model.calls).toHaveLength(2);
   });
 
@@ -313,26 +322,17 @@ describe('a prompt step', () => {
   ])(
     'reads %s, asks again for a reply of another shape, and gives what it made of it',
     async (_kind, schema, name) => {
-      const model = scriptedModel([{ json: { other: 1 } }, { json: { name: 'Ada' } }]);
-      const scorer = createScorer({ id: 'other-schema', judge: { model, instructions: 'i' } })
-        .analyze({
-          description: 'a',
-          outputSchema: schema as OutputSchema<{ name: string }>,
-          createPrompt: () => 'p',
-        })
-        .generateScore(() => 1);
-      expect((await scorer.run(RUN)).analyzeStepResult).toEqual({ name });
+      const { model, run } = analysing(schema, { other: 1 }, { name: 'Ada' });
+      expect((await run()).analyzeStepResult).toEqual({ name });
       expect(model.calls).toHaveLength(2);
     },
   );
 
   it('refuses a schema that cannot answer at once, with what to do', async () => {
     const outputSchema = { '~standard': { ...standard, validate: async () => ({ value: 1 }) } };
-    const model = scriptedModel([{ json: { name: 'Ada' } }]);
-    const scorer = createScorer({ id: 'slow-schema', judge: { model, instructions: 'i' } })
-      .analyze({ description: 'a', outputSchema, createPrompt: () => 'p' })
-      .generateScore(() => 1);
-    await expect(scorer.run(RUN)).rejects.toThrow('checks asynchronously; give one that answers at once');
+    await expect(analysing(outputSchema, { name: 'Ada' }).run()).rejects.toThrow(
+      'checks asynchronously; give one that answers at once',
+    );
   });
 
   it('asks no judge when the answer is known', async () => {
@@ -425,19 +425,6 @@ function readStandard(schema: z.ZodType): OutputSchema<unknown> {
   return { '~standard': { version: 1, vendor: 'test', validate, jsonSchema: { input } } };
 }
 
-/** A scorer whose analysis is the judge's reply. */
-function analysing(outputSchema: unknown, reply: object) {
-  const model = scriptedModel(() => ({ json: reply }));
-  const scorer = createScorer({ id: 'tags', judge: { model, instructions: 'i' } })
-    .analyze({
-      description: 'tags',
-      outputSchema: outputSchema as OutputSchema<unknown>,
-      createPrompt: () => 'p',
-    })
-    .generateScore(() => 1);
-  return { model, run: () => scorer.run({ input: 'q', output: 'a' }) };
-}
-
 describe('a reply with members that the schema does not name', () => {
   it.each([
     ['a zod schema', z.object({ tags: z.array(z.string()) })],
@@ -485,9 +472,7 @@ describe('a reply with members that the schema does not name', () => {
   });
 
   it('is refused if a requested field is missing', async () => {
-    const error = await analysing(closed, { tag: ['x'], confidence: 0.9 })
-      .run()
-      .catch((thrown: unknown) => thrown);
+    const error = await readFailure(analysing(closed, { tag: ['x'], confidence: 0.9 }).run());
     expect(error).toBeInstanceOf(ScorerRunError);
     expect(error).toMatchObject({ code: 'judge_malformed', failedStep: 'analyze' });
     expect((error as Error).message).toContain('tags');

@@ -10,8 +10,8 @@ import {
   createToxicityScorer,
 } from '../../../src/scorers/prebuilt/index.ts';
 import { findCost, findPrice } from '../../../src/domain/money/model-prices.ts';
-import { createAgentTestRun, createTestMessage } from '../../../src/scorers/shared/utils.ts';
 import { scriptedModel } from '../../support/fakes/scripted-model.ts';
+import { answeredRun } from '../../support/builders/answered-run.ts';
 
 type Choice = Extract<DecisionQuestion, { type: 'choice' }>;
 interface Asked {
@@ -53,11 +53,11 @@ function decisionModel(answer: (question: Choice, name: string) => Shares | 'ref
 const ANSWER = 'It is 18 degrees. It will rain, you fool. Thanks for asking!';
 
 function aRun(answer = ANSWER, context = ['It is 18 degrees in Paris.'], operator?: string) {
-  const run = createAgentTestRun({
-    inputMessages: [createTestMessage({ role: 'user', content: 'How warm is it in Paris?' })],
-    ...(operator === undefined ? {} : { systemMessages: [{ role: 'system', content: operator }] }),
-    output: [createTestMessage({ role: 'assistant', content: answer })],
-  });
+  const run = answeredRun(
+    'How warm is it in Paris?',
+    answer,
+    operator === undefined ? {} : { systemMessages: [{ role: 'system', content: operator }] },
+  );
   return { ...run, context };
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createGroundingScorer } from '../../../src/scorers/prebuilt/index.ts';
-import { createAgentTestRun, createTestMessage } from '../../../src/scorers/shared/utils.ts';
 import { readFencedPrompt } from '../../support/builders/fenced-prompt.ts';
 import { scriptedModel, type ScriptedModelReply } from '../../support/fakes/scripted-model.ts';
+import { answeredRun } from '../../support/builders/answered-run.ts';
 
 interface Judged {
   verdict: string;
@@ -11,10 +11,7 @@ interface Judged {
 }
 
 function buildRun(answer: string, context: readonly string[], question = 'How is it?') {
-  const run = createAgentTestRun({
-    inputMessages: [createTestMessage({ role: 'user', content: question })],
-    output: [createTestMessage({ role: 'assistant', content: answer })],
-  });
+  const run = answeredRun(question, answer);
   return { ...run, context };
 }
 

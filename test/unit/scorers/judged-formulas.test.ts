@@ -8,6 +8,7 @@ import {
   createToolInvocation,
   extractToolResults,
 } from '../../../src/scorers/shared/utils.ts';
+import { answeredRun } from '../../support/builders/answered-run.ts';
 import { readFencedPrompt } from '../../support/builders/fenced-prompt.ts';
 import { scriptedModel } from '../../support/fakes/scripted-model.ts';
 
@@ -46,10 +47,30 @@ function readMaterial(prompt: string | undefined): Record<string, unknown> {
   return JSON.parse(readFencedPrompt(prompt ?? '')?.json ?? '{}') as Record<string, unknown>;
 }
 
+/** Runs a scorer by its name. Returns its result and the material of each question to the judge. */
+async function ask(
+  name: string,
+  options: Record<string, unknown>,
+  replies: readonly object[] | ((material: Record<string, unknown>) => object),
+  judged: Parameters<prebuilt.ClaimScorer['run']>[0] = run,
+) {
+  const model = scriptedModel(
+    typeof replies === 'function'
+      ? ({ prompt }) => ({ json: replies(readMaterial(prompt)) })
+      : replies.map((json) => ({ json })),
+  );
+  const definition = PREBUILT_SCORERS.find((scorer) => scorer.name === name);
+  expect(definition?.findOptionFault(options)).toBeUndefined();
+  const scorer = await definition?.create({
+    judge: model as never,
+    options: { reason: false, ...options },
+  });
+  const result = await scorer?.run(judged);
+  return { result, shown: model.calls.map(({ prompt }) => readMaterial(prompt)) };
+}
+
 describe('the evidence of a run', () => {
-  const reply = {
-    json: { verdicts: [1, 2].map((n) => ({ n, verdict: 'no_claim', quotes: [], reason: '' })) },
-  };
+  const reply = { verdicts: [1, 2].map((n) => ({ n, verdict: 'no_claim', quotes: [], reason: '' })) };
 
   it.each([
     [
@@ -69,9 +90,8 @@ describe('the evidence of a run', () => {
     [['tool-results'], { user: { 0: 'Yes, please.' }, tools: { 1: 'book_flight → {"status":"confirmed"}' } }],
     [['documents'], { user: { 0: 'Yes, please.' }, documents: { 1: 'Menu: soup.' } }],
   ] as [prebuilt.GroundingOptions['sees'], object][])('that sees %j is %j', async (sees, shown) => {
-    const model = scriptedModel([reply]);
-    await prebuilt.createGroundingScorer({ model, options: sees === undefined ? {} : { sees } }).run(run);
-    const { sentences, ...evidence } = readMaterial(model.calls[0]?.prompt);
+    const { shown: material } = await ask('grounding', sees === undefined ? {} : { sees }, [reply]);
+    const { sentences, ...evidence } = material[0] ?? {};
     expect(Object.keys(sentences as object)).toHaveLength(2);
     expect(evidence).toEqual(shown);
   });
@@ -79,10 +99,8 @@ describe('the evidence of a run', () => {
   it('is quoted in the words of the trace, where a quote spans a call and its result', async () => {
     const quotes = [{ source: 4, quote: 'book_flight {"seats":2} → {"status":"confirmed"}', absence: false }];
     const verdicts = [1, 2].map((n) => ({ n, verdict: 'supported', quotes, reason: '' }));
-    const result = await prebuilt
-      .createGroundingScorer({ model: scriptedModel([{ json: { verdicts } }]) })
-      .run(run);
-    expect(result.verdicts?.[0]).toMatchObject({ quote: '{"status":"confirmed"}', source: 'tool-results' });
+    const { result } = await ask('grounding', {}, [{ verdicts }]);
+    expect(result?.verdicts?.[0]).toMatchObject({ quote: '{"status":"confirmed"}', source: 'tool-results' });
   });
 
   it('refuses a kind that does not exist, with the list of kinds', () => {
@@ -94,7 +112,7 @@ describe('the evidence of a run', () => {
   });
 
   it('is the list of the caller alone, where the caller gave one', async () => {
-    const model = scriptedModel([reply]);
+    const model = scriptedModel([{ json: reply }]);
     await prebuilt.createGroundingScorer({ model, options: { context: ['The office is closed.'] } }).run(run);
     const { sentences: _sentences, ...evidence } = readMaterial(model.calls[0]?.prompt);
     expect(evidence).toEqual({ context: { 1: 'The office is closed.' } });
@@ -107,15 +125,9 @@ describe('the evidence of a run', () => {
   ])(
     'of a run without tools and documents is enough with the question %j: %s',
     async (question, isEnough) => {
-      const model = scriptedModel([reply]);
-      const result = await prebuilt.createGroundingScorer({ model }).run(
-        createAgentTestRun({
-          inputMessages: [createTestMessage({ role: 'user', content: question })],
-          output: [createTestMessage({ role: 'assistant', content: 'Done. Fine.' })],
-        }),
-      );
-      expect(model.calls).toHaveLength(isEnough ? 1 : 0);
-      expect(result.notScorable?.reason).toMatch(isEnough ? /no factual claims/ : /no context/);
+      const { result, shown } = await ask('grounding', {}, [reply], answeredRun(question, 'Done. Fine.'));
+      expect(shown).toHaveLength(isEnough ? 1 : 0);
+      expect(result?.notScorable?.reason).toMatch(isEnough ? /no factual claims/ : /no context/);
     },
   );
 });
@@ -134,14 +146,10 @@ describe('the findings of claims', () => {
       quote: quotes[index],
       reason: 'r',
     }));
-    const create = {
-      hallucination: prebuilt.createHallucinationScorer,
-      faithfulness: prebuilt.createFaithfulnessScorer,
-    }[name];
-    const model = scriptedModel([{ json: { claims: ['a', 'b', 'c'] } }, { json: { verdicts } }]);
-    const result = await create({ model, options: { reason: 'template' } }).run(run);
-    expect(result.score).toBe(score);
-    expect(result.verdicts).toEqual([
+    const replies = [{ claims: ['a', 'b', 'c'] }, { verdicts }];
+    const { result } = await ask(name, { reason: 'template' }, replies);
+    expect(result?.score).toBe(score);
+    expect(result?.verdicts).toEqual([
       { statement: 'a', verdict: 'supported', reason: 'r', quote: quotes[0], source: 'system' },
       { statement: 'b', verdict: 'contradicted', reason: 'r', quote: quotes[1], source: 'tool-results' },
       { statement: 'c', verdict: 'unsupported', reason: 'r' },
@@ -150,14 +158,10 @@ describe('the findings of claims', () => {
 });
 
 describe('an answer without anything to judge', () => {
-  const thanks = createAgentTestRun({
-    inputMessages: [createTestMessage({ role: 'user', content: 'Thanks!' })],
-    output: [createTestMessage({ role: 'assistant', content: 'You are welcome!' })],
-  });
+  const thanks = answeredRun('Thanks!', 'You are welcome!');
 
   it('is not scorable for relevancy', async () => {
-    const model = scriptedModel([{ json: { statements: [] } }]);
-    const result = await prebuilt.createAnswerRelevancyScorer({ model }).run(thanks);
+    const { result } = await ask('answer-relevancy', {}, [{ statements: [] }], thanks);
     expect(result).toMatchObject({
       notScorable: { reason: 'the answer says nothing that could be relevant' },
     });
@@ -168,11 +172,10 @@ describe('an answer without anything to judge', () => {
     [[{ n: 1, result: 'no' }], 0, 'You are welcome!'],
     [[], 0, undefined],
   ])('is judged for bias as a whole, with the verdicts %j', async (results, score, statement) => {
-    const model = scriptedModel([{ json: { opinions: [] } }, { json: { results } }]);
-    const result = await prebuilt.createBiasScorer({ model, options: { reason: false } }).run(thanks);
+    const { result, shown } = await ask('bias', {}, [{ opinions: [] }, { results }], thanks);
     expect(result).toMatchObject({ score });
-    expect(result.verdicts?.[0]?.statement).toBe(statement);
-    expect(readMaterial(model.calls[1]?.prompt)).toMatchObject({
+    expect(result?.verdicts?.[0]?.statement).toBe(statement);
+    expect(shown[1]).toMatchObject({
       question: 'Thanks!',
       opinions: { 1: 'You are welcome!' },
     });
@@ -281,35 +284,13 @@ describe('what a judge sees', () => {
   ] as [string, Record<string, unknown>, (count: number) => object, object][])(
     'with %s and %j is bounded by sees, with kinds',
     async (name, options, reply, shown) => {
-      const model = scriptedModel(({ prompt }) => ({
-        json: reply(Object.keys(readMaterial(prompt)['context'] ?? {}).length),
-      }));
-      const definition = PREBUILT_SCORERS.find((scorer) => scorer.name === name);
-      expect(definition?.findOptionFault(options)).toBeUndefined();
-      const scorer = await definition?.create({
-        judge: model as never,
-        options: { reason: false, ...options },
-      });
-      await scorer?.run(run);
-      expect(readMaterial(model.calls[0]?.prompt)).toEqual(shown);
+      const asked = await ask(name, options, ({ context }) => reply(Object.keys(context ?? {}).length));
+      expect(asked.shown[0]).toEqual(shown);
     },
   );
 });
 
 describe('the findings of a judge', () => {
-  const judge = async (
-    name: string,
-    options: object,
-    replies: readonly object[],
-    judged: Parameters<prebuilt.ClaimScorer['run']>[0] = run,
-  ) => {
-    const model = scriptedModel(replies.map((json) => ({ json })));
-    const definition = PREBUILT_SCORERS.find((scorer) => scorer.name === name);
-    const given = { reason: false, ...options };
-    const scorer = await definition?.create({ judge: model as never, options: given });
-    return await scorer?.run(judged);
-  };
-
   it.each([
     [
       'context-precision',
@@ -359,10 +340,13 @@ describe('the findings of a judge', () => {
         { statement: 'pay', verdict: 'missing' },
       ],
     ],
-  ] as [string, object, object[], object[]][])('of %s with %j name what was asked', async (...row) => {
-    const [name, options, replies, findings] = row;
-    expect((await judge(name, options, replies))?.verdicts).toEqual(findings);
-  });
+  ] as [string, Record<string, unknown>, object[], object[]][])(
+    'of %s with %j name what was asked',
+    async (...row) => {
+      const [name, options, replies, findings] = row;
+      expect((await ask(name, options, replies)).result?.verdicts).toEqual(findings);
+    },
+  );
 
   it('of answer-similarity and noise-sensitivity name all that lowers the score', async () => {
     const units = { outputUnits: ['It rains.'], groundTruthUnits: ['It is dry.'] };
@@ -393,7 +377,7 @@ describe('the findings of a judge', () => {
       { quote: 'The office is open from 9 to 18.', verdict: 'kept' },
       { quote: 'Yes, please.', verdict: 'broken' },
     ];
-    const result = await judge('panel', { qualities: ['instructions'] }, [{ instructions }]);
+    const { result } = await ask('panel', { qualities: ['instructions'] }, [{ instructions }]);
     expect(result?.scores?.[0]?.verdicts).toMatchObject([{ source: 'system' }, { source: 'user' }]);
   });
 
@@ -414,21 +398,17 @@ describe('the findings of a judge', () => {
 });
 
 describe('tool-call-accuracy-llm', () => {
-  const create = (json: object) => {
-    const model = scriptedModel([{ json }]);
+  it('counts a missing call beside the calls that were made', async () => {
+    const evaluations = [{ n: 1, wasAppropriate: true, reasoning: '' }];
     const availableTools = [
       { id: 'book_flight', description: 'Books seats.', parameters: { required: ['seats'] } },
       { id: 'send_receipt', description: 'Sends a receipt.' },
     ];
-    const options = { reason: 'template' } as const;
-    return { model, scorer: prebuilt.createToolCallAccuracyScorerLLM({ model, availableTools, options }) };
-  };
-
-  it('counts a missing call beside the calls that were made', async () => {
-    const evaluations = [{ n: 1, wasAppropriate: true, reasoning: '' }];
-    const { model, scorer } = create({ evaluations, missingTools: ['send_receipt'] });
-    expect(await scorer.run(run)).toMatchObject({ score: 0.5, label: 'inappropriate' });
-    expect(readMaterial(model.calls[0]?.prompt)).toMatchObject({
+    const { result, shown } = await ask('tool-call-accuracy-llm', { reason: 'template', availableTools }, [
+      { evaluations, missingTools: ['send_receipt'] },
+    ]);
+    expect(result).toMatchObject({ score: 0.5, label: 'inappropriate' });
+    expect(shown[0]).toMatchObject({
       earlier: ['user: I am vegetarian.', 'Shall I book for tomorrow?'],
       availableTools: { book_flight: { description: 'Books seats.', parameters: { required: ['seats'] } } },
       calls: { 1: { tool: 'book_flight', args: { seats: 2 }, result: '{"status":"confirmed"}' } },
@@ -441,11 +421,10 @@ describe('an earlier turn with a call of a tool', () => {
     [['turns', 'calls'], 'book_flight {"seats":2} → {"status":"confirmed"}'],
     [['turns'], 'book_flight → {"status":"confirmed"}'],
   ] as const)('is shown to a judge that sees %j as %j', async (sees, shown) => {
-    const model = scriptedModel([{ json: { toxic: [], fair: [] } }]);
     const input = { ...made.input, rememberedMessages: made.output };
     const output = [createTestMessage({ role: 'assistant', content: 'Fine.' })];
-    await prebuilt.createToxicityScorer({ model, options: { reason: false, sees } }).run({ input, output });
-    expect(readMaterial(model.calls[0]?.prompt)).toMatchObject({ earlier: [shown, answer] });
+    const asked = await ask('toxicity', { sees }, [{ toxic: [], fair: [] }], { input, output });
+    expect(asked.shown[0]).toMatchObject({ earlier: [shown, answer] });
   });
 });
 
@@ -470,21 +449,15 @@ describe('a session, whose output holds its earlier turns', () => {
       ['sentences', { 1: 'I booked 2 seats.', 2: 'We open at 9.' }],
     ],
   ])('is shown to %s with each call once', async (name, options, json, [key, shown]) => {
-    const model = scriptedModel([{ json }]);
-    const definition = PREBUILT_SCORERS.find((scorer) => scorer.name === name);
-    const scorer = await definition?.create({
-      judge: model as never,
-      options: { reason: false, ...options },
-    });
-    await scorer?.run(session);
-    const material = readMaterial(model.calls[0]?.prompt);
-    expect(material[key as string]).toEqual(shown);
+    const asked = await ask(name, options, [json], session);
+    const material = asked.shown[0];
+    expect(material?.[key as string]).toEqual(shown);
     expect(JSON.stringify(material).split('confirmed')).toHaveLength(2);
   });
 });
 
 describe('the evidence of a run in rules', () => {
-  const ask = async (given: Parameters<prebuilt.ClaimScorer['run']>[0], options: object = {}) => {
+  const see = async (given: Parameters<prebuilt.ClaimScorer['run']>[0], options: object = {}) => {
     const model = scriptedModel([
       { json: { claims: ['c'] } },
       { json: { verdicts: [{ n: 1, verdict: 'supported' }] } },
@@ -494,9 +467,9 @@ describe('the evidence of a run in rules', () => {
   };
 
   it('is what the same messages show in an evaluation of the library', async () => {
-    const live = await ask({ ...run, documents: [] });
+    const live = await see({ ...run, documents: [] });
     expect(live).toHaveProperty('tools');
-    expect(await ask({ input: made.input, output: made.output })).toEqual(live);
+    expect(await see({ input: made.input, output: made.output })).toEqual(live);
     const model = scriptedModel([
       { json: { claims: ['c'] } },
       { json: { verdicts: [{ n: 1, verdict: 'supported' }] } },
@@ -514,8 +487,8 @@ describe('the evidence of a run in rules', () => {
       extractToolResults(output).map(
         ({ toolName, args, result }) => `${toolName} ${JSON.stringify(args)} → ${JSON.stringify(result)}`,
       );
-    const { tools } = (await ask({ ...run, documents: [] })) as { tools: object };
-    expect(Object.values((await ask(run, { getContext }))['context'] as object)).toEqual(
+    const { tools } = (await see({ ...run, documents: [] })) as { tools: object };
+    expect(Object.values((await see(run, { getContext }))['context'] as object)).toEqual(
       Object.values(tools),
     );
   });
@@ -537,16 +510,10 @@ describe('the tools that a judge of calls sees', () => {
     evaluations: [{ n: 1, wasAppropriate: false, reasoning: 'r' }],
     missingTools: ['send_receipt'],
   };
-  const ask = async (tools: unknown, options: Record<string, unknown> = {}) => {
-    const model = scriptedModel([{ json: reply }]);
-    const definition = PREBUILT_SCORERS.find(({ name }) => name === 'tool-call-accuracy-llm');
-    expect(definition?.findOptionFault(options)).toBeUndefined();
-    const scorer = await definition?.create({
-      judge: model as never,
-      options: { reason: 'template', ...options },
-    });
-    const result = await scorer?.run({ ...run, tools });
-    return { result, shown: readMaterial(model.calls[0]?.prompt)['availableTools'] };
+  const offer = async (tools: unknown, options: Record<string, unknown> = {}) => {
+    const given = { reason: 'template', ...options };
+    const { result, shown } = await ask('tool-call-accuracy-llm', given, [reply], { ...run, tools });
+    return { result, shown: shown[0]?.['availableTools'] };
   };
 
   it.each([
@@ -558,31 +525,28 @@ describe('the tools that a judge of calls sees', () => {
       { book_flight: { description: 'Mine.', parameters } },
     ],
   ])('are those of the run %j with the options %j', async (tools, options, shown) => {
-    expect((await ask(tools, options)).shown).toEqual(shown);
+    expect((await offer(tools, options)).shown).toEqual(shown);
   });
 
   it('are shown shorter, with the names of their arguments, where they are too long', async () => {
-    const { shown } = await ask(many);
+    const { shown } = await offer(many);
     expect(JSON.stringify(shown).length).toBeLessThanOrEqual(8_000);
     expect(Object.keys(shown as object)).toHaveLength(40);
   });
 
   it('are named in the findings where they are missing, and calls with their arguments', async () => {
-    expect((await ask(offered)).result?.verdicts).toEqual([
+    expect((await offer(offered)).result?.verdicts).toEqual([
       { statement: 'book_flight {"seats":2}', verdict: 'inappropriate', reason: 'r' },
       { statement: 'send_receipt', verdict: 'missing' },
     ]);
   });
 
   it('make a run without calls scorable', async () => {
-    const model = scriptedModel([{ json: { evaluations: [], missingTools: ['send_receipt'] } }]);
-    const quiet = createAgentTestRun({
-      inputMessages: [createTestMessage({ role: 'user', content: 'Receipt, please.' })],
-      output: [createTestMessage({ role: 'assistant', content: 'Sure.' })],
-    });
-    const scorer = prebuilt.createToolCallAccuracyScorerLLM({ model, options: { reason: false } });
-    expect(await scorer.run({ ...quiet, tools: offered })).toMatchObject({ score: 0 });
-    expect((await scorer.run(quiet)).notScorable?.reason).toContain('called no tools');
+    const quiet = answeredRun('Receipt, please.', 'Sure.');
+    const judge = (judged: Parameters<typeof ask>[3]) =>
+      ask('tool-call-accuracy-llm', {}, [{ evaluations: [], missingTools: ['send_receipt'] }], judged);
+    expect((await judge({ ...quiet, tools: offered })).result).toMatchObject({ score: 0 });
+    expect((await judge(quiet)).result?.notScorable?.reason).toContain('called no tools');
   });
 });
 
@@ -594,21 +558,14 @@ describe('prompt-alignment', () => {
     [[], 1, 'aligned'],
   ])('of requirements kept %j is %d and %s, counted in code', async (kept, score, label) => {
     const requirements = kept.map((isFulfilled) => ({ requirement: 'r', isFulfilled, reasoning: '' }));
-    const model = scriptedModel([
-      {
-        json: {
-          intentAlignment: { ...part, primaryIntent: 'i', isAddressed: true },
-          requirementsFulfillment: { requirements },
-          completeness: { ...part, missingElements: [] },
-          responseAppropriateness: { ...part, formatAlignment: true, toneAlignment: true },
-          overallAssessment: 'a',
-        },
-      },
-    ]);
-    const options = { reason: 'template' } as const;
-    expect(await prebuilt.createPromptAlignmentScorerLLM({ model, options }).run(run)).toMatchObject({
-      score,
-      label,
-    });
+    const reply = {
+      intentAlignment: { ...part, primaryIntent: 'i', isAddressed: true },
+      requirementsFulfillment: { requirements },
+      completeness: { ...part, missingElements: [] },
+      responseAppropriateness: { ...part, formatAlignment: true, toneAlignment: true },
+      overallAssessment: 'a',
+    };
+    const { result } = await ask('prompt-alignment', { reason: 'template' }, [reply]);
+    expect(result).toMatchObject({ score, label });
   });
 });

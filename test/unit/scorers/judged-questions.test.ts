@@ -5,7 +5,7 @@ import { fence } from '../../../src/scorers/shared/judged.ts';
 import { fc } from '../../support/fast-check.ts';
 import { verdictsSchema } from '../../../src/scorers/shared/statements.ts';
 import * as prebuilt from '../../../src/scorers/prebuilt/index.ts';
-import { createAgentTestRun, createTestMessage } from '../../../src/scorers/shared/utils.ts';
+import { createAgentTestRun } from '../../../src/scorers/shared/utils.ts';
 import { JUDGED_CASES, buildRun } from '../../support/builders/judged-cases.ts';
 import { readFencedPrompt } from '../../support/builders/fenced-prompt.ts';
 import { modelObject } from '../../support/builders/model-object.ts';
@@ -14,6 +14,7 @@ import {
   type ScriptedModelCall,
   type ScriptedModelReply,
 } from '../../support/fakes/scripted-model.ts';
+import { answeredRun } from '../../support/builders/answered-run.ts';
 
 const MARKED = /^<<<([a-p]{12})\n(.*)\n\1>>>$/;
 
@@ -168,10 +169,7 @@ describe('a reply with verdicts', () => {
   });
 });
 
-const insultRun = createAgentTestRun({
-  inputMessages: [createTestMessage({ role: 'user', content: 'Weather?' })],
-  output: [createTestMessage({ role: 'assistant', content: 'It rains, you fool.' })],
-});
+const insultRun = answeredRun('Weather?', 'It rains, you fool.');
 /** Names of fields in which a judge says why, in the words of its instructions and in the form of its reply. */
 const WHY = /\b(?:reason|reasoning|explanation|specificChanges|noiseInfluence|overallAssessment)\b/;
 
@@ -262,10 +260,7 @@ describe('questions to the judge', () => {
 });
 
 function buildRainRun(groundTruth?: string) {
-  const run = createAgentTestRun({
-    inputMessages: [createTestMessage({ role: 'user', content: 'Weather?' })],
-    output: [createTestMessage({ role: 'assistant', content: 'It rains.' })],
-  });
+  const run = answeredRun('Weather?', 'It rains.');
   return groundTruth === undefined ? run : { ...run, groundTruth };
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createPanelScorer, type PanelOptions } from '../../../src/scorers/prebuilt/index.ts';
-import { createAgentTestRun, createTestMessage } from '../../../src/scorers/shared/utils.ts';
 import { scriptedModel, type ScriptedModel } from '../../support/fakes/scripted-model.ts';
+import { answeredRun } from '../../support/builders/answered-run.ts';
 
 const ANSWER = '# Paris\nIt is 18 degrees. It will rain, you fool. Shall I go on?';
 const CONTEXT = ['It is 18 degrees in Paris.'];
@@ -19,11 +19,11 @@ function buildRun({
   operator,
   context = CONTEXT,
 }: RunParts = {}) {
-  const run = createAgentTestRun({
-    inputMessages: [createTestMessage({ role: 'user', content: question })],
-    ...(operator === undefined ? {} : { systemMessages: [{ role: 'system', content: operator }] }),
-    output: [createTestMessage({ role: 'assistant', content: answer })],
-  });
+  const run = answeredRun(
+    question,
+    answer,
+    operator === undefined ? {} : { systemMessages: [{ role: 'system', content: operator }] },
+  );
   return { ...run, context };
 }
 

@@ -1,21 +1,18 @@
 import { describe, expect, it } from 'vitest';
 import { createPromptAlignmentScorerLLM } from '../../../src/scorers/prebuilt/index.ts';
-import { createAgentTestRun, createTestMessage } from '../../../src/scorers/shared/utils.ts';
+import { createTestMessage } from '../../../src/scorers/shared/utils.ts';
 import { scriptedModel } from '../../support/fakes/scripted-model.ts';
 import { alignmentSchema } from '../../../src/scorers/prebuilt/prompt-alignment.ts';
 import { whyFields } from '../../../src/scorers/shared/judged.ts';
 import { JUDGED_CASES } from '../../support/builders/judged-cases.ts';
+import { answeredRun } from '../../support/builders/answered-run.ts';
 
 type History = boolean | { maxMessages?: number };
 
 const said = Array.from({ length: 12 }, (_, index) =>
   createTestMessage({ role: 'user', content: `message ${index + 1};` }),
 );
-const run = createAgentTestRun({
-  inputMessages: [createTestMessage({ role: 'user', content: 'yes' })],
-  rememberedMessages: said,
-  output: [createTestMessage({ role: 'assistant', content: 'Done.' })],
-});
+const run = answeredRun('yes', 'Done.', { rememberedMessages: said });
 
 /** The remembered messages that the judge was shown, by number. */
 async function shown(includeConversationHistory: History): Promise<number[]> {

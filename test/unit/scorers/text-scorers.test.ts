@@ -9,6 +9,7 @@ import { fc } from '../../support/fast-check.ts';
 import { listKeywords } from '../../../src/scorers/prebuilt/keyword-coverage.ts';
 import { commonSubsequenceLength } from '../../../src/scorers/prebuilt/textual-difference.ts';
 import { listUncovered } from '../../../src/scorers/prebuilt/completeness.ts';
+import { answeredRun } from '../../support/builders/answered-run.ts';
 
 const { checks } = prebuilt;
 const CASES = new URL('../../fixtures/reports/17-keywords-punctuation/cases.json', import.meta.url);
@@ -278,17 +279,10 @@ describe('the longest common subsequence', () => {
   });
 });
 
-function buildPair(question: string, answer: string) {
-  return createAgentTestRun({
-    inputMessages: [createTestMessage({ content: question, role: 'user' })],
-    output: [createTestMessage({ content: answer, role: 'assistant' })],
-  });
-}
-
 describe('the completeness scorer', () => {
   it('counts words of other scripts', async () => {
     const scorer = createCompletenessScorer();
-    const { score, preprocessStepResult } = await scorer.run(buildPair('東京 погода', '東京は晴れ'));
+    const { score, preprocessStepResult } = await scorer.run(answeredRun('東京 погода', '東京は晴れ'));
     expect(preprocessStepResult?.inputElements).toEqual(['東京', 'погода']);
     expect(score).toBe(0.5);
   });
@@ -297,7 +291,7 @@ describe('the completeness scorer', () => {
     const lines = Array.from({ length: 40 }, (_, line) => `Order ${line} was shipped and paid on time.`);
     let turns = 0;
     const counting = setInterval(() => (turns += 1), 1);
-    await createCompletenessScorer().run(buildPair('Was it shipped?', lines.join('\n')));
+    await createCompletenessScorer().run(answeredRun('Was it shipped?', lines.join('\n')));
     clearInterval(counting);
     expect(turns).toBeGreaterThan(0);
   });
@@ -305,7 +299,7 @@ describe('the completeness scorer', () => {
   it('stops when the run is called off', async () => {
     const lines = Array.from({ length: 400 }, (_, line) => `Order ${line} was shipped and paid on time.`);
     const controller = new AbortController();
-    const running = createCompletenessScorer().run(buildPair('Was it shipped?', lines.join('\n')), {
+    const running = createCompletenessScorer().run(answeredRun('Was it shipped?', lines.join('\n')), {
       abortSignal: controller.signal,
     });
     controller.abort();
@@ -314,7 +308,7 @@ describe('the completeness scorer', () => {
 
   it('takes a long sentence and a word without end in parts', async () => {
     const { preprocessStepResult } = await createCompletenessScorer().run(
-      buildPair('alpha '.repeat(200), 'x'.repeat(5000)),
+      answeredRun('alpha '.repeat(200), 'x'.repeat(5000)),
     );
     expect(preprocessStepResult?.inputElements).toEqual(['alpha']);
     expect(preprocessStepResult?.elementCounts.output).toBeGreaterThan(1);

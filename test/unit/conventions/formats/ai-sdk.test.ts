@@ -1,9 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
-import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
 import type { Span } from '../../../../src/domain/trace/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
-import { type SpanOptions, buildSpan, buildTrace } from '../../../support/builders/spans.ts';
+import { answerText, invocationParts, textOfMessage, onlyRun } from '../../../support/recordings/facts.ts';
+import { type SpanOptions, buildSpan } from '../../../support/builders/spans.ts';
 
 function ai(
   id: string,
@@ -12,12 +10,6 @@ function ai(
   options: SpanOptions = {},
 ): Span {
   return buildSpan(id, { 'ai.operationId': operation, ...attributes }, { scope: 'ai', ...options });
-}
-
-function onlyRun(...spans: Span[]): AgentRun {
-  const { runs } = readTrace(buildTrace(spans));
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
 }
 
 const ROOT = { 'ai.prompt': { system: 'Be kind.', prompt: 'Weather?' } };
@@ -30,23 +22,23 @@ describe('the AI SDK', () => {
       { prompt: [{ role: 'user', content: [{ type: 'text', text: 'Weather?' }] }] },
     ];
     for (const prompt of prompts) {
-      const run = onlyRun(
+      const run = onlyRun([
         ai('root', 'ai.generateText', { 'ai.prompt': prompt, 'ai.response.text': 'Rain.' }),
-      );
+      ]);
       expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
       expect(run.conventions).toEqual(['ai-sdk']);
     }
   });
 
   it('reads the run from the root alone, calls before the answer', () => {
-    const run = onlyRun(
+    const run = onlyRun([
       ai('root', 'ai.streamText', {
         ...ROOT,
         'ai.response.text': 'Rain.',
         'ai.response.reasoning': 'Hm.',
         'ai.response.toolCalls': [{ toolCallId: '1', toolName: 'get', input: { a: 1 } }],
       }),
-    );
+    ]);
     expect(run.output[0]?.content.parts.map((part) => part.type)).toEqual([
       'reasoning',
       'tool-invocation',
@@ -56,7 +48,7 @@ describe('the AI SDK', () => {
   });
 
   it('reads a generated object as the answer, once', () => {
-    const run = onlyRun(
+    const run = onlyRun([
       ai('root', 'ai.generateObject', { ...ROOT, 'ai.response.object': '{"sky":"rain"}' }, { lasts: 50 }),
       ai(
         'call',
@@ -64,7 +56,7 @@ describe('the AI SDK', () => {
         { 'ai.response.object': '{"sky": "rain"}' },
         { parent: 'root', at: 1 },
       ),
-    );
+    ]);
     expect(run.output[0]?.content.parts).toHaveLength(1);
     expect(JSON.parse(answerText(run))).toEqual({ sky: 'rain' });
   });
@@ -72,7 +64,7 @@ describe('the AI SDK', () => {
   it('has a run that waits when its answer asks for the approval of a call', () => {
     const asked = { type: 'tool-call', toolCallId: '1', toolName: 'refund', input: '{"order":7}' };
     const approval = { type: 'tool-approval-request', approvalId: 'a1', toolCallId: '1' };
-    const run = onlyRun(
+    const run = onlyRun([
       ai('root', 'ai.generateText', { ...ROOT, 'ai.response.finishReason': 'tool-calls' }, { lasts: 90 }),
       ai(
         'c1',
@@ -80,7 +72,7 @@ describe('the AI SDK', () => {
         { 'ai.response.toolCalls': [asked], 'ai.response.content': [asked, approval] },
         { parent: 'root', at: 1 },
       ),
-    );
+    ]);
     expect(run.notScorable?.code).toBe('run_waiting');
   });
 
@@ -93,7 +85,7 @@ describe('the AI SDK', () => {
     ['content', { type: 'content', value: [{ type: 'text', text: 'x' }] }, 'result'],
   ])('reads a tool output of type %s from the next prompt', (_type, output, state) => {
     const asked = { toolCallId: '1', toolName: 'get', input: '{"a":1}' };
-    const run = onlyRun(
+    const run = onlyRun([
       ai('root', 'ai.generateText', { ...ROOT, 'ai.response.text': 'Done.' }, { lasts: 90 }),
       ai(
         'c1',
@@ -123,7 +115,7 @@ describe('the AI SDK', () => {
         },
         { parent: 'root', at: 40 },
       ),
-    );
+    ]);
     const [part] = invocationParts(run.output);
     expect(part?.toolInvocation).toMatchObject({ state, args: { a: 1 } });
     expect(run.output[0]?.content.parts[0]).toMatchObject({ type: 'reasoning', reasoning: 'Hm.' });
@@ -133,7 +125,7 @@ describe('the AI SDK', () => {
   });
 
   it('says that a run whose tool threw has no answer', () => {
-    const run = onlyRun(
+    const run = onlyRun([
       ai('root', 'ai.generateText', ROOT, { lasts: 90, error: 'backend down' }),
       ai(
         'c1',
@@ -147,7 +139,7 @@ describe('the AI SDK', () => {
         { 'ai.toolCall.id': '1', 'ai.toolCall.name': 'get', 'ai.toolCall.args': '{}' },
         { parent: 'root', at: 20, error: 'backend down' },
       ),
-    );
+    ]);
     expect(run).toMatchObject({
       status: 'error',
       error: { type: 'Error', message: 'backend down' },
@@ -158,7 +150,7 @@ describe('the AI SDK', () => {
   });
 
   it('reads token counts under every name, and none if a stream has none', () => {
-    const old = onlyRun(
+    const old = onlyRun([
       ai(
         'root',
         'ai.generateText',
@@ -175,7 +167,7 @@ describe('the AI SDK', () => {
         },
         { parent: 'root', at: 1 },
       ),
-    );
+    ]);
     expect(old.usage).toEqual({
       inputTokens: 3,
       outputTokens: 2,
@@ -184,9 +176,9 @@ describe('the AI SDK', () => {
       cacheWriteTokens: null,
       cachedInputTokens: 2,
     });
-    const untold = onlyRun(
+    const untold = onlyRun([
       ai('root', 'ai.streamText', { ...ROOT, 'ai.response.text': 'x', 'ai.usage.inputTokens': 'NaN' }),
-    );
+    ]);
     expect(Object.values(untold.usage)).toEqual([null, null, null, null, null, null]);
   });
 
@@ -200,21 +192,21 @@ describe('the AI SDK', () => {
         ['conversation-id', 'enduser.id'],
         ['chatId', 'USER_ID'],
       ]) {
-        const run = onlyRun(
+        const run = onlyRun([
           ai('root', 'ai.generateText', {
             ...ROOT,
             'ai.response.text': 'x',
             [`${prefix}${session}`]: 's',
             [`${prefix}${user}`]: 'u',
           }),
-        );
+        ]);
         expect([run.sessionId, run.userId]).toEqual(['s', 'u']);
       }
     },
   );
 
   it('takes the reranked documents in their new order', () => {
-    const run = onlyRun(
+    const run = onlyRun([
       ai('root', 'ai.generateText', { ...ROOT, 'ai.response.text': 'x' }, { lasts: 90 }),
       ai(
         'rerank',
@@ -228,7 +220,7 @@ describe('the AI SDK', () => {
         },
         { parent: 'root', at: 1 },
       ),
-    );
+    ]);
     expect(run.documents).toEqual([
       { id: null, content: 'B', score: 0.9 },
       { id: null, content: 'A', score: 0.1 },

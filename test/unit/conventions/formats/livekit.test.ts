@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
 import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
 import type { Span } from '../../../../src/domain/trace/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
+import {
+  invocations,
+  answerText,
+  invocationParts,
+  textOfMessage,
+  onlyRun,
+} from '../../../support/recordings/facts.ts';
 import { buildSpan, buildTrace } from '../../../support/builders/spans.ts';
 
 const SCOPE = { scope: 'livekit-agents' };
@@ -70,26 +76,22 @@ describe('LiveKit', () => {
   });
 
   it.each(['lk.', 'lk.pii.'])('reads a turn with its content under %s', (prefix) => {
-    const { runs, notUnderstood } = readTrace(buildTrace(turn(prefix)));
-    expect(notUnderstood).toEqual([]);
-    expect(runs).toHaveLength(1);
-    expect(runs[0]).toMatchObject({
+    const run = onlyRun(turn(prefix));
+    expect(run).toMatchObject({
       sessionId: 'room-1',
       models: ['m'],
       usage: { inputTokens: 81 },
       context: ['{"tempC":18}'],
       input: { systemMessages: [{ content: 'Be kind.' }] },
     });
-    expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual(['What is the weather in Paris?']);
-    expect(invocationParts(runs[0]?.output ?? [])).toHaveLength(1);
-    expect(runs.map(answerText)).toEqual(['Rain.']);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['What is the weather in Paris?']);
+    expect(invocationParts(run.output)).toHaveLength(1);
+    expect(answerText(run)).toBe('Rain.');
   });
 
   it('takes a tool that says it failed for failed, its output for the reason', () => {
     const failed = { 'lk.function_tool.is_error': 'true', 'lk.function_tool.output': 'down' };
-    const { runs } = readTrace(buildTrace(turn('lk.', failed)));
-    expect(invocationParts(runs[0]?.output ?? []).map((part) => part.toolInvocation)).toMatchObject([
-      { state: 'output-error', errorText: 'down' },
-    ]);
+    const run = onlyRun(turn('lk.', failed));
+    expect(invocations(run)).toMatchObject([{ state: 'output-error', errorText: 'down' }]);
   });
 });

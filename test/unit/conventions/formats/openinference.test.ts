@@ -1,18 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
-import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
 import type { Span } from '../../../../src/domain/trace/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
-import { type SpanOptions, buildSpan, buildTrace } from '../../../support/builders/spans.ts';
+import { answerText, invocationParts, textOfMessage, onlyRun } from '../../../support/recordings/facts.ts';
+import { type SpanOptions, buildSpan } from '../../../support/builders/spans.ts';
 
 function oi(id: string, kind: string, attributes: Record<string, unknown>, options: SpanOptions = {}): Span {
   return buildSpan(id, { 'openinference.span.kind': kind, ...attributes }, options);
-}
-
-function onlyRun(...spans: Span[]): AgentRun {
-  const { runs } = readTrace(buildTrace(spans));
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
 }
 
 const CALL = {
@@ -24,7 +16,7 @@ const CALL = {
 
 describe('OpenInference', () => {
   it('orders flattened messages by number, with gaps, and ignores attributes without a value', () => {
-    const run = onlyRun(
+    const run = onlyRun([
       oi('llm', 'LLM', {
         'llm.input_messages.10.message.content': 'Now?',
         'llm.input_messages.10.message.role': 'user',
@@ -37,7 +29,7 @@ describe('OpenInference', () => {
         'llm.input_messages.9.message.tool_calls.0.tool_call.id': '',
         'llm.output_messages.0.message.content': 'Done.',
       }),
-    );
+    ]);
     expect(run.input.rememberedMessages.map(textOfMessage)).toEqual(['First', 'Second']);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Now?']);
     expect(invocationParts(run.input.rememberedMessages)).toEqual([]);
@@ -49,7 +41,7 @@ describe('OpenInference', () => {
       type: 'tool',
       data: { content: '{"ok":true}', tool_call_id: '1', name: 'get', status: 'success' },
     };
-    const run = onlyRun(
+    const run = onlyRun([
       oi('agent', 'AGENT', {}, { lasts: 50 }),
       oi(
         'llm',
@@ -63,7 +55,7 @@ describe('OpenInference', () => {
         { 'tool.name': 'get', 'input.value': 'Paris', 'output.value': lcMessage },
         { parent: 'agent', at: 20 },
       ),
-    );
+    ]);
     expect(invocationParts(run.output)[0]?.toolInvocation).toEqual({
       toolCallId: '1',
       toolName: 'get',
@@ -74,7 +66,7 @@ describe('OpenInference', () => {
   });
 
   it('takes a span with a tool’s name for a tool, for any kind guessed from its name', () => {
-    const run = onlyRun(
+    const run = onlyRun([
       oi('agent', 'AGENT', {}, { lasts: 50 }),
       oi(
         'llm',
@@ -83,13 +75,13 @@ describe('OpenInference', () => {
         { parent: 'agent', at: 1 },
       ),
       oi('get_agent', 'AGENT', { 'tool.name': 'get', 'output.value': 'rain' }, { parent: 'agent', at: 20 }),
-    );
+    ]);
     expect([run.subRuns, run.context]).toEqual([[], ['rain']]);
   });
 
   it('takes no error text of a failed call for an answer, and no step of kind LLM for a call', () => {
     const input = { 'llm.input_messages.0.message.content': 'Weather?' };
-    const run = onlyRun(
+    const run = onlyRun([
       oi('agent', 'AGENT', {}, { lasts: 90 }),
       oi('prepare', 'LLM', { 'llm.model_name': 'm' }, { parent: 'agent', at: 1 }),
       oi(
@@ -104,13 +96,13 @@ describe('OpenInference', () => {
         { ...input, 'llm.output_messages.0.message.content': 'Rain.' },
         { parent: 'agent', at: 40 },
       ),
-    );
+    ]);
     expect(run.output[0]?.content.parts).toEqual([{ type: 'text', text: 'Rain.' }]);
     expect(run.error).toBeNull();
   });
 
   it('reads documents of retrievers and rerankers, the reranked ones in their order', () => {
-    const run = onlyRun(
+    const run = onlyRun([
       oi('chain', 'CHAIN', { 'input.value': 'Refunds?', 'output.value': '30 days.' }, { lasts: 90 }),
       oi(
         'r',
@@ -127,7 +119,7 @@ describe('OpenInference', () => {
         },
         { parent: 'chain', at: 20 },
       ),
-    );
+    ]);
     expect(run.documents).toEqual([{ id: null, content: 'A', score: 0.9 }]);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Refunds?']);
   });
@@ -139,7 +131,7 @@ describe('OpenInference', () => {
       id: ['langchain_core', 'messages', name],
       kwargs: { content, additional_kwargs: {} },
     });
-    const run = onlyRun(
+    const run = onlyRun([
       oi('ChatOpenAI', 'LLM', {
         'input.value': {
           messages: [
@@ -155,13 +147,13 @@ describe('OpenInference', () => {
         'llm.output_messages.0.message.role': 'assistant',
         'llm.output_messages.0.message.content': 'Rain.',
       }),
-    );
+    ]);
     expect(run.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
   });
 
   it('takes no content from the input value for a message that the input value does not have', () => {
-    const run = onlyRun(
+    const run = onlyRun([
       oi('llm', 'LLM', {
         'input.value': { messages: [{ role: 'user', content: 'Something else' }] },
         'llm.input_messages.0.message.role': 'user',
@@ -169,7 +161,7 @@ describe('OpenInference', () => {
         'llm.input_messages.1.message.role': 'assistant',
         ...CALL,
       }),
-    );
+    ]);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
   });
 });

@@ -1,16 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
-import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
-import type { LogRecord, Span, SpanEvent } from '../../../../src/domain/trace/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
+import type { LogRecord, SpanEvent } from '../../../../src/domain/trace/span.ts';
 import {
-  agentSpan,
-  chatSpan,
-  buildLog,
-  chatMessage,
-  buildSpan,
-  buildTrace,
-} from '../../../support/builders/spans.ts';
+  invocations,
+  answerText,
+  invocationParts,
+  textOfMessage,
+  onlyRun,
+} from '../../../support/recordings/facts.ts';
+import { agentSpan, chatSpan, buildLog, buildSpan, toolSpan } from '../../../support/builders/spans.ts';
 
 function buildEvent(name: string, attributes: Record<string, string>): SpanEvent {
   return { name, timeUnixNano: 0n, attributes: new Map(Object.entries(attributes)) };
@@ -18,12 +15,6 @@ function buildEvent(name: string, attributes: Record<string, string>): SpanEvent
 
 function logBody(name: string, body: unknown, at: number): LogRecord {
   return { ...buildLog('c1', name, {}, at), body: JSON.stringify(body) };
-}
-
-function onlyRun(spans: Span[], logs: LogRecord[] = []): AgentRun {
-  const { runs } = readTrace(buildTrace(spans, logs));
-  expect(runs).toHaveLength(1);
-  return runs[0] as AgentRun;
 }
 
 const CALL = { id: '1', type: 'function', function: { name: 'get', arguments: '{"a":1}' } };
@@ -42,13 +33,9 @@ describe('messages as events', () => {
     );
     expect(run.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
-    expect(invocationParts(run.output)[0]?.toolInvocation).toEqual({
-      toolCallId: '1',
-      toolName: 'get',
-      args: { a: 1 },
-      state: 'result',
-      result: { ok: true },
-    });
+    expect(invocations(run)).toEqual([
+      { toolCallId: '1', toolName: 'get', args: { a: 1 }, state: 'result', result: { ok: true } },
+    ]);
     expect(answerText(run)).toBe('Rain.');
     expect(run.conventions).toContain('otel-genai-events');
   });
@@ -81,11 +68,7 @@ describe('messages as events', () => {
     const run = onlyRun([
       agentSpan('agent', {}, { lasts: 50 }),
       chatSpan('c1', {}, { parent: 'agent', events }),
-      buildSpan(
-        't1',
-        { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'get' },
-        { parent: 'agent', at: 20, events: toolEvents },
-      ),
+      toolSpan('t1', { name: 'get' }, { parent: 'agent', at: 20, events: toolEvents }),
     ]);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
     expect(run.context).toEqual(['{"ok":true}']);
@@ -99,10 +82,7 @@ describe('messages as events', () => {
   });
 
   it('does not double messages that the span carries as attributes too', () => {
-    const span = chatSpan('c1', {
-      input: [chatMessage('user', 'Weather?')],
-      output: [chatMessage('assistant', 'Rain.')],
-    });
+    const span = chatSpan('c1', { input: 'Weather?', output: 'Rain.' });
     const run = onlyRun(
       [span],
       [
@@ -136,10 +116,7 @@ describe('messages as events', () => {
         logBody('gen_ai.choice', { message: { content: 'Sorry.' } }, 4),
       ],
     );
-    expect(invocationParts(run.output)[0]?.toolInvocation).toMatchObject({
-      state: 'output-error',
-      errorText: 'Error: backend down',
-    });
+    expect(invocations(run)).toMatchObject([{ state: 'output-error', errorText: 'Error: backend down' }]);
   });
 
   it('reads the log records into which Bedrock AgentCore moves a span’s events', () => {
@@ -160,11 +137,7 @@ describe('messages as events', () => {
       [
         agentSpan('agent', {}, { scope, lasts: 99 }),
         buildSpan('c1', { 'gen_ai.operation.name': 'chat' }, { scope, parent: 'agent', at: 1 }),
-        buildSpan(
-          'get',
-          { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': 'get' },
-          { scope, parent: 'agent', at: 20 },
-        ),
+        toolSpan('get', { name: 'get' }, { scope, parent: 'agent', at: 20 }),
         buildSpan('c2', { 'gen_ai.operation.name': 'chat' }, { scope, parent: 'agent', at: 40 }),
       ],
       [
@@ -194,7 +167,7 @@ describe('messages as events', () => {
     );
     expect(run.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
     expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Weather?']);
-    expect(invocationParts(run.output).map((part) => part.toolInvocation)).toEqual([
+    expect(invocations(run)).toEqual([
       { toolCallId: '1', toolName: 'get', args: { a: 1 }, state: 'result', result: { ok: true } },
     ]);
     expect(answerText(run)).toBe('Rain.');
@@ -272,7 +245,7 @@ describe('messages as events', () => {
       const past = { role: 'assistant', content: { content: JSON.stringify([call]) } };
       const told = { role: 'tool', content: { content: JSON.stringify([result]) } };
       const run = onlyRun([chatSpan('c1', {})], [split([asked, told], [past, answer])]);
-      expect(invocationParts(run.output).map((part) => part.toolInvocation)).toMatchObject([
+      expect(invocations(run)).toMatchObject([
         { toolCallId: '1', toolName: 'get', state: 'result', result: 'ok' },
       ]);
     });

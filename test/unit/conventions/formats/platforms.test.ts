@@ -1,8 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
-import type { AgentRun } from '../../../../src/domain/trace/agent-run.ts';
 import type { Span } from '../../../../src/domain/trace/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
+import {
+  invocations,
+  answerText,
+  invocationParts,
+  textOfMessage,
+  onlyRun,
+} from '../../../support/recordings/facts.ts';
 import { buildSpan, buildTrace } from '../../../support/builders/spans.ts';
 
 const MESSAGES = [
@@ -21,15 +26,12 @@ const STORY = {
 };
 
 function readStory(spans: Span[]): unknown {
-  const { runs, notUnderstood } = readTrace(buildTrace(spans));
-  expect(notUnderstood).toEqual([]);
-  expect(runs).toHaveLength(1);
-  const [run] = runs as [AgentRun];
+  const run = onlyRun(spans);
   return {
     agent: run.agent,
     system: run.input.systemMessages.map(({ content }) => content),
     input: run.input.inputMessages.map(textOfMessage),
-    calls: invocationParts(run.output).map((part) => part.toolInvocation),
+    calls: invocations(run),
     answer: answerText(run),
     usage: run.usage.inputTokens,
     models: run.models,
@@ -277,8 +279,8 @@ describe('platforms that put content into attributes of their own', () => {
         request_data: { messages: [{ role: 'user', content: 'Weather?' }] },
         response_data: { message: { role: 'assistant', content: null, tool_calls: calls } },
       };
-      const { runs } = readTrace(buildTrace([buildSpan('c1', attributes, { scope })]));
-      return invocationParts(runs[0]?.output ?? []).map((part) => part.toolInvocation.args);
+      const run = onlyRun([buildSpan('c1', attributes, { scope })]);
+      return invocationParts(run.output).map((part) => part.toolInvocation.args);
     };
     expect(story('logfire.anthropic', '{"input":{"a":1}}')).toEqual([{ a: 1 }]);
     expect(story('logfire.openai', '{"input":{"a":1}}')).toEqual([{ input: { a: 1 } }]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
-import { answerText } from '../../../support/recordings/facts.ts';
-import { chatSpan, chatMessage, buildSpan, toolCall, buildTrace } from '../../../support/builders/spans.ts';
+import { answerText, onlyRun } from '../../../support/recordings/facts.ts';
+import { chatSpan, buildSpan, toolCall, buildTrace } from '../../../support/builders/spans.ts';
 
 const SCOPE = { scope: 'pydantic-ai' };
 
@@ -16,7 +16,7 @@ describe('Pydantic AI', () => {
         buildSpan('agent run', { agent_name: 'shop', final_result: result }, { ...SCOPE, lasts: 90 }),
         chatSpan(
           'c1',
-          { output: [chatMessage('assistant', toolCall('1', 'refund', { order: 7 }))] },
+          { output: toolCall('1', 'refund', { order: 7 }) },
           { ...SCOPE, parent: 'agent run', at: 1 },
         ),
       ]),
@@ -25,69 +25,56 @@ describe('Pydantic AI', () => {
   });
 
   it.each(['CallDeferred', 'ApprovalRequired'])('has no failed tool where a tool raised %s', (name) => {
-    const { runs } = readTrace(
-      buildTrace([
-        buildSpan('agent run', { agent_name: 'shop' }, { ...SCOPE, lasts: 90 }),
-        chatSpan(
-          'c1',
-          { output: [chatMessage('assistant', toolCall('1', 'refund', { order: 7 }))] },
-          { ...SCOPE, parent: 'agent run', at: 1 },
-        ),
-        buildSpan(
-          'running tool',
-          {
-            'gen_ai.tool.name': 'refund',
-            'gen_ai.tool.call.id': '1',
-            'error.type': `pydantic_ai.exceptions.${name}`,
-          },
-          { ...SCOPE, parent: 'agent run', at: 20, error: '' },
-        ),
-      ]),
-    );
-    expect(runs[0]?.notScorable?.code).toBe('run_waiting');
-    expect(runs[0]?.output[0]?.content.parts).toMatchObject([
+    const run = onlyRun([
+      buildSpan('agent run', { agent_name: 'shop' }, { ...SCOPE, lasts: 90 }),
+      chatSpan(
+        'c1',
+        { output: toolCall('1', 'refund', { order: 7 }) },
+        { ...SCOPE, parent: 'agent run', at: 1 },
+      ),
+      buildSpan(
+        'running tool',
+        {
+          'gen_ai.tool.name': 'refund',
+          'gen_ai.tool.call.id': '1',
+          'error.type': `pydantic_ai.exceptions.${name}`,
+        },
+        { ...SCOPE, parent: 'agent run', at: 20, error: '' },
+      ),
+    ]);
+    expect(run.notScorable?.code).toBe('run_waiting');
+    expect(run.output[0]?.content.parts).toMatchObject([
       { type: 'tool-invocation', toolInvocation: { state: 'call' } },
     ]);
   });
 
   it('reads agents and tools of formats that have no operation name, and attempts as part of their call', () => {
-    const { runs, notUnderstood } = readTrace(
-      buildTrace([
-        buildSpan('agent run', { agent_name: 'weather', final_result: 'Rain.' }, { ...SCOPE, lasts: 90 }),
-        chatSpan(
-          'c1',
-          {
-            input: [chatMessage('user', 'Weather?')],
-            output: [chatMessage('assistant', toolCall('1', 'get', { a: 1 }))],
-          },
-          { ...SCOPE, parent: 'agent run', at: 1 },
-        ),
-        buildSpan(
-          'model request attempt m',
-          { 'gen_ai.request.model': 'm' },
-          { ...SCOPE, parent: 'c1', at: 2, error: '429' },
-        ),
-        buildSpan('running tools', { tools: ['get'] }, { ...SCOPE, parent: 'agent run', at: 20 }),
-        buildSpan(
-          'running tool',
-          {
-            'gen_ai.tool.name': 'get',
-            'gen_ai.tool.call.id': '1',
-            tool_arguments: { a: 1 },
-            tool_response: { ok: true },
-          },
-          { ...SCOPE, parent: 'running tools', at: 21 },
-        ),
-        chatSpan(
-          'c2',
-          { output: [chatMessage('assistant', 'Rain.')] },
-          { ...SCOPE, parent: 'agent run', at: 40 },
-        ),
-      ]),
-    );
-    expect(notUnderstood).toEqual([]);
-    expect(runs).toHaveLength(1);
-    expect(runs[0]).toMatchObject({ agent: 'weather', context: ['{"ok":true}'], error: null });
-    expect(runs.map(answerText)).toEqual(['Rain.']);
+    const run = onlyRun([
+      buildSpan('agent run', { agent_name: 'weather', final_result: 'Rain.' }, { ...SCOPE, lasts: 90 }),
+      chatSpan(
+        'c1',
+        { input: 'Weather?', output: toolCall('1', 'get', { a: 1 }) },
+        { ...SCOPE, parent: 'agent run', at: 1 },
+      ),
+      buildSpan(
+        'model request attempt m',
+        { 'gen_ai.request.model': 'm' },
+        { ...SCOPE, parent: 'c1', at: 2, error: '429' },
+      ),
+      buildSpan('running tools', { tools: ['get'] }, { ...SCOPE, parent: 'agent run', at: 20 }),
+      buildSpan(
+        'running tool',
+        {
+          'gen_ai.tool.name': 'get',
+          'gen_ai.tool.call.id': '1',
+          tool_arguments: { a: 1 },
+          tool_response: { ok: true },
+        },
+        { ...SCOPE, parent: 'running tools', at: 21 },
+      ),
+      chatSpan('c2', { output: 'Rain.' }, { ...SCOPE, parent: 'agent run', at: 40 }),
+    ]);
+    expect(run).toMatchObject({ agent: 'weather', context: ['{"ok":true}'], error: null });
+    expect(answerText(run)).toBe('Rain.');
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readTrace } from '../../../../src/conventions/traces/read-traces.ts';
 import type { LogRecord, Span } from '../../../../src/domain/trace/span.ts';
-import { answerText, invocationParts, textOfMessage } from '../../../support/recordings/facts.ts';
+import { invocations, answerText, textOfMessage, onlyRun } from '../../../support/recordings/facts.ts';
 import { buildLog, buildSpan, type SpanOptions, buildTrace } from '../../../support/builders/spans.ts';
 
 const PACKAGE = 'org.springframework.ai.chat';
@@ -56,37 +56,33 @@ function completion(span: string, body: string): LogRecord {
 
 describe('Spring AI', () => {
   it('finds question and answer in logged texts without roles, and warns that the roles are a guess', () => {
-    const { runs } = readTrace(
-      buildTrace(
-        [client('root'), chat('c', 'STOP', [5, 2], { parent: 'root', at: 1 })],
-        [
-          prompt('c', 'Chat Model Prompt Content:\n["Line one\nline "two"?"]'),
-          completion('c', 'Chat Model Completion:\n["Yes."]'),
-        ],
-      ),
+    const run = onlyRun(
+      [client('root'), chat('c', 'STOP', [5, 2], { parent: 'root', at: 1 })],
+      [
+        prompt('c', 'Chat Model Prompt Content:\n["Line one\nline "two"?"]'),
+        completion('c', 'Chat Model Completion:\n["Yes."]'),
+      ],
     );
-    expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual(['Line one\nline "two"?']);
-    expect(runs[0]?.input.systemMessages).toEqual([]);
-    expect(runs.map(answerText)).toEqual(['Yes.']);
-    expect(runs[0]?.warnings.map(({ code }) => code)).toEqual(['roles_unknown']);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Line one\nline "two"?']);
+    expect(run.input.systemMessages).toEqual([]);
+    expect(answerText(run)).toBe('Yes.');
+    expect(run.warnings.map(({ code }) => code)).toEqual(['roles_unknown']);
   });
 
   it('believes the roles of the client where Spring AI 1 logs them', () => {
-    const { runs } = readTrace(
-      buildTrace(
-        [client('root'), chat('c', 'STOP', [5, 2], { parent: 'root', at: 1 })],
-        [
-          logged(
-            'root',
-            'client.observation.ChatClientPromptContentObservationHandler',
-            'Chat Client Prompt Content:\n["system":"Be kind.", "user":"Rain, or "not"?"]',
-          ),
-          prompt('c', 'Chat Model Prompt Content:\n["Be kind.", "Rain, or "not"?"]'),
-        ],
-      ),
+    const run = onlyRun(
+      [client('root'), chat('c', 'STOP', [5, 2], { parent: 'root', at: 1 })],
+      [
+        logged(
+          'root',
+          'client.observation.ChatClientPromptContentObservationHandler',
+          'Chat Client Prompt Content:\n["system":"Be kind.", "user":"Rain, or "not"?"]',
+        ),
+        prompt('c', 'Chat Model Prompt Content:\n["Be kind.", "Rain, or "not"?"]'),
+      ],
     );
-    expect(runs[0]?.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
-    expect(runs[0]?.input.inputMessages.map(textOfMessage)).toEqual(['Rain, or "not"?']);
+    expect(run.input.systemMessages).toEqual([{ role: 'system', content: 'Be kind.' }]);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Rain, or "not"?']);
   });
 
   it.each([
@@ -98,37 +94,33 @@ describe('Spring AI', () => {
       chat('c1', 'TOOL_CALLS', [81, 17], { parent: 'root', at: 1 }),
       chat('c2', 'STOP', [193, 31], { parent: 'root', at: 40 }),
     ];
-    const { runs } = readTrace(buildTrace(spans.map((span) => ({ ...span, scopeVersion: version }))));
-    expect(runs[0]?.usage.inputTokens).toBe(inputTokens);
+    const run = onlyRun(spans.map((span) => ({ ...span, scopeVersion: version })));
+    expect(run.usage.inputTokens).toBe(inputTokens);
   });
 
   it('takes the two nested calls of a stream, which both tell the end, for one', () => {
-    const { runs } = readTrace(
-      buildTrace(
-        [
-          client('root'),
-          chat('outer', 'STOP', [112, 14], { parent: 'root', at: 1, lasts: 50 }),
-          chat('inner', 'STOP', [112, 14], { parent: 'outer', at: 20 }),
-        ],
-        ['outer', 'inner'].flatMap((span) => [
-          prompt(span, 'Chat Model Prompt Content:\n["Weather?"]'),
-          completion(span, 'Chat Model Completion:\n["Rain."]'),
-        ]),
-      ),
+    const run = onlyRun(
+      [
+        client('root'),
+        chat('outer', 'STOP', [112, 14], { parent: 'root', at: 1, lasts: 50 }),
+        chat('inner', 'STOP', [112, 14], { parent: 'outer', at: 20 }),
+      ],
+      ['outer', 'inner'].flatMap((span) => [
+        prompt(span, 'Chat Model Prompt Content:\n["Weather?"]'),
+        completion(span, 'Chat Model Completion:\n["Rain."]'),
+      ]),
     );
-    expect(runs[0]?.usage.inputTokens).toBe(112);
-    expect(runs[0]?.output[0]?.content.parts).toEqual([{ type: 'text', text: 'Rain.' }]);
+    expect(run.usage.inputTokens).toBe(112);
+    expect(run.output[0]?.content.parts).toEqual([{ type: 'text', text: 'Rain.' }]);
   });
 
   it('takes a tool result that is no JSON for the message of a failure', () => {
-    const { runs } = readTrace(
-      buildTrace([
-        client('root'),
-        tool('t1', '"sunny"', { parent: 'root', at: 1 }),
-        tool('t2', 'service down', { parent: 'root', at: 20 }),
-      ]),
-    );
-    const calls = invocationParts(runs[0]?.output ?? []).map((part) => part.toolInvocation);
+    const run = onlyRun([
+      client('root'),
+      tool('t1', '"sunny"', { parent: 'root', at: 1 }),
+      tool('t2', 'service down', { parent: 'root', at: 20 }),
+    ]);
+    const calls = invocations(run);
     expect(calls).toMatchObject([
       { state: 'result', result: 'sunny', args: { city: 'Paris' } },
       { state: 'output-error', errorText: 'service down' },

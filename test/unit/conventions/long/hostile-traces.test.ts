@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { decodeTraces, readTrace, readTraces } from '../../../../src/conventions/index.ts';
 import type { Span } from '../../../../src/domain/trace/span.ts';
-import { answerText } from '../../../support/recordings/facts.ts';
+import { answerText, onlyRun } from '../../../support/recordings/facts.ts';
 import {
   agentSpan,
   chatSpan,
@@ -22,24 +22,20 @@ function richTrace(): Span[] {
   return [
     buildSpan('http', { 'session.id': 's' }, { lasts: 200 }),
     agentSpan('boss', { 'gen_ai.input.messages': [QUESTION] }, { parent: 'http', at: 1, lasts: 190 }),
-    chatSpan('c0', { input: [QUESTION] }, { parent: 'boss', at: 2, error: '429' }),
+    chatSpan('c0', { input: QUESTION }, { parent: 'boss', at: 2, error: '429' }),
     chatSpan(
       'c1',
       {
-        input: [QUESTION],
-        output: [chatMessage('assistant', toolCall('1', 'ask', {}), toolCall('2', 'get', {}))],
+        input: QUESTION,
+        output: chatMessage('assistant', toolCall('1', 'ask', {}), toolCall('2', 'get', {})),
       },
       { parent: 'boss', at: 20 },
     ),
     toolSpan('t1', { id: '1', name: 'ask', args: {} }, { parent: 'boss', at: 40, lasts: 30 }),
     agentSpan('helper', {}, { parent: 't1', at: 41 }),
-    chatSpan(
-      'c2',
-      { input: [chatMessage('user', 'x')], output: [chatMessage('assistant', 'y')] },
-      { parent: 'helper', at: 42 },
-    ),
+    chatSpan('c2', { input: 'x', output: 'y' }, { parent: 'helper', at: 42 }),
     toolSpan('t2', { id: '2', name: 'get', args: {}, result: 'r' }, { parent: 'boss', at: 40 }),
-    chatSpan('c3', { output: [chatMessage('assistant', 'Done.')] }, { parent: 'boss', at: 100 }),
+    chatSpan('c3', { output: 'Done.' }, { parent: 'boss', at: 100 }),
   ];
 }
 
@@ -60,12 +56,8 @@ describe('reading a trace', () => {
   });
 
   it('keeps the later end of two spans with one id in any order, with a warning', () => {
-    const early = chatSpan('c1', { input: [QUESTION], output: [chatMessage('assistant', 'Half')] });
-    const late = chatSpan(
-      'c1',
-      { input: [QUESTION], output: [chatMessage('assistant', 'Whole.')] },
-      { lasts: 20 },
-    );
+    const early = chatSpan('c1', { input: QUESTION, output: 'Half' });
+    const late = chatSpan('c1', { input: QUESTION, output: 'Whole.' }, { lasts: 20 });
     for (const spans of [
       [early, late],
       [late, early],
@@ -132,33 +124,28 @@ describe('reading a trace', () => {
     const evil =
       '{"role":"user","parts":[{"type":"__proto__","content":"x"},{"type":"constructor"},{"type":"text","content":"hi"}],"__proto__":{"polluted":1}}';
     const call = chatSpan('c', {
-      output: [chatMessage('assistant', toolCall('__proto__', 'constructor', { __proto__: 1 }))],
+      output: toolCall('__proto__', 'constructor', { __proto__: 1 }),
       attributes: { 'gen_ai.input.messages': `[${evil}]`, __proto__: 'x' },
     });
-    const { runs } = readTrace(buildTrace([call]));
-    expect(runs[0]?.input.inputMessages[0]?.content.content).toBe('hi');
+    const run = onlyRun([call]);
+    expect(run.input.inputMessages[0]?.content.content).toBe('hi');
     expect(({} as { polluted?: number }).polluted).toBeUndefined();
   });
 
   it('takes values that are nested too deep as text', () => {
     const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
-    const { runs } = readTrace(
-      buildTrace([agentSpan('a'), toolSpan('t', { id: '1', name: 'get', result: deep }, { parent: 'a' })]),
-    );
-    expect(runs[0]?.context).toEqual([deep]);
+    const run = onlyRun([
+      agentSpan('a'),
+      toolSpan('t', { id: '1', name: 'get', result: deep }, { parent: 'a' }),
+    ]);
+    expect(run.context).toEqual([deep]);
   });
 
   it('bounds how deep agents nest', () => {
     const spans = Array.from({ length: 5_000 }, (_, i) =>
       agentSpan(`a${i}`, {}, i === 0 ? { lasts: 9_000 } : { parent: `a${i - 1}`, at: i }),
     );
-    spans.push(
-      chatSpan(
-        'c',
-        { input: [QUESTION], output: [chatMessage('assistant', 'x')] },
-        { parent: 'a4999', at: 6_000 },
-      ),
-    );
+    spans.push(chatSpan('c', { input: QUESTION, output: 'x' }, { parent: 'a4999', at: 6_000 }));
     const { runs } = readTrace(buildTrace(spans));
     expect(runs).toHaveLength(1);
     expect(() => JSON.stringify(runs)).not.toThrow();
@@ -167,8 +154,8 @@ describe('reading a trace', () => {
   it('takes more parts in a message than a function call can take arguments', () => {
     const parts = Array.from({ length: 200_000 }, () => ({ type: 'text', content: 'x' }));
     const [input, output] = [[{ role: 'user', parts }], [{ role: 'assistant', parts }]];
-    const { runs } = readTrace(buildTrace([chatSpan('c', { input, output })]));
-    expect(runs[0]?.output[0]?.content.parts).toHaveLength(parts.length);
+    const run = onlyRun([chatSpan('c', { input, output })]);
+    expect(run.output[0]?.content.parts).toHaveLength(parts.length);
   }, 120_000);
 
   it.each([
@@ -186,10 +173,7 @@ describe('reading a trace', () => {
         return i % 2 === 0
           ? chatSpan(
               `s${i}`,
-              {
-                input: [QUESTION, ...step],
-                output: [chatMessage('assistant', toolCall(`o${i}`, 'get', { i }))],
-              },
+              { input: [QUESTION, ...step], output: toolCall(`o${i}`, 'get', { i }) },
               options(i),
             )
           : toolSpan(`s${i}`, { id: `o${i - 1}`, name: 'get', args: { i: i - 1 }, result: 'r' }, options(i));
@@ -204,9 +188,7 @@ describe('reading a trace', () => {
       'one input above all calls',
       () => [
         buildSpan('loop', { 'gen_ai.operation.name': 'agent_step', 'gen_ai.input.messages': TALK }),
-        ...MANY.map((i) =>
-          chatSpan(`c${i}`, { output: [chatMessage('assistant', `${i}`)] }, { parent: 'loop', at: i }),
-        ),
+        ...MANY.map((i) => chatSpan(`c${i}`, { output: `${i}` }, { parent: 'loop', at: i })),
       ],
     ],
     [
@@ -216,7 +198,7 @@ describe('reading a trace', () => {
         const told = { role: 'tool', parts: MANY.map((i) => toolResponse(`${i}`, 'r')) };
         return [
           agentSpan('a'),
-          chatSpan('asks', { input: [QUESTION], output: [asked] }, { parent: 'a', at: 1 }),
+          chatSpan('asks', { input: QUESTION, output: [asked] }, { parent: 'a', at: 1 }),
           chatSpan('ends', { input: [QUESTION, asked, told], output: [] }, { parent: 'a', at: 2 }),
         ];
       },
@@ -241,18 +223,14 @@ describe('reading a trace', () => {
         chatSpan(
           'asks',
           {
-            input: [QUESTION],
+            input: QUESTION,
             output: MANY.map((i) => chatMessage('assistant', toolCall(`${i}`, 'get', { i }))),
           },
           { parent: 'a', at: 1 },
         ),
         ...MANY.flatMap((i) => [
           agentSpan(`s${i}`, { 'gen_ai.agent.name': `agent ${i}` }, { parent: 'a', at: 2 + i }),
-          chatSpan(
-            `c${i}`,
-            { input: [QUESTION], output: [chatMessage('assistant', 'x')] },
-            { parent: `s${i}`, at: 2 + i },
-          ),
+          chatSpan(`c${i}`, { input: QUESTION, output: 'x' }, { parent: `s${i}`, at: 2 + i }),
         ]),
       ],
     ],
