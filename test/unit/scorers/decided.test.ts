@@ -10,6 +10,7 @@ import {
   createToxicityScorer,
 } from '../../../src/scorers/prebuilt/index.ts';
 import { findCost, findPrice } from '../../../src/domain/money/model-prices.ts';
+import { PANEL_QUALITIES } from '../../../src/scorers/prebuilt/definitions.ts';
 import { createAgentTestRun, createTestMessage } from '../../../src/scorers/shared/utils.ts';
 import { scriptedModel } from '../../support/fakes/scripted-model.ts';
 
@@ -200,7 +201,7 @@ describe('the panel by a decision judge', () => {
     expect(state[2]?.text).not.toContain('18');
   });
 
-  test('writes a short question, and little beside evidence and answer', async () => {
+  test('asks all qualities of twelve sentences in one request, which is little more than evidence and answer', async () => {
     const evidence = Array.from(
       { length: 400 },
       (_, at) =>
@@ -212,10 +213,15 @@ describe('the panel by a decision judge', () => {
       (_, at) => `Item ${at} costs ${at * 3} euros and leaves the house in ${at % 9} days.`,
     );
     const model = decisionModel(answerSame);
-    await createPanelScorer({ model }).run(aRun(sentences.join(' '), context));
+    const run = aRun(sentences.join(' '), context, 'Be polite. Be brief.');
+    const { scores = [], judge } = await createPanelScorer({ model }).run(run);
+    expect(scores.map(({ name }) => name)).toEqual(PANEL_QUALITIES.map((quality) => `panel-${quality}`));
+    expect(model.asked).toHaveLength(1);
+    expect(judge?.analyze?.executions).toMatchObject([{ modelCallCount: 1, usage: { outputTokens: 0 } }]);
     const [asked] = model.asked;
     const questions = Object.entries(asked?.questions ?? {});
-    expect(questions).toHaveLength(12 * 4 + 1);
+    // Four qualities of each sentence, two sentences of the operator, and the question of the user.
+    expect(questions).toHaveLength(12 * 4 + 3);
     for (const [, { instructions, criteria }] of questions) {
       const unit = sentences.find((sentence) => instructions.includes(sentence)) ?? '';
       expect((instructions + Object.keys(criteria).join('')).length - unit.length).toBeLessThanOrEqual(160);
