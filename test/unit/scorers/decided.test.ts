@@ -119,6 +119,25 @@ describe('grounding by a decision judge', () => {
     expect(scores[0]?.reason).toContain('declined 1 of 3');
   });
 
+  test('asks once more which source decides about sentences that fail, where that is wanted', async () => {
+    const context = ['It is 18 degrees in Paris.', 'No rain is expected this week.'];
+    const options = { findSources: true };
+    const model = decisionModel((_question, name) => GROUNDING[name] ?? { 2: 0.8, none: 0.2 });
+    const { scores = [] } = await createGroundingScorer({ model, options }).run(aRun(ANSWER, context));
+    expect(model.asked.map(({ questions }) => Object.keys(questions))).toEqual([['g1', 'g2', 'g3'], ['s2']]);
+    expect(Object.keys(model.asked[1]?.questions['s2']?.criteria ?? {})).toContain('none');
+    expect(scores[0]?.verdicts?.map(({ quote }) => quote)).toEqual([undefined, context[1], undefined]);
+
+    const silent = decisionModel((_question, name) => GROUNDING[name] ?? 'refusal');
+    const without = await createGroundingScorer({ model: silent, options }).run(aRun(ANSWER, context));
+    expect(without.scores?.map(({ score }) => score)).toEqual(scores.map(({ score }) => score));
+    expect(without.scores?.[0]?.verdicts?.[1]).not.toHaveProperty('quote');
+
+    const clean = decisionModel(() => ({ supported: 1 }));
+    await createGroundingScorer({ model: clean, options }).run(aRun(ANSWER, context));
+    expect(clean.asked).toHaveLength(1);
+  });
+
   test('is refused when each sentence is', async () => {
     const model = decisionModel(() => 'refusal');
     await expect(createGroundingScorer({ model }).run(aRun())).rejects.toMatchObject({
