@@ -798,13 +798,12 @@ ORDER BY Scorer;
 -- sources. NULL where people have not checked each verdict that has scores.
 CREATE VIEW IF NOT EXISTS pass_rates AS
 WITH
-    (p, n) -> (p + 1.920729411249 / n - 1.959963985 * sqrt((p * (1 - p) + 0.960364705624 / n) / n)) / (1 + 3.841458822497 / n) AS lowOf,
-    (p, n) -> (p + 1.920729411249 / n + 1.959963985 * sqrt((p * (1 - p) + 0.960364705624 / n) / n)) / (1 + 3.841458822497 / n) AS highOf,
-    (p, n) -> if(isFinite(n), (p * n + 0.25) * ((1 - p) * n + 0.25) / pow(n + 0.5, 2) / n, 0) AS varianceOf,
-    (p, variance) -> arrayFold(
-        (bounds, step) -> if(varianceOf(p, (bounds.1 + bounds.2) / 2) > variance,
-            ((bounds.1 + bounds.2) / 2, bounds.2), (bounds.1, (bounds.1 + bounds.2) / 2)),
-        range(60), (toFloat64(0), 0.25 / variance)).2 AS countOf,
+    (p, n, z) -> sqrt((p * (1 - p) + z * z / 4 / n) / n) * z / (1 + z * z / n) AS marginOf,
+    (p, n, z) -> (0.5 - p) * z * z / n / (1 + z * z / n) AS shiftOf,
+    (parts) -> arrayFold(
+        (z, step) -> 1.959963985 * sqrt(arraySum(part -> pow(part.1 * marginOf(part.2, part.3, z), 2), parts))
+            / arraySum(part -> part.1 * marginOf(part.2, part.3, z), parts),
+        range(20), toFloat64(1.959963985)) AS quantileOf,
     (score, low, high, up) -> if(ifNull(up, true), 1, -1) * least(1, greatest(0, if(ifNull(high > low, false),
         (score - assumeNotNull(low)) / (assumeNotNull(high) - assumeNotNull(low)), score))) + if(ifNull(up, true), 0, 1) AS directed,
     judged AS (
@@ -842,10 +841,13 @@ WITH
             if(Share > 0, CountOfPass, inf) AS PN, if(Share < 1, CountOfFail, inf) AS FN,
             AllWeight > 0 AND (Share = 0 OR LabelsOfPass > 0) AND (Share = 1 OR LabelsOfFail > 0) AS IsChecked,
             Share * P + (1 - Share) * F AS Value,
-            countOf(Value, pow(Share, 2) * varianceOf(P, PN) + pow(1 - Share, 2) * varianceOf(F, FN) + pow(P - F, 2) * varianceOf(Share, N)) AS Equal
+            [(Share, P, PN), (1 - Share, F, FN), (abs(P - F), if(P < F, 1 - Share, Share), N)] AS Parts,
+            quantileOf(Parts) AS Quantile,
+            Value + arraySum(part -> part.1 * shiftOf(part.2, part.3, Quantile), Parts) AS Middle,
+            arraySum(part -> part.1 * marginOf(part.2, part.3, Quantile), Parts) AS Margin
         FROM counted LEFT JOIN checked USING (Tenant, Scorer, Fingerprint))
 SELECT Tenant, Scorer, Fingerprint, if(IsChecked, Value, NULL) AS Estimate,
-    if(IsChecked, greatest(0, lowOf(Value, Equal)), NULL) AS Low, if(IsChecked, least(1, highOf(Value, Equal)), NULL) AS High,
+    if(IsChecked, greatest(0, Middle - Margin), NULL) AS Low, if(IsChecked, least(1, Middle + Margin), NULL) AS High,
     toUInt64(Labels) AS Labels
 FROM shares;
 

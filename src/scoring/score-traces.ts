@@ -96,8 +96,13 @@ class Batch {
   /** Looks the traces up, and reads the content of those whose scorers do not all wait. Returns the traces to read for slow scorers. */
   async #start(items: readonly WorkItem[]) {
     const { stores, monotonicMs, contentMemory } = this.#scoring;
+    const waiting = findWaitingRuns(this.#scoring, this.#mode);
+    const { true: left = [], false: taken = [] } = Object.groupBy(items, ({ reservation }) =>
+      waiting !== null && reservation === undefined ? 'true' : 'false',
+    );
+    left.forEach((item) => this.#settle(buildOutcome(item, { waiting: waiting ?? [] })));
     const clock = await readStoreClock(stores.spans, monotonicMs);
-    const candidates = await findCandidates(this.#scoring, items, this.#mode, clock, this.#settle);
+    const candidates = await findCandidates(this.#scoring, taken, this.#mode, clock, this.#settle);
     const { toRead, toDecline } = await this.#select(candidates, clock);
     const { true: slow = [], false: quick = [] } = Object.groupBy(toRead, ([, { reservation }]) =>
       reservation === undefined ? 'false' : 'true',
@@ -211,6 +216,29 @@ class Batch {
     }
     return { toRead, toDecline };
   }
+}
+
+/**
+ * Finds the runs of any trace, where all of them wait for the same slots and none is free: then no trace is looked up before its turn. Null
+ * while there are slots, and for rules that leave out traces or have a quick scorer.
+ */
+function findWaitingRuns(
+  scoring: Scoring,
+  { rules, sessionRules, admission }: ScoringMode,
+): readonly WaitingRuns[] | null {
+  const allSlots = rules.flatMap(({ scorers }) => scorers.map((bound) => findSlots(bound, scoring)));
+  const [slots] = allSlots;
+  const takesAll = rules.every(
+    ({ where = {}, sample }) => sample.rate === 1 && Object.keys(where).length === 0,
+  );
+  return admission !== null &&
+    slots &&
+    takesAll &&
+    sessionRules.length === 0 &&
+    allSlots.every((each) => each === slots) &&
+    admission.isFull(slots)
+    ? [{ slots, runs: allSlots.length }]
+    : null;
 }
 
 /** Finds the traces that are stored, have an agent and are ready, with their current decisions. */

@@ -1,7 +1,7 @@
 /**
  * Simulates products with a judge that makes mistakes, and estimates their pass rate from labels: how often the interval has the truth, its
  * width beside that of other estimates, and how often a certificate is wrong; then the same for cascades of two judges.
- * `node test/bench/pass-rates.ts [--products 1000] [--cascades 360] [--seed 1]`
+ * `node test/bench/pass-rates.ts [--products 1000] [--cascades 1080] [--seed 1]`
  */
 import { parseArgs } from 'node:util';
 import { computeWilsonInterval } from '../../src/domain/agreement/agreement.ts';
@@ -28,7 +28,7 @@ import {
 const { values: options } = parseArgs({
   options: {
     products: { type: 'string', default: '1000' },
-    cascades: { type: 'string', default: '360' },
+    cascades: { type: 'string', default: '1080' },
     seed: { type: 'string', default: '1' },
   },
 });

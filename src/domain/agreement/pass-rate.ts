@@ -3,12 +3,6 @@ import { computeWilsonInterval, type ShareInterval, Z_95 } from './agreement.ts'
 /** Normal quantile of 0.95, for bounds of 95 % on one side. */
 const Z_95_ONE_SIDED = 1.644_853_627;
 
-/** Passing and failing observations that each share has beside its own, so that its spread is never 0. */
-const DOUBT = 1 / 4;
-
-/** Greatest variance of one observation. */
-const MOST_SPREAD = 1 / 4;
-
 /** Labels of a verdict below which their spread is not known. */
 const FEW_LABELS = 10;
 
@@ -91,9 +85,9 @@ interface Shares {
 /**
  * Estimates the pass rate by the labels of people: the share of each verdict among all scores, times the share of its labels that pass. The
  * labels correct all judged scores, so few of them tell much (A. Angelopoulos et al., Prediction-powered inference, Science 382, 2023;
- * strata: A. Fisch et al., Stratified prediction-powered inference, NeurIPS 2024). The variances of the three shares
- * say how many equal labels would tell as much; the interval is the one that E. Wilson (JASA 22, 1927) gives for so many, so it is right for
- * few labels, too, and where all of them agree. Weights count by the number of equal observations that tell as much (L. Kish, Survey Sampling, 1965).
+ * strata: A. Fisch et al., Stratified prediction-powered inference, NeurIPS 2024). The interval is the stratified one of X. Yan and X. Su
+ * (Statistics in Biopharmaceutical Research 2, 2010), so it is right for few labels, too, and where all of them agree. Weights count by the
+ * number of equal observations that tell as much (L. Kish, Survey Sampling, 1965).
  */
 export function estimatePassRate(judged: JudgedScores): PassRateEstimate {
   const { pass, fail } = judged;
@@ -154,41 +148,50 @@ function countEffective({ weight, squaredWeight }: WeightedRows): number {
   return squaredWeight > 0 ? weight ** 2 / squaredWeight : 0;
 }
 
+/** Steps after which the quantile of the three shares stays the same. */
+const QUANTILE_STEPS = 20;
+
+/**
+ * Joins the Wilson intervals of the three shares. They have one quantile, with which they are as wide together as independent shares are.
+ * The view `pass_rates` computes the same.
+ */
 function computeInterval({ passing, ofPass, ofFail }: Shares): ShareInterval & { readonly value: number } {
   const rest = 1 - passing.value;
   const value = passing.value * ofPass.value + rest * ofFail.value;
-  const variance =
-    passing.value ** 2 * varianceOf(ofPass) +
-    rest ** 2 * varianceOf(ofFail) +
-    (ofPass.value - ofFail.value) ** 2 * varianceOf(passing);
-  const interval = computeWilsonInterval({ share: value, n: countEqual(value, variance) });
-  return { value, ...(interval ?? { low: 0, high: 1 }) };
-}
-
-/** Variance of a share; agreement of few observations is drawn a little towards doubt. */
-function varianceOf({ value, n }: Share): number {
-  const drawn = Number.isFinite(n) ? drawIn(value, n) : value;
-  return (drawn * (1 - drawn)) / n;
-}
-
-function drawIn(value: number, n: number): number {
-  return (value * n + DOUBT) / (n + 2 * DOUBT);
-}
-
-/** Counts the observations of one share that has this variance, by halving. */
-function countEqual(value: number, variance: number): number {
-  let [few, enough] = [0, MOST_SPREAD / variance];
-  for (let step = 0; step < 60; step += 1) {
-    const middle = (few + enough) / 2;
-    [few, enough] = varianceOf({ value, n: middle }) > variance ? [middle, enough] : [few, middle];
+  const gain = ofPass.value - ofFail.value;
+  const parts = [
+    { part: passing.value, share: ofPass },
+    { part: rest, share: ofFail },
+    { part: Math.abs(gain), share: gain < 0 ? { ...passing, value: rest } : passing },
+  ];
+  const bound = (quantile: number) =>
+    parts.map(({ part, share }) => {
+      const { below, above } = boundsOf(share, quantile);
+      return { below: part * below, above: part * above, width: part * (below + above) };
+    });
+  let quantile = Z_95;
+  for (let step = 0; step < QUANTILE_STEPS; step += 1) {
+    const widths = bound(quantile).map(({ width }) => width);
+    quantile = (Z_95 * Math.hypot(...widths)) / widths.reduce((sum, width) => sum + width, 0);
   }
-  return enough;
+  const bounds = bound(quantile);
+  return {
+    value,
+    low: Math.max(
+      0,
+      bounds.reduce((low, { below }) => low - below, value),
+    ),
+    high: Math.min(
+      1,
+      bounds.reduce((high, { above }) => high + above, value),
+    ),
+  };
 }
 
 /** Distances from a share to the bounds of its interval. */
 function boundsOf({ value, n }: Share, quantile = Z_95): { readonly below: number; readonly above: number } {
   const interval = computeWilsonInterval({ share: value, n }, quantile) ?? { low: 0, high: 1 };
-  return { below: value - interval.low, above: interval.high - value };
+  return { below: Math.max(0, value - interval.low), above: Math.max(0, interval.high - value) };
 }
 
 /** Counts the further labels that halve the interval, given to the verdicts where they tell most (J. Neyman, 1934). */

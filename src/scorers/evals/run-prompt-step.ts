@@ -110,8 +110,12 @@ async function runDecisionStep(
   }
   const { askDecisions } = await import('../../judge/decisions.ts');
   const settings: JudgeSettings = { ...modelSettings, abortSignal: context.abortSignal };
-  const ask = async ({ state, questions, read }: typeof form) =>
-    read(await reportFailure(askDecisions(model ?? '', { state, questions, settings, step: name }), deps));
+  const ask = async ({ state, questions, read, next }: typeof form): Promise<unknown> => {
+    const question = { state, questions, settings, step: name };
+    const found = read(await reportFailure(askDecisions(model ?? '', question), deps));
+    const further = isNotScorable(found) ? undefined : next?.(found);
+    return further === undefined ? found : ask(further).catch(() => found);
+  };
   return ask(form).catch(async (error: unknown) => {
     const shorter = isTooLong(error) ? await step.decide(context) : undefined;
     const isShorter =

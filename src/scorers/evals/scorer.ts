@@ -253,6 +253,8 @@ export interface ReasonPromptStep<TContext> extends PromptBase<TContext> {
 /** Questions to a decision judge, and the reader of its answers. */
 export interface DecisionForm<T> extends Decisions {
   readonly read: (answers: DecisionAnswers) => T | NotScorable;
+  /** Returns questions that follow from what was found. Where they fail, it stays as it is. */
+  readonly next?: ((found: T) => DecisionForm<T> | undefined) | undefined;
 }
 
 /** Asks a decision judge typed questions about one state. */

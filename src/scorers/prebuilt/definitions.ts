@@ -130,6 +130,11 @@ export const GROUNDING_OPTIONS = {
     means:
       'most characters of evidence in the first question (48,000, for a decision judge 480,000; or fewer in a small window of the judge)',
   },
+  findSources: {
+    ...isBoolean,
+    means:
+      'whether a decision judge is asked in one more request which source decides about sentences that fail; their verdicts then quote its beginning (false)',
+  },
   reason: {
     ...isTemplateOrNone,
     means: '`template` (the default) or `false`: it never costs a question',

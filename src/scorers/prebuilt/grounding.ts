@@ -63,7 +63,10 @@ const DEFAULT_EVIDENCE_CHARS = 48_000;
 /** Size of the second reading as a multiple of the first. */
 const SECOND_READING = 4;
 
-export type GroundingOptions = EvidenceOptions;
+export interface GroundingOptions extends EvidenceOptions {
+  /** True: a decision judge is asked once more, which source decides about the sentences that fail. Default false. */
+  readonly findSources?: boolean;
+}
 
 /** Verdicts that count. */
 const GROUNDING_CLAIMS = GROUNDING_VERDICTS.filter((verdict) => verdict !== 'no_claim');
@@ -113,6 +116,7 @@ export function createGroundingScorer(
         sentences,
         qualities: ['grounding'],
         isCut: (evidence?.held.length ?? 0) > 0,
+        findsSources: options.findSources,
       };
     },
     rate: ({ grounding = [] }) => rateDecisions(grounding, reason !== false),

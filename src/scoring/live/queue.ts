@@ -47,6 +47,8 @@ export interface Reservation {
 export interface Admission {
   /** Reserves slots for runs; null when there are none. */
   admit(slots: RunSlots, runs: number): Reservation | null;
+  /** Returns true when there are none. */
+  isFull(slots: RunSlots): boolean;
 }
 
 /** The judged runs of a process, and their slots. */
@@ -454,18 +456,26 @@ export class SlotAdmission implements Admission {
   }
 
   admit(slots: RunSlots, runs: number): Reservation | null {
+    const end = this.#findEnd(slots);
+    return end === null ? null : this.#reserve(slots, end, runs);
+  }
+
+  isFull(slots: RunSlots): boolean {
+    return this.#findEnd(slots) === null;
+  }
+
+  /** Finds the end whose slots a run of a trace that is ready now may use; null when there are none. */
+  #findEnd(slots: RunSlots): QueueEnd | null {
     if (!this.#hasMemory(slots)) {
       return null;
     }
     const high = Math.min(slots.high, this.#maxRuns);
     if (this.#queue.waiting(slots) > 0) {
-      return this.#countRuns(slots, 'newest') < high * this.#shares.newest
-        ? this.#reserve(slots, 'newest', runs)
-        : null;
+      return this.#countRuns(slots, 'newest') < high * this.#shares.newest ? 'newest' : null;
     }
     // When a backlog follows, its traces are newer than this one.
     const count = this.#countRuns(slots, 'newest') + this.#countRuns(slots, 'oldest');
-    return count < high ? this.#reserve(slots, 'oldest', runs) : null;
+    return count < high ? 'oldest' : null;
   }
 
   /** Takes traces that wait for slots out of the queue, from both ends of the backlog, and reserves slots for them. */

@@ -92,14 +92,14 @@ function shareLookup<Value>(lookup: Lookup<Value>): Lookup<Value> {
 }
 
 /** Age up to which the scores that were read with the trace are used, milliseconds. */
-const RECENT_MS = 1_000;
+const RECENT_MS = 3_000;
 
 /** Trace whose scores are read before a judge is asked. */
 type JudgedTask = Pick<TraceTask, 'key' | 'existing' | 'existingReadMs'>;
 
 /**
  * Creates the reads of scores before a judge is asked. They return the current scores of a trace; those that were read with it while they
- * are younger than 1 s. A read takes along the traces that wait for a judge: it costs the store the same for one trace and for many. They
+ * are younger than 3 s. A read takes along the traces that wait for a judge: it costs the store the same for one trace and for many. They
  * throw what the store throws.
  * @param options waitMs: time for which look-ups wait for others, milliseconds
  */

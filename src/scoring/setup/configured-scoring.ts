@@ -63,10 +63,10 @@ const SCORER_TIMEOUT_MS = 9 * 60_000;
  */
 const RUNS_PER_CALL = 2;
 
-/** Pace of a steady stream: a row is written when the last write is 2 s old, 100 rows after half a second. */
+/** Pace of a steady stream: a row is written when the last write is 2 s old, 100 rows after a second. */
 const STEADY_PACE: CommitPace = {
   everyMs: 2_000,
-  busyEveryMs: 500,
+  busyEveryMs: 1_000,
   manyItems: 100,
   gatherMs: 50,
 };

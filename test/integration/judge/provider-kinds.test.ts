@@ -312,6 +312,22 @@ describe.each(KINDS)('a judge of the kind %s', (_kind, wire, settings) => {
   });
 });
 
+test.each([
+  ['anthropic', 'x-api-key', /^k$/],
+  ['google', 'x-goog-api-key', /^k$/],
+  ['openai', 'authorization', /^Bearer k$/],
+  [
+    'amazon-bedrock',
+    'authorization',
+    /^AWS4-HMAC-SHA256 Credential=a\/\d{8}\/eu-central-1\/bedrock\/aws4_request, SignedHeaders=[a-z;-]*host[a-z;-]*, Signature=[0-9a-f]{64}$/,
+  ],
+])('a judge of the kind %s shows its key in %s', async (name, header, shown) => {
+  const [, wire = CHAT, settings = {}] = KINDS.find(([kind]) => kind === name) ?? [];
+  reply = ok(wire.verdict(VERDICT));
+  await ask(settings);
+  expect(seen[0]?.headers[header]).toMatch(shown);
+});
+
 test('keys from the environment reach no foreign address', async () => {
   for (const name of [
     'OPENAI_API_KEY',

@@ -10,6 +10,7 @@ import {
   createToxicityScorer,
 } from '../../../src/scorers/prebuilt/index.ts';
 import { findCost, findPrice } from '../../../src/domain/money/model-prices.ts';
+import { PANEL_QUALITIES } from '../../../src/scorers/prebuilt/definitions.ts';
 import { scriptedModel } from '../../support/fakes/scripted-model.ts';
 import { answeredRun } from '../../support/builders/answered-run.ts';
 
@@ -118,6 +119,25 @@ describe('grounding by a decision judge', () => {
     expect(scores[0]?.reason).toContain('declined 1 of 3');
   });
 
+  test('asks once more which source decides about sentences that fail, where that is wanted', async () => {
+    const context = ['It is 18 degrees in Paris.', 'No rain is expected this week.'];
+    const options = { findSources: true };
+    const model = decisionModel((_question, name) => GROUNDING[name] ?? { 2: 0.8, none: 0.2 });
+    const { scores = [] } = await createGroundingScorer({ model, options }).run(aRun(ANSWER, context));
+    expect(model.asked.map(({ questions }) => Object.keys(questions))).toEqual([['g1', 'g2', 'g3'], ['s2']]);
+    expect(Object.keys(model.asked[1]?.questions['s2']?.criteria ?? {})).toContain('none');
+    expect(scores[0]?.verdicts?.map(({ quote }) => quote)).toEqual([undefined, context[1], undefined]);
+
+    const silent = decisionModel((_question, name) => GROUNDING[name] ?? 'refusal');
+    const without = await createGroundingScorer({ model: silent, options }).run(aRun(ANSWER, context));
+    expect(without.scores?.map(({ score }) => score)).toEqual(scores.map(({ score }) => score));
+    expect(without.scores?.[0]?.verdicts?.[1]).not.toHaveProperty('quote');
+
+    const clean = decisionModel(() => ({ supported: 1 }));
+    await createGroundingScorer({ model: clean, options }).run(aRun(ANSWER, context));
+    expect(clean.asked).toHaveLength(1);
+  });
+
   test('is refused when each sentence is', async () => {
     const model = decisionModel(() => 'refusal');
     await expect(createGroundingScorer({ model }).run(aRun())).rejects.toMatchObject({
@@ -200,7 +220,7 @@ describe('the panel by a decision judge', () => {
     expect(state[2]?.text).not.toContain('18');
   });
 
-  test('writes a short question, and little beside evidence and answer', async () => {
+  test('asks all qualities of twelve sentences in one request, which is little more than evidence and answer', async () => {
     const evidence = Array.from(
       { length: 400 },
       (_, at) =>
@@ -212,10 +232,15 @@ describe('the panel by a decision judge', () => {
       (_, at) => `Item ${at} costs ${at * 3} euros and leaves the house in ${at % 9} days.`,
     );
     const model = decisionModel(answerSame);
-    await createPanelScorer({ model }).run(aRun(sentences.join(' '), context));
+    const run = aRun(sentences.join(' '), context, 'Be polite. Be brief.');
+    const { scores = [], judge } = await createPanelScorer({ model }).run(run);
+    expect(scores.map(({ name }) => name)).toEqual(PANEL_QUALITIES.map((quality) => `panel-${quality}`));
+    expect(model.asked).toHaveLength(1);
+    expect(judge?.analyze?.executions).toMatchObject([{ modelCallCount: 1, usage: { outputTokens: 0 } }]);
     const [asked] = model.asked;
     const questions = Object.entries(asked?.questions ?? {});
-    expect(questions).toHaveLength(12 * 4 + 1);
+    // Four qualities of each sentence, two sentences of the operator, and the question of the user.
+    expect(questions).toHaveLength(12 * 4 + 3);
     for (const [, { instructions, criteria }] of questions) {
       const unit = sentences.find((sentence) => instructions.includes(sentence)) ?? '';
       expect((instructions + Object.keys(criteria).join('')).length - unit.length).toBeLessThanOrEqual(160);

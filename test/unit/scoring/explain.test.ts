@@ -48,7 +48,8 @@ describe('explaining a trace', () => {
     store.ingest([agentSpan(key.traceId, 'a', { says: 'x' })]);
     store.clockMs += 60_000;
     const scoring = createTestScoring(store);
-    const [outcome] = await scoreTraces(scoring, [key], { ...mode, admission: { admit: () => null } });
+    const admission = { admit: () => null, isFull: () => true };
+    const [outcome] = await scoreTraces(scoring, [key], { ...mode, admission });
     expect(outcome?.waiting).toMatchObject([{ runs: 1 }]);
     const explained = await explainTrace(scoring, key, [mixed]);
     expect(explained.decisions).toMatchObject([{ scorer: 'a', status: 'scored' }]);

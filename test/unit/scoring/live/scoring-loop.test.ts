@@ -480,6 +480,29 @@ describe('the scoring loop', () => {
     await loop.stop();
   });
 
+  it('looks up no trace whose scorers all wait for a judge before its turn', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const gate = Promise.withResolvers<{ score: number }>();
+    const slow = judged('j', () => gate.promise);
+    const lookUp = vi.spyOn(store.stores.decisions, 'ofTraces');
+    const loop = await start([buildRule([slow])], { scoring: { judgeConcurrency: 1 } });
+    const ingest = () =>
+      store.ingest(Array.from({ length: 40 }, () => agentSpan(newTraceId(), 'a', { says: 'x' })));
+    ingest();
+    await timers.advance(8_000);
+    lookUp.mockClear();
+    ingest();
+    await timers.advance(8_000);
+    expect(lookUp.mock.calls.flat(2)).toEqual([]);
+    expect(loop.status().inFlight + loop.status().waitingForRoom).toBe(80);
+    gate.resolve({ score: 1 });
+    await timers.advance(20_000);
+    expect(slow.inputs).toHaveLength(80);
+    expect(lookUp.mock.calls.flat(2).length).toBeLessThanOrEqual(80);
+    expect(loop.isIdle()).toBe(true);
+    await loop.stop();
+  });
+
   it('scores code while large traces fill the memory of judged scorers, and asks the judge for all of them', async () => {
     const { store, timers, start } = createLoopWorld();
     store.traceSize = 30 * MIB;
