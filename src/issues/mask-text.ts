@@ -6,6 +6,8 @@ const MARKS: readonly (readonly [pattern: RegExp, mark: string])[] = [
     /"[^"\n]{1,200}"|“[^”\n]{1,200}”|„[^“\n]{1,200}“|«[^»\n]{1,200}»|`[^`\n]{1,200}`|(?<![\p{L}\p{N}])'[^'\n]{1,200}'(?![\p{L}\p{N}])/gu,
     '<quote>',
   ],
+  // Before dates, some of which look like the begin of an address.
+  [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/gu, '<address>'],
   [
     /\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?\b/giu,
     '<date>',
@@ -13,6 +15,10 @@ const MARKS: readonly (readonly [pattern: RegExp, mark: string])[] = [
   [
     /\b(?:\d{1,2}(?:st|nd|rd|th|\.)?\s+(?:of\s+)?)?(?:january|february|march|april|june|july|august|september|october|november|december|jan|feb|apr|jun|jul|aug|sept?|oct|nov|dec|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b\.?(?:\s+\d{1,2}(?:st|nd|rd|th)?\b)?(?:,?\s+\d{4}\b)?/giu,
     '<date>',
+  ],
+  [
+    /(?<![\p{L}\p{N}:])\[?(?=[\da-f:]*::|(?:[\da-f]+:){7})(?:[\da-f]{0,4}:){2,7}[\da-f]{0,4}\]?(?::\d{1,5})?(?![\p{L}\p{N}:])/giu,
+    '<address>',
   ],
   // The month is a verb, too.
   [/\b\d{1,2}\.?\s+may\b(?:,?\s+\d{4}\b)?|\bmay\s+\d{1,2}\b(?:,?\s+\d{4}\b)?/giu, '<date>'],

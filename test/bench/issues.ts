@@ -1,7 +1,7 @@
 /**
  * Measures how failures become issues: made runs with planted modes of failure in other words each time are read, their failures are found and
- * grouped, and the issues are held against the modes. `node test/bench/issues.ts [--runs 5000] [--seeds 1,2,3] [--list]`. `--list` measures the list of
- * many issues, too.
+ * grouped, and the issues are held against the modes. `node test/bench/issues.ts [--runs 5000] [--seeds 1,2,3] [--list] [--serve 1500]`. `--list` measures the list
+ * of many issues, too, and `--serve` the processor of `serve` for so many runs, with issues and without.
  */
 import { parseArgs } from 'node:util';
 import { readTraces } from '../../src/conventions/index.ts';
@@ -13,12 +13,14 @@ import { seededRandom } from '../support/builders/score-streams.ts';
 import { atLeast, atMost, head, row, share, sumUp, verdictOn } from './bench-table.ts';
 import { measureList } from './issues/list-speed.ts';
 import { makeRuns, MODES } from './issues/planted-runs.ts';
+import { measureServe } from './issues/serve-cost.ts';
 
 const { values: options } = parseArgs({
   options: {
     runs: { type: 'string', default: '5000' },
     seeds: { type: 'string', default: '1,2,3' },
     list: { type: 'boolean', default: false },
+    serve: { type: 'string' },
   },
 });
 const runs = Number(options.runs);
@@ -184,5 +186,8 @@ for (const { seed, found, missed, false: wrong, findMs, groupMs } of results) {
 }
 if (options.list) {
   await measureList();
+}
+if (options.serve !== undefined) {
+  await measureServe(Number(options.serve), 2);
 }
 sumUp();

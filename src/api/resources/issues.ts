@@ -39,8 +39,8 @@ export const Issue = z
     runs: z.number().describe('Runs seen with it, not estimated.'),
     users: z.number(),
     sessions: z.number(),
-    firstSeen: Time.nullable(),
-    lastSeen: Time.nullable(),
+    firstSeen: Time.nullable().describe('Start of the first run with it, also before the range.'),
+    lastSeen: Time.nullable().describe('Start of the last run with it in the range.'),
     points: z.array(z.number().nullable()).readonly().describe('Shares by equal parts of the range.'),
     versions: z
       .array(z.object({ version: z.string(), runs: z.number(), share: orNull(Rate) }))
@@ -313,7 +313,7 @@ function issueJson(issue: IssueReading) {
     runs,
     users,
     sessions,
-    firstSeen: isoTime(issue.firstMs),
+    firstSeen: isoTime(Math.min(issue.firstSeen, issue.firstMs)),
     lastSeen: isoTime(issue.lastMs),
     points,
     versions: issue.versions.map((each) => ({ ...each, share: rateJson(each.share) })),

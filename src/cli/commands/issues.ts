@@ -42,7 +42,7 @@ export const registerIssues: RegisterCommand = (program, bind) => {
   ]);
   issues
     .command('list', { isDefault: true })
-    .description('Print the issues. Issues of most runs come first.')
+    .description('Print the issues, the greatest share first.')
     .option('--since <when>', 'runs that began since 1h, 7d, or a date and time (default: 7d)', parseMoment)
     .option('--until <when>', 'runs that began before 1h, 7d, or a date and time', parseMoment)
     .option('--agent <name>', 'only issues of this agent')
@@ -128,7 +128,7 @@ async function show(context: CommandContext, id: string) {
   const issue = await api.read<DetailJson>(`/issues/${encodeURIComponent(id)}`);
   await context.out.document(issue, () =>
     [
-      `${issue.id}  ${issue.state}  ${formatShare(issue)}  ${issue.runs} runs  ${cleanLine(issue.title)}`,
+      `${issue.id}  ${issue.state}  ${formatShare(issue)}  ${formatCount(issue.runs, 'run')}  ${cleanLine(issue.title)}`,
       ...formatVerification(issue),
       ...issue.history.map(
         ({ at, by, what }) => `  ${at}  ${cleanLine(by ?? 'spanscore', 40)}: ${cleanLine(what)}`,
@@ -140,7 +140,7 @@ async function show(context: CommandContext, id: string) {
       }),
       ...issue.segments.map(
         ({ dimension, value, runs, share }) =>
-          `  ${dimension} ${cleanLine(value)}: ${runs} runs  ${formatShare({ share })}`,
+          `  ${dimension} ${cleanLine(value)}: ${formatCount(runs, 'run')}  ${formatShare({ share })}`,
       ),
     ].join('\n'),
   );

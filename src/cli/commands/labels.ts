@@ -20,6 +20,7 @@ import {
 } from '../input/label-file.ts';
 import { listRowNames } from '../input/names.ts';
 import { addEstimateCommand } from '../labels/estimate-pass-rates.ts';
+import { addExamplesCommand } from '../labels/try-examples.ts';
 import { openApi } from '../open-api.ts';
 import { cleanLine, shortFingerprint } from '../show/clean-text.ts';
 import { reportFile, writeOutputFile } from '../show/output-file.ts';
@@ -53,6 +54,7 @@ export const registerLabels: RegisterCommand = (program, bind) => {
     ['all labels of this month', 'spanscore labels export --since 30d --out labels.csv'],
     ['how often people agree with a scorer', 'spanscore labels agreement --scorer hallucination'],
     ['how many answers pass, by people', 'spanscore labels estimate --scorer hallucination --by week'],
+    ['runs that a judge of yours can learn from', 'spanscore labels examples --scorer refund-policy'],
   ]);
   labels
     .command('import')
@@ -92,6 +94,7 @@ export const registerLabels: RegisterCommand = (program, bind) => {
     .option('--since <when>', 'runs that began since 1h, 7d, or a date and time (default: 30d)', parseMoment)
     .action(bind(agreement));
   addEstimateCommand(labels, bind);
+  addExamplesCommand(labels, bind);
 };
 
 /** Stores labels by the store itself: many in one insert, and a fault for each line. */

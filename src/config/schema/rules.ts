@@ -127,13 +127,16 @@ const scorerEntry = z
   )
   .transform(({ sees, options, ask, answer, examples, reason, ...entry }) => {
     const worded = reason === undefined ? {} : { reason: false };
-    const given = Object.entries({ ...options, ask, answer, examples, sees, ...worded }).filter(
+    // A key that is absent leaves the option of its name: an entry that is read again is the same.
+    const given = Object.entries({ ask, answer, examples, sees, ...worded }).filter(
       ([, value]) => value !== undefined,
     );
     return {
       ...entry,
       ...(ask === undefined ? {} : { use: OWN_JUDGE }),
-      ...(options === undefined && given.length === 0 ? {} : { options: Object.fromEntries(given) }),
+      ...(options === undefined && given.length === 0
+        ? {}
+        : { options: { ...options, ...Object.fromEntries(given) } }),
     };
   })
   .describe('A scorer with your own name.');

@@ -18,10 +18,10 @@ import { mayUse } from '../session.ts';
 import { markAnswer } from '../view-models/answer.ts';
 import { formatNumber } from '../view-models/format.ts';
 import { formatCount } from '../../domain/plural.ts';
-import { describeProof, formatShare, issueFilters, nameKind } from '../view-models/issues.ts';
+import { describeProof, formatShare, issueFilters, nameIssue, nameKind } from '../view-models/issues.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { tracePath } from '../view-models/paths/row-paths.ts';
-import { showJson, visibleText } from '../view-models/visible-text.ts';
+import { showJson } from '../view-models/visible-text.ts';
 import { BASE_PATH } from '../base-path.ts';
 
 /** One issue: how often, where it occurs, examples with their evidence, and what people did with it. */
@@ -33,7 +33,7 @@ export function Issue() {
   );
   const { outcome, order } = useOrders(issue.reload);
   return (
-    <Page title={issue.kind === 'ready' ? visibleText(issue.data.title) : 'Issue'}>
+    <Page title={issue.kind === 'ready' ? nameIssue(issue.data) : 'Issue'}>
       <p role="status">
         <Text of={outcome} />
       </p>
@@ -96,7 +96,8 @@ function Head({ issue, order }: HeadProps) {
 }
 
 function Actions({ issue, order }: HeadProps) {
-  const { id, title, state, versions } = issue;
+  const { id, state, versions } = issue;
+  const title = nameIssue(issue);
   const version = useRef<HTMLInputElement>(null);
   const isOpen = state !== 'resolved' && state !== 'ignored';
   if (!mayUse('admin')) {
@@ -173,7 +174,7 @@ function Merge({ issue: { id, agent, tenant }, order }: HeadProps) {
     <Choice
       label="Merge into"
       value=""
-      choices={[['', 'another issue …'], ...choices.map((each) => [each.id, each.title] as const)]}
+      choices={[['', 'another issue …'], ...choices.map((each) => [each.id, nameIssue(each)] as const)]}
       onChoice={(into) => (into === '' ? undefined : merge(into))}
     />
   );

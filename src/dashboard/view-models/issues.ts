@@ -1,6 +1,7 @@
-import type { Issue, Rate } from '../api-types.ts';
+import type { Issue, IssueName, Rate } from '../api-types.ts';
 import type { Query } from './paths/fill-path.ts';
 import { UNKNOWN } from './format.ts';
+import { visibleText } from './visible-text.ts';
 
 interface Shown {
   readonly sign: string;
@@ -41,6 +42,11 @@ export const KIND_CHOICES = Object.entries(KINDS);
 /** Writes a kind of failures in words. */
 export function nameKind(kind: Issue['kind']): string {
   return KINDS[kind] ?? kind;
+}
+
+/** Writes the title of an issue without the signs of code; its kind while the title is made again. */
+export function nameIssue({ title, kind }: Pick<IssueName, 'title' | 'kind'>): string {
+  return title === '' ? nameKind(kind) : visibleText(title.replaceAll('`', ''));
 }
 
 /** States to choose from; '' are the open ones. */

@@ -106,7 +106,7 @@ interface Moment {
   readonly isDone: boolean;
 }
 
-it('are the same after kill -9 of the process that groups, whatever it writes, and a judge is asked once an issue', async () => {
+it('are the same after kill -9 of the process that groups, whatever it writes, and a judge is asked for no title, or once an issue', async () => {
   expect(expected.length).toBeGreaterThan(20);
   const owner = serveFolder({ rules: RULES }, 'collector,api,store');
   const addresses = await owner.start();
@@ -124,7 +124,12 @@ it('are the same after kill -9 of the process that groups, whatever it writes, a
     await scorer.killGroup();
     return false;
   });
-  const config = { rules: RULES, store: { ...addresses.clickhouse, url: gate.url } };
+  const config = {
+    rules: RULES,
+    store: { ...addresses.clickhouse, url: gate.url },
+    judges: { default: 'local/m', providers: { local: { baseURL: judge.baseUrl } } },
+    issues: { name: 'none' },
+  };
   const scorer = serveFolder(config, 'scorer');
   /** Starts the process, sends it runs, and kills it at a moment. */
   const kill = async (next: Moment, requests: readonly object[] = []) => {
@@ -148,11 +153,7 @@ it('are the same after kill -9 of the process that groups, whatever it writes, a
   expect(judge.requests).toEqual([]);
   await scorer.stop();
 
-  scorer.configure({
-    ...config,
-    issues: { name: 'judge' },
-    judges: { default: 'local/m', providers: { local: { baseURL: judge.baseUrl } } },
-  });
+  scorer.configure({ ...config, issues: { name: 'judge' } });
   await kill({ statement: 'a title', isDone: true });
   await scorer.start();
   const titles = () =>

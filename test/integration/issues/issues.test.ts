@@ -65,7 +65,8 @@ const change = async (path: string, body: object) =>
 describe('the issues of an agent', () => {
   it('have shares of all its runs, also those without a failure', async () => {
     const failing = { signatureId: SHARED };
-    await storeRuns('share', [failing, failing, ...Array.from({ length: 38 }, () => null)]);
+    const old = { ...failing, traceTimestamp: NOW_MS - 20 * DAY_MS };
+    await storeRuns('share', [failing, failing, old, ...Array.from({ length: 37 }, () => null)]);
     const { items } = (await read('/issues?agent=share')) as { items: Record<string, unknown>[] };
     expect(items).toMatchObject([
       {
@@ -74,6 +75,8 @@ describe('the issues of an agent', () => {
         state: 'ongoing',
         runs: 2,
         users: 2,
+        firstSeen: new Date(old.traceTimestamp).toISOString(),
+        lastSeen: new Date(NOW_MS - 2 * DAY_MS + 1_000).toISOString(),
         share: { value: 0.05 },
         versions: expect.arrayContaining([
           expect.objectContaining({ version: '1', runs: 1, share: expect.objectContaining({ value: 0.05 }) }),

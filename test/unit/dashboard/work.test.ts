@@ -17,7 +17,7 @@ import {
   findRunbook,
   groupMonitors,
 } from '../../../src/dashboard/view-models/incidents.ts';
-import { describeProof } from '../../../src/dashboard/view-models/issues.ts';
+import { describeProof, nameIssue } from '../../../src/dashboard/view-models/issues.ts';
 import {
   buildAsked,
   findFault,
@@ -227,6 +227,13 @@ it('the status says first what fails', () => {
   });
   const sound = { ...FULL['/status']!, components: [], judges: [] };
   expect(describeHealth(sound).isHealthy).toBe(true);
+});
+
+it.each([
+  ['tool `refund` fails: HTTP 504', 'tool refund fails: HTTP 504'],
+  ['', 'wrong claim'],
+])('the issue with the title %j is named %s', (title, name) => {
+  expect(nameIssue({ title, kind: 'claim' })).toBe(name);
 });
 
 describe('the proof that a version mends an issue', () => {

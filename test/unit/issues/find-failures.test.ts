@@ -272,6 +272,9 @@ describe('a masked text', () => {
     ['see https://x.io/a?b=1 or mail a.b@c.io', 'see <url> or mail <email>'],
     ['it arrives on 3 March 2026 in Ghent', 'it arrives on <date> in <name>'],
     ['The user “Bob” asked Ada Lovelace', 'the user <quote> asked <name>'],
+    ['refused by 10.10.10.1:80', 'refused by <address>'],
+    ['refused by ::1:5432 or [2001:db8::7]:443 at 12:30:45', 'refused by <address> at <date>'],
+    ['no std::vector here', 'no std vector here'],
   ])('%s becomes %s', (text, masked) => {
     expect(maskText(text)).toBe(masked);
   });

@@ -105,19 +105,23 @@ describe('an own judge', () => {
     });
   });
 
-  it('is the entry of a scorer with a question', async () => {
-    const { scorers } = parseConfig(
+  it('is the entry of a scorer with a question, also when the configuration is read again, as serve reads it', () => {
+    const config = parseConfig(
       {
         judges: { default: 'openai/gpt-5-mini' },
-        scorers: { rain: { ask: 'Does it promise rain?', answer: LEVELS as never, sees: ['answer'] } },
-        rules: [{ name: 'all', scorers: ['rain'] }],
+        scorers: {
+          rain: { ask: 'Does it promise rain?', answer: LEVELS as never, sees: ['answer'] },
+          briefly: { use: 'grounding', sees: ['tool-results'], reason: 'on-demand' },
+        },
+        rules: [{ name: 'all', scorers: ['rain', 'briefly'] }],
       },
       { scorers: PREBUILT_SCORERS },
     );
-    expect(scorers['rain']).toEqual({
-      use: 'ask',
-      options: { ask: 'Does it promise rain?', answer: LEVELS, sees: ['answer'] },
+    expect(config.scorers).toEqual({
+      rain: { use: 'ask', options: { ask: 'Does it promise rain?', answer: LEVELS, sees: ['answer'] } },
+      briefly: { use: 'grounding', options: { sees: ['tool-results'], reason: false } },
     });
+    expect(parseConfig(config, { scorers: PREBUILT_SCORERS })).toEqual(config);
   });
 
   it('has no mean that a monitor could watch where it chooses among options', () => {

@@ -170,6 +170,7 @@ const OWN_SHAPE: readonly string[] = [
   'export',
   'init',
   'issues tests',
+  'labels examples',
   'labels export',
   'labels import',
   'mcp',
