@@ -70,7 +70,7 @@ function measureAll(): Measured[] {
   const streams = rates.flatMap((perHour) => families.map((family) => ({ family, perHour })));
   return streams.map((stream) => {
     const computeTimes = (times: number): number =>
-      stream.perHour > 60 ? Math.max(1, Math.round(times / 5)) : times;
+      stream.perHour > 60 ? Math.max(1, Math.round(times / 3)) : times;
     const [byFew, byAll] = [computeTimes(repetitions), computeTimes(classics)];
     const firstSeed = Number(options.seed);
     const records = recordStream(stream, {
