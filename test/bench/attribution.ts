@@ -117,8 +117,18 @@ if (rows > 0) {
   const startedMs = performance.now();
   const { explanation } = explainIncident('pair', 1, rows / 2);
   const peak = process.resourceUsage().maxRSS / 1_024;
-  console.log(
-    `\n${rows} rows: ${((performance.now() - startedMs) / 1_000).toFixed(1)} s with their making, ${peak.toFixed(0)} MiB, ${explanation.verdict}, ${sorted(explanation.causes[0]?.segment)}`,
+  const seconds = (performance.now() - startedMs) / 1_000;
+  head('Size', 'scores', 's with their making', 'MiB at most', 'verdict', 'first cause', 'goals');
+  row(
+    String(rows),
+    seconds,
+    peak,
+    explanation.verdict,
+    sorted(explanation.causes[0]?.segment),
+    verdictOn(`${rows} scores`, [
+      atMost((seconds * 1e6) / rows, 60, 's a million'),
+      atMost(peak, 1_024, 'MiB'),
+    ]),
   );
 }
 sumUp();

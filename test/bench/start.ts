@@ -1,10 +1,12 @@
 /**
- * Processor time of short commands of the built package: the help, traces beside a `serve`, and the scores of a file. Build it first:
- * `npm run build`. `node test/bench/start.ts [--rounds 5] [--against <built checkout>]`; two checkouts take turns.
+ * Processor time of short commands of the built package: the help, traces beside a `serve`, and the scores of a file; and the time until
+ * `demo --keep` shows its first alert. Build it first: `npm run build`. `node test/bench/start.ts [--rounds 5] [--against <built checkout>]`;
+ * two checkouts take turns.
  */
-import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { loadavg } from 'node:os';
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
@@ -40,6 +42,29 @@ function measure(checkout: string, args: readonly string[], cwd: string): number
   return readChildrenSeconds() - before;
 }
 
+/** Longest time until the demonstration has an alert that a person can act on, seconds. */
+const FIRST_ALERT_S = 60;
+
+/** Returns the time until the demonstration, which prints its address once its incident is open, does so, seconds. */
+async function measureFirstAlert(checkout: string): Promise<number> {
+  const cwd = mkdtempSync(join(tmpdir(), 'spanscore-first-alert-'));
+  const startedMs = performance.now();
+  const argv = [join(checkout, 'dist/src/cli/main.js'), 'demo', '--keep', '--json'];
+  const child = spawn(process.execPath, argv, { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
+  const ended = once(child, 'exit');
+  try {
+    const [first] = (await Promise.race([once(child.stdout, 'data'), ended])) as unknown[];
+    if (typeof first === 'number' || first === null) {
+      throw new Error(`the demonstration ended with ${first}: run it alone to see why`);
+    }
+    return (performance.now() - startedMs) / 1_000;
+  } finally {
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(cwd, { recursive: true, force: true });
+  }
+}
+
 const sides = [ROOT, ...(values.against === undefined ? [] : [values.against])];
 const folder = new ServeFolder({ rules: [], log: { level: 'error' } });
 console.log(`Node.js ${process.version}, load ${loadavg()[0]?.toFixed(1)} before; ${values.rounds} rounds`);
@@ -63,6 +88,9 @@ try {
     row(name, shown(ours), other === undefined ? '–' : shown(other), verdict);
   }
   await folder.stop();
+  const seconds = await measureFirstAlert(ROOT);
+  head('First alert of the demonstration', 'seconds', 'goal');
+  row(seconds, verdictOn('first alert', [atMost(seconds, FIRST_ALERT_S, 's')]));
   sumUp();
 } finally {
   await folder.dispose();

@@ -95,6 +95,7 @@ function layOut({ tolerance, direction, thresholds }: DriftTerms, baseline: Base
       tolerance: borne,
       variances: [baseline.variance],
       clumping: baseline.clumping,
+      slowVariance: baseline.slowVariance,
       resolveAt: thresholds.resolveAt,
     });
   return {

@@ -132,8 +132,8 @@ const BLOCK_HOURS = 6;
 const WEEKLY_AFTER_HOURS = 4 * HOURS_OF_WEEK;
 /** Normal quantile of 0.99: an unlucky reference causes a false alarm for at most 1 % of pins. */
 const REFERENCE_QUANTILE = 2.33;
-/** Tolerated standard deviations of slow movement without an explanation. */
-const WOBBLE_DEVIATIONS = 3;
+/** Tolerated standard deviations of slow movement without an explanation, as means of six hours show it: within them the mean moves more. */
+const WOBBLE_DEVIATIONS = 3.3;
 
 /** Baseline of a series: learned from its reference, then fixed. */
 export interface Baseline {

@@ -13,6 +13,12 @@ const PART_TO_MEAN = 0.4;
 /** and at most this part of the way from the low mean to the bound. */
 const MOST_TO_BOUND = 0.55;
 
+/** Line for a mean that moves by itself: so many standard deviations of its movement above the low mean, */
+const MOVEMENT_DEVIATIONS = 3.5;
+
+/** and at most this part of the way from the low mean to the expected mean. */
+const MOST_TO_MEAN = 0.5;
+
 /** Guess of the gap before the observations after the alarm: a part of the gap at the alarm. */
 const GUESSED_PART = 0.5;
 
@@ -36,6 +42,8 @@ export interface GuardTerms {
   readonly resolveAt: number;
   /** Observations that tell as much as one that is independent; absent: 1. */
   readonly clumping?: number | undefined;
+  /** Variance of the slow movement of the mean; absent: 0. */
+  readonly slowVariance?: number;
 }
 
 /** The time during which the sum of observations is below the bound: where a change began, if there was one. */
@@ -76,8 +84,8 @@ export interface MeanGuard {
 export function meanGuard(terms: GuardTerms): MeanGuard {
   const stakesDown = stakes(terms.variances, Math.min(...terms.bounds), terms.drops);
   const boundAt = (timeMs: number): number => terms.bounds[computeSlot(timeMs, terms.bounds.length)] ?? 0;
-  const { tolerance, clumping = 1 } = terms;
-  const recoveryTerms = { tolerance, clumping, variance: terms.variances[0] };
+  const { tolerance, clumping = 1, slowVariance = 0 } = terms;
+  const recoveryTerms = { tolerance, clumping, variance: terms.variances[0], slowVariance };
   const fresh: GuardState = { evidence: noEvidence(stakesDown), excursion: null, alarm: null };
   return {
     start: () => fresh,
@@ -157,6 +165,7 @@ interface RecoveryTerms {
   /** Variance of an observation while the mean is normal. */
   readonly variance: number;
   readonly clumping: number;
+  readonly slowVariance: number;
 }
 
 function startRecovery(gapAtAlarm: number): Recovery {
@@ -180,7 +189,11 @@ function weighRecovery(
 ): Recovery {
   const { gapAtAlarm, observed, evidence } = recovery;
   const { gap, variance } = estimateLowMean(recovery, terms);
-  const toLine = Math.min(PART_TO_MEAN * (gap + terms.tolerance), MOST_TO_BOUND * gap);
+  const toMean = gap + terms.tolerance;
+  const toLine = Math.max(
+    Math.min(PART_TO_MEAN * toMean, MOST_TO_BOUND * gap),
+    Math.min(MOVEMENT_DEVIATIONS * Math.sqrt(terms.slowVariance), MOST_TO_MEAN * toMean),
+  );
   const line = Math.max(bound - gap, 0) + toLine;
   const rise = bound + terms.tolerance - line;
   const recoveryStakes = STAKES.map((part) =>

@@ -10,15 +10,19 @@ export function driftGoals(stream: Stream, record: StreamRecord): Goal[] {
   const medianDelay = quantile(record.delays[0.1], 0.5);
   const fired = firedEach(record.during) + firedEach(record.around);
   if (stream.family === 'clumps') {
-    return [atLeast(fired, 1, 'alarms an incident'), atMost(fired, 1.05, 'alarms an incident')];
+    return incidentGoals(fired, [1, 1.05]);
   }
   return [
     atMost(firedEach(record.quiet), isWobble ? (stream.perHour > 60 ? 0.2 : 0.05) : 0.01, 'false alarms'),
     atMost(medianDelay, mostDelay(stream), 'scores to 0.1'),
     ...(stream.perHour > 60 ? [] : [atMost(quantile(record.delays[0.2], 0.5), 100, 'scores to 0.2')]),
     atMost(quantile(record.delays[0.1], 0.9) / medianDelay, mostSpread(stream), 'times the median at p90'),
-    atMost(fired, 1.05, 'alarms an incident'),
+    ...incidentGoals(fired, [0.97, 1.03]),
   ];
+}
+
+function incidentGoals(fired: number, [least, most]: readonly [number, number]): Goal[] {
+  return [atLeast(fired, least, 'alarms an incident'), atMost(fired, most, 'alarms an incident')];
 }
 
 /** Scores until a fall of 0.1 is found: few where scores lie close, more where they are spread. */

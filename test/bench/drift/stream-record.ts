@@ -37,12 +37,14 @@ export interface Entrants {
   /** and on to so many by the first `few` alone. */
   readonly byFew: number;
   readonly few: number;
+  /** Seed of the first stream. */
+  readonly firstSeed: number;
 }
 
 /** Watches seeded streams of a kind with its entrants at once; the n-th record is that of the n-th contender. */
 export function recordStream(
   stream: Stream,
-  { contenders: all, byAll, byFew, few }: Entrants,
+  { contenders: all, byAll, byFew, few, firstSeed }: Entrants,
 ): StreamRecord[] {
   const records = all.map(() => ({
     quiet: [] as Firings[],
@@ -50,9 +52,9 @@ export function recordStream(
     during: [] as Firings[],
     around: [] as Firings[],
   }));
-  for (let seed = 1; seed <= byFew; seed += 1) {
-    const contenders = seed <= byAll ? all : all.slice(0, few);
-    const trial = { ...stream, seed };
+  for (let turn = 0; turn < byFew; turn += 1) {
+    const contenders = turn < byAll ? all : all.slice(0, few);
+    const trial = { ...stream, seed: firstSeed + turn };
     const reference = buildReference(trial);
     const quiet = quietMonth(trial, reference, contenders);
     const found = DROPS.map((drop) => [drop, delays(trial, drop, reference, contenders)] as const);

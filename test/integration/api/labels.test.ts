@@ -1,17 +1,27 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { formatChecked } from '../../../src/dashboard/view-models/rates.ts';
 import { computeScoreId } from '../../../src/domain/identity.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
+import { jsonLines } from '../../support/processes/cli.ts';
+import { runCommand } from '../../support/processes/run-command.ts';
 import { agentRunSpans, store as ingest } from '../../support/store/stored-agent.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
-import { buildScore, newSpanId, newTraceId } from '../../support/store/store-rows.ts';
+import { buildScore, newSpanId, newTraceId, storeFlags } from '../../support/store/store-rows.ts';
 
 let world: ApiWorld;
+const cwd = mkdtempSync(join(tmpdir(), 'spanscore-labels-'));
 
 beforeAll(async () => {
   world = await apiWorld();
 });
-afterAll(() => world.stop());
+afterAll(async () => {
+  await world.stop();
+  rmSync(cwd, { recursive: true, force: true });
+});
 
 const LABEL_A = tokenOf('label', 'a');
 
@@ -200,6 +210,32 @@ async function expectInSql(scorer: string, items: unknown): Promise<void> {
   expect(inSql.size).toBeGreaterThan(0);
 }
 
+type Estimate = Parameters<typeof formatChecked>[0] & { readonly fingerprint: string };
+
+/** Expects the command line to print the pass rates of the API, from the store and from files, in the words of the page. */
+async function expectByCommand(
+  scorer: string,
+  items: readonly Estimate[],
+  files: { readonly scores: readonly object[]; readonly labels: readonly object[] },
+): Promise<void> {
+  const estimate = async (...flags: readonly string[]) =>
+    (await runCommand(['labels', 'estimate', ...flags], { cwd })).stdout;
+  const ofStore = ['--scorer', scorer, ...storeFlags(world.options)];
+  expect(jsonLines(await estimate(...ofStore, '--json'))).toEqual(items);
+  const shown = await estimate(...ofStore);
+  for (const item of items) {
+    expect(shown).toContain(formatChecked(item));
+  }
+  const [scores, labels] = Object.entries(files).map(([name, lines]) => {
+    writeFileSync(join(cwd, name), lines.map((line) => JSON.stringify(line)).join('\n'));
+    return name;
+  }) as [string, string];
+  const ofFiles = jsonLines(await estimate('--scores', scores, '--labels', labels, '--json')) as {
+    readonly series: string;
+  }[];
+  expect(items).toMatchObject(ofFiles.map(({ series, ...numbers }) => ({ ...numbers, fingerprint: series })));
+}
+
 describe('GET /labels/agreement', () => {
   it('compares the versions of a scorer with the labels of the tenant', async () => {
     const rows = await storeScores('agreed', [0.9, 0.9, 0.1, 0.1], {
@@ -273,6 +309,17 @@ describe('GET /labels/agreement', () => {
     const listed = versions as { estimate: object; certificate: object }[];
     expect(items).toMatchObject(listed.map(({ estimate, certificate }) => ({ ...estimate, certificate })));
     await expectInSql('rated', items);
+    const series = (index: number) => (index < rows.length ? 'f9' : 'f8');
+    const stored = [...rows, ...old].map(({ score, weight }, index) => ({
+      series: series(index),
+      id: String(index),
+      score,
+      weight: weight ?? 1,
+    }));
+    await expectByCommand('rated', items as Estimate[], {
+      scores: stored,
+      labels: stored.slice(1).map(({ id }, index) => ({ series: series(index + 1), id, passes: index < 1 })),
+    });
     const [present] = listed.map(({ estimate }) => estimate);
     const ask = async (path: string) => (await world.ask({ path, token: tokenOf('read', 'a') })).body;
     const { items: lines } = await ask('/overview');

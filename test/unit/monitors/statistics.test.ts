@@ -11,7 +11,7 @@ import { meanEvidence, noEvidence, stakes, weigh } from '../../../src/monitors/s
 import { type GuardState, meanGuard } from '../../../src/monitors/statistics/mean-guard.ts';
 import { BUCKET_MS, scoreBuckets } from '../../support/builders/score-streams.ts';
 import { fc } from '../../support/fast-check.ts';
-import { MONITOR_START_MS, ONE_SERIES } from '../../support/monitors/fold-scores.ts';
+import { MONITOR_START_MS, ONE_SERIES, steadyBuckets } from '../../support/monitors/fold-scores.ts';
 
 const HOUR_MS = 3_600_000;
 const HOURS_OF_WEEK = 168;
@@ -250,6 +250,23 @@ describe('the end of an alarm', () => {
   it('comes when the mean recovers to the bound only', () => {
     const alarm = fold(raiseAfter(COLLAPSED), 500, COLLAPSED);
     expect(fold(alarm, 120, buildHistogram([0.68, 0.88])).alarm).toBeNull();
+  });
+
+  it.each([
+    { does: 'does not come', where: 'its mean moved so before', slowVariance: 0.02 ** 2, ends: false },
+    { does: 'comes', where: 'its mean did not move before', slowVariance: 0, ends: true },
+  ])('$does while a low mean moves a little up, where $where', ({ slowVariance, ends }) => {
+    const terms = { bounds: [0.74], tolerance: 0.06, variances: [0.01] as const, slowVariance };
+    const wide = meanGuard({ ...terms, resolveAt: ONE_SERIES.resolveAt });
+    const foldWide = (state: GuardState, buckets: number, mean: number) =>
+      [...steadyBuckets(0, buckets, [mean - 0.1, mean + 0.1])].reduce(
+        (last, bucket) => wide.step(last, bucket),
+        state,
+      );
+    const alarm = wide.raise(foldWide(wide.start(), 20, 0.68));
+    const moved = foldWide(foldWide(alarm, 500, 0.68), 400, 0.73);
+    expect(moved.alarm === null).toBe(ends);
+    expect(foldWide(moved, 120, 0.8).alarm).toBeNull();
   });
 
   it('does not come from a week without scores', () => {
