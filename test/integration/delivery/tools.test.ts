@@ -296,7 +296,7 @@ describe('the exporter datadog', () => {
   test.each([
     ['tool-use', 'tool_use'],
     ['2nd look', 's_2nd_look'],
-    [`${'a'.repeat(300)}`, 'a'.repeat(200)],
+    ['a'.repeat(300), 'a'.repeat(200)],
   ])('names the scorer %s as %s', async (scorer, label) => {
     write({ scorer });
     await start();

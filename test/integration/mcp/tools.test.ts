@@ -19,23 +19,18 @@ import { buildDecision, buildScore, newTraceId } from '../../support/store/store
 import { store as storeSpans } from '../../support/store/stored-agent.ts';
 
 /** The tools, with the fields of their results and of the items in their lists. */
-const TOOLS: Readonly<Record<string, readonly string[]>> = {
-  add_label: ['scoreId'],
-  compare_versions: ['items'],
-  explain_incident: ['incidentId', 'cause', 'versions', 'examples'],
-  export_tests: ['items', 'next', 'traceId', 'input', 'expected', 'scorer', 'score'],
-  find_runs: ['items', 'next', 'traceId', 'agent', 'version', 'startedAt', 'question', 'answer', 'scores'],
-  preview_rule: ['matched', 'selected', 'costUsd', 'traces'],
-  propose_rule: ['yaml', 'diff'],
-  show_run: [
-    ...['traceId', 'agent', 'version', 'sessionId', 'userId', 'status', 'question', 'answer', 'next'],
-    ...['toolCalls', 'name', 'arguments', 'result', 'error'],
-    ...['scores', 'scorer', 'score', 'label', 'reason', 'source'],
-  ],
-  whats_wrong: [
-    ...['allClear', 'items', 'kind', 'agent', 'scorer', 'tool', 'n', 'summary', 'incidentId', 'traceIds'],
-  ],
-  why_not_scored: ['items', 'rule', 'scorer', 'status', 'reason', 'sentence', 'mend', 'count'],
+const TOOLS: Readonly<Record<string, string>> = {
+  add_label: 'scoreId',
+  compare_versions: 'items',
+  explain_incident: 'incidentId cause versions examples',
+  export_tests: 'items next traceId input expected scorer score',
+  find_runs: 'items next traceId agent version startedAt question answer scores',
+  preview_rule: 'matched selected costUsd traces',
+  propose_rule: 'yaml diff',
+  show_run:
+    'traceId agent version sessionId userId status question answer next toolCalls name arguments result error scores scorer score label reason source',
+  whats_wrong: 'allClear items kind agent scorer tool n summary incidentId traceIds',
+  why_not_scored: 'items rule scorer status reason sentence mend count',
 };
 
 /** Lists the names of all fields, also in lists. */
@@ -193,7 +188,7 @@ describe.each(['HTTP', 'stdio'] as const)('an agent over %s', (transport) => {
       expect.soft(whole.length, name).toBeLessThanOrEqual(MAX_RESULT);
       expect
         .soft(listFields(result.structuredContent), name)
-        .toEqual(expect.arrayContaining([...(TOOLS[name] ?? [])]));
+        .toEqual(expect.arrayContaining(TOOLS[name]?.split(' ') ?? []));
       expect.soft(outside(whole), name).not.toMatch(/INJECTED|ignore the rules|<system>/u);
     }
   });
