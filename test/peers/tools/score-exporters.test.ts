@@ -216,12 +216,13 @@ describe.skipIf(pythons === undefined)('scores in the real servers of Phoenix an
     'are each there once over ten kills of serve and faults of the servers, and change when they are scored again',
     { timeout: WHOLE_TIMEOUT_MS },
     async () => {
-      const requests = traces.map((trace) => trace.request());
+      const resources = traces.flatMap((trace) => (trace.request() as Traces).resourceSpans);
+      const requests = FAULTS.map((_, n) => ({ resourceSpans: resources.slice(n * PART, (n + 1) * PART) }));
       await Promise.all(NAMES.map((name) => sendRequests(urlOf(name), requests, TOOLS[name].headers)));
       for (const [round, fault] of FAULTS.entries()) {
         proxies.forEach((proxy) => proxy.fail(fault));
         const before = new Map([...proxies].map(([name, proxy]) => [name, proxy.count()]));
-        await sendRequests(serve.addresses().otlpHttp, requests.slice(round * PART, (round + 1) * PART));
+        await sendRequests(serve.addresses().otlpHttp, requests.slice(round, round + 1));
         await until(
           () => [...proxies].every(([name, proxy]) => proxy.count() > (before.get(name) ?? 0) + (round % 3)),
           120_000,
