@@ -259,6 +259,10 @@ export class AttemptBook {
   }
 
   #pause(error: AppError, nowMs: number): void {
+    if (this.isPaused(nowMs)) {
+      // This message was sent together with one that failed before: the receiver has failed once.
+      return;
+    }
     this.#failuresWhileDown += 1;
     this.#pausedUntilMs = nowMs + this.#backoffMs(this.#failuresWhileDown, error);
   }

@@ -11,6 +11,7 @@ import {
   type EpochTerms,
   EXPORTER_NAMES,
   type LoopTimes,
+  type Outcome,
   type ReceiverDuties,
   type RetryTimes,
   startDelivery,
@@ -105,15 +106,15 @@ class ScoreDelivery implements Delivery {
     this.#book.forgetAllBut(page.pending);
     const settled = new Set<string>();
     const queue = this.#book.plan(page.pending, performance.now());
-    for (let at = 0; at < queue.length && !giveUp.aborted; at += 1) {
-      const message = (queue[at] ?? []).filter((each) => !settled.has(joinExportKey(each)));
-      if (this.#book.isPaused(performance.now())) {
-        break;
-      }
-      if (this.#book.hasToWait(message, performance.now())) {
-        continue;
-      }
-      queue.push(...(await this.#send(message, queue.slice(at + 1, at + READ_AHEAD).flat())));
+    for (let at = 0; at < queue.length && !giveUp.aborted && !this.#book.isPaused(performance.now());) {
+      // A receiver that is down gets one message, which finds out whether it is back.
+      const count = this.#book.isDown ? 1 : (this.#exporter.atOnce ?? 1);
+      const messages = queue
+        .slice(at, at + count)
+        .map((message) => message.filter((each) => !settled.has(joinExportKey(each))))
+        .filter((message) => !this.#book.hasToWait(message, performance.now()));
+      at += count;
+      queue.push(...(await this.#send(messages, queue.slice(at, at + READ_AHEAD).flat())));
       await this.#setSpentAside();
       for (const each of this.#unrecorded) {
         settled.add(joinExportKey(each));
@@ -128,25 +129,37 @@ class ScoreDelivery implements Delivery {
     return !page.isWhole && settled.size > 0;
   }
 
-  /** Sends the current rows of a message. Returns the messages to send instead when it failed. */
-  async #send(message: Message, next: Message): Promise<Message[]> {
-    const { counts, log, giveUp, checkDuty } = this.#deps;
-    const rows = await this.#readRows(message, next);
-    const { current = [], withdrawn = [] } = Object.groupBy(message, (each) =>
-      rows.has(joinExportKey(each)) ? 'current' : 'withdrawn',
+  /** Sends the current rows of messages at the same time. Returns the messages to send instead of those that failed. */
+  async #send(messages: readonly Message[], next: Message): Promise<Message[]> {
+    const { giveUp, checkDuty } = this.#deps;
+    const rows = await this.#readRows(messages.flat(), next);
+    const isCurrent = (each: PendingExport) => rows.has(joinExportKey(each));
+    this.#settle(
+      messages.flat().filter((each) => !isCurrent(each)),
+      'withdrawn',
     );
-    this.#settle(withdrawn, 'withdrawn');
+    const current = messages.map((message) => message.filter(isCurrent)).filter(({ length }) => length > 0);
     if (current.length === 0) {
       return [];
     }
     await checkDuty();
-    const scores = current.flatMap((each) => rows.get(joinExportKey(each)) ?? []);
-    const outcome = await this.#exporter.send(scores, giveUp);
+    const outcomes = await Promise.all(
+      current.map((message) => {
+        const scores = message.flatMap((each) => rows.get(joinExportKey(each)) ?? []);
+        return this.#exporter.send(scores, giveUp);
+      }),
+    );
+    return outcomes.flatMap((outcome, at) => this.#conclude(current[at] ?? [], outcome, rows));
+  }
+
+  /** Notes the outcome of a message. Returns the messages to send instead of it. */
+  #conclude(message: Message, outcome: Outcome, rows: ReadonlyMap<string, Score>): Message[] {
+    const { counts, log, giveUp } = this.#deps;
     if (outcome.kind === 'delivered') {
       const count = outcome.isSkipped === true ? 'skipped' : 'delivered';
-      counts[count] = (counts[count] ?? 0) + current.length;
+      counts[count] = (counts[count] ?? 0) + message.length;
       counts.lastError = undefined;
-      this.#settle(current, 'delivered', rows);
+      this.#settle(message, 'delivered', rows);
     } else if (giveUp.aborted) {
       return [];
     } else {
@@ -154,15 +167,15 @@ class ScoreDelivery implements Delivery {
       counts.lastError = outcome.error.message;
       log.warn('scores could not be exported, trying again', {
         exporter: this.#exporter.name,
-        count: current.length,
-        firstScoreId: current[0]?.scoreId,
+        count: message.length,
+        firstScoreId: message[0]?.scoreId,
         error: outcome.error,
       });
     }
-    return this.#book.conclude(current, outcome, performance.now());
+    return this.#book.conclude(message, outcome, performance.now());
   }
 
-  /** Reads the rows of a message and some of the next ones, by their keys. */
+  /** Reads the rows of messages and some of the next ones, by their keys. */
   async #readRows(message: Message, next: Message): Promise<ReadonlyMap<string, Score>> {
     const isFresh = performance.now() - this.#readAtMs < READ_AHEAD_MS;
     if (!isFresh || !message.every((each) => this.#rows.has(joinExportKey(each)))) {

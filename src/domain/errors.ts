@@ -165,12 +165,19 @@ export function listCauses(thrown: unknown): unknown[] {
   return causes;
 }
 
-/** Returns the message of anything thrown, for logs and reasons. */
+/** Returns the message of anything thrown, for logs and reasons. Of a request that failed, the cause says why. */
 export function readErrorMessage(thrown: unknown): string {
   if (thrown instanceof Error) {
-    return thrown.message;
+    const { message, cause } = thrown;
+    const why = message === 'fetch failed' && cause instanceof Error ? describeCause(cause) : '';
+    return why === '' ? message : `${message}: ${why}`;
   }
   return typeof thrown === 'string' ? thrown : (JSON.stringify(thrown) ?? String(thrown));
+}
+
+/** The error of several addresses has a code alone. */
+function describeCause({ message, code = '' }: Error & { readonly code?: string }): string {
+  return message === '' ? code : message;
 }
 
 /**

@@ -52,6 +52,8 @@ export function startLabelImport(
   { everyMs, post, ...deps }: ImportDeps,
 ): StartedPart {
   let offset = PAGE;
+  // The labels of all servers of a kind are compared together: none of them has the labels of another.
+  const kinds = Map.groupBy(readers, ({ kind }) => kind);
   const postEach = createPoster(post, deps.log);
   const work = async (signal: AbortSignal) => {
     const sinceMs = (await store.spans.nowMs()) - RANGE_MS;
@@ -60,9 +62,9 @@ export function startLabelImport(
       newest.length < PAGE ? [] : await store.labels.recentTraces({ sinceMs, offset, limit: PAGE });
     offset = older.length < PAGE ? PAGE : offset + PAGE;
     const traces = [...newest, ...older];
-    for (const reader of traces.length === 0 ? [] : readers) {
-      const labels = await reader.read(traces, signal);
-      await takeOver(reader.kind, traces, labels);
+    for (const [kind, servers] of traces.length === 0 ? [] : kinds) {
+      const labels = await Promise.all(servers.map((reader) => reader.read(traces, signal)));
+      await takeOver(kind, traces, labels.flat());
     }
   };
 

@@ -23,15 +23,13 @@ interface TextPiece {
   readonly goesOn: boolean;
 }
 
-/** Part of a run that fits into a page. */
-type Piece =
-  | ({ readonly kind: 'question' | 'answer' } & TextPiece)
-  | ({
-      readonly kind: 'call';
-      readonly call: number;
-      readonly field: (typeof CALL_FIELDS)[number];
-    } & TextPiece)
-  | { readonly kind: 'score'; readonly score: object };
+/** Part of a run that fits into a page: of a text of the run, of one of its calls or of one of its scores. */
+type Piece = TextPiece &
+  (
+    | { readonly kind: 'question' | 'answer' }
+    | { readonly kind: 'call'; readonly index: number; readonly field: (typeof CALL_FIELDS)[number] }
+    | { readonly kind: 'score'; readonly index: number; readonly field: 'reason' }
+  );
 
 /** Reads the question of a run: its first text of a user. */
 export function readQuestion(run: AgentRun | undefined): string {
@@ -64,14 +62,15 @@ function listCalls(run: AgentRun | undefined): ToolInvocation[] {
 export function buildRunPage(trace: Trace, cursor: string | undefined): ToolResult {
   const run = trace.reading?.runs[0];
   const calls = listCalls(run);
+  const { scores } = trace;
   const pieces = listPieces(trace, run, calls);
   const isCut = trace.reading?.truncated ?? false;
   const from = readCursor(cursor, pieces.length);
   const facts = describeRun(trace.traceId, run);
-  let page = buildPage(facts, [], { calls, isCut, next: null });
+  let page = buildPage(facts, [], { calls, scores, isCut, next: null });
   for (let to = from + 1; to <= pieces.length; to += 1) {
     const next = to === pieces.length ? null : String(to);
-    const longer = buildPage(facts, pieces.slice(from, to), { calls, isCut, next });
+    const longer = buildPage(facts, pieces.slice(from, to), { calls, scores, isCut, next });
     if (longer === undefined) {
       break;
     }
@@ -105,22 +104,26 @@ function listPieces(trace: Trace, run: AgentRun | undefined, calls: readonly Too
       ['answer', readAnswer(run)],
     ] as const
   ).map(([kind, text]) => splitText(text).map((part): Piece => ({ kind, ...part })));
-  const scores = trace.scores.map(({ scorer, score, label, reason, source }): Piece => ({
-    kind: 'score',
-    score: { scorer, score, label, reason: reason.slice(0, PIECE_CHARS), source },
-  }));
+  const reasons = trace.scores.map(({ reason }, index) =>
+    splitText(reason, true).map((part): Piece => ({ kind: 'score', index, field: 'reason', ...part })),
+  );
   const ofCalls = calls.map((call, index) => {
     const texts = readCallTexts(call);
     const parts = CALL_FIELDS.flatMap((field) =>
-      splitText(texts[field]).map((part): Piece => ({ kind: 'call', call: index, field, ...part })),
+      splitText(texts[field]).map((part): Piece => ({ kind: 'call', index, field, ...part })),
     );
-    const empty = { kind: 'call', call: index, field: 'arguments', text: '', goesOn: false } as const;
+    const empty = { kind: 'call', index, field: 'arguments', text: '', goesOn: false } as const;
     return parts.length > 0 ? parts : [empty];
   });
-  return [...question.slice(0, 1), ...answer.slice(0, 1), ...scores, ...ofCalls.flat()].concat(
-    question.slice(1),
-    answer.slice(1),
-  );
+  return [
+    ...question.slice(0, 1),
+    ...answer.slice(0, 1),
+    ...reasons.flatMap(([first]) => first ?? []),
+    ...ofCalls.flat(),
+    ...question.slice(1),
+    ...answer.slice(1),
+    ...reasons.flatMap(([, ...rest]) => rest),
+  ];
 }
 
 function readCallTexts({ args, state, result, errorText, isError }: ToolInvocation) {
@@ -141,13 +144,15 @@ function toText(value: unknown): string {
       : JSON.stringify(value);
 }
 
-function splitText(text: string): TextPiece[] {
-  const parts = text.match(PIECES) ?? [];
+/** Splits a text. `hasEmpty`: an empty text is a piece, too. */
+function splitText(text: string, hasEmpty = false): TextPiece[] {
+  const parts = text.match(PIECES) ?? (hasEmpty ? [''] : []);
   return parts.map((part, index) => ({ text: part, goesOn: index < parts.length - 1 }));
 }
 
 interface PageTerms {
   readonly calls: readonly ToolInvocation[];
+  readonly scores: Trace['scores'];
   /** True when the API has cut texts. */
   readonly isCut: boolean;
   readonly next: string | null;
@@ -157,27 +162,32 @@ interface PageTerms {
 function buildPage(
   facts: Readonly<Record<string, unknown>>,
   pieces: readonly Piece[],
-  { calls, isCut, next }: PageTerms,
+  { calls, scores, isCut, next }: PageTerms,
 ): ToolResult | undefined {
   const joined = new Map<string, TextPiece>();
-  for (const piece of pieces.filter((each) => each.kind !== 'score')) {
-    const place = piece.kind === 'call' ? `${piece.call} ${piece.field}` : piece.kind;
+  for (const piece of pieces) {
+    const place = 'field' in piece ? `${piece.kind} ${piece.index} ${piece.field}` : piece.kind;
     joined.set(place, { ...piece, text: `${joined.get(place)?.text ?? ''}${piece.text}` });
   }
   const read = (place: string): string | null => {
     const found = joined.get(place);
     return found === undefined || found.text === '' ? null : `${found.text}${found.goesOn ? '…' : ''}`;
   };
-  const shown = new Set(pieces.flatMap((piece) => (piece.kind === 'call' ? [piece.call] : [])));
+  const listShown = (kind: 'call' | 'score') => [
+    ...new Set(pieces.flatMap((piece) => ('field' in piece && piece.kind === kind ? [piece.index] : []))),
+  ];
   const page = {
     ...facts,
     question: read('question'),
     answer: read('answer'),
-    toolCalls: [...shown].map((call) => ({
+    toolCalls: listShown('call').map((call) => ({
       name: calls[call]?.toolName ?? '',
-      ...Object.fromEntries(CALL_FIELDS.map((field) => [field, read(`${call} ${field}`)])),
+      ...Object.fromEntries(CALL_FIELDS.map((field) => [field, read(`call ${call} ${field}`)])),
     })),
-    scores: pieces.flatMap((piece) => (piece.kind === 'score' ? [piece.score] : [])),
+    scores: listShown('score').map((at) => {
+      const { scorer, score, label, source } = scores[at] ?? {};
+      return { scorer, score, label, reason: read(`score ${at} reason`) ?? '', source };
+    }),
     next,
   };
   const notes = [

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { KindOptions } from '../config/schema/sources.ts';
 import { DAY_MS, HOUR_MS } from '../domain/durations.ts';
+import { basicHeader } from '../delivery/http/ask-tool.ts';
 import { type ForeignLabel, type LabelReader, readLabelScore } from '../labels/import-labels.ts';
 import {
   type AskJson,
@@ -51,18 +52,8 @@ const Page = z.object({
 
 const Cursor = z.object({ untilMs: z.number() });
 
-/** Creates the requests to Langfuse. */
-export function createLangfuseAsk({
-  endpoint,
-  publicKey,
-  secretKey,
-}: {
-  readonly endpoint: string;
-  readonly publicKey: string;
-  readonly secretKey: string;
-}): AskJson {
-  const login = Buffer.from(`${publicKey}:${secretKey}`).toString('base64');
-  return createAskJson('langfuse', endpoint, { authorization: `Basic ${login}` });
+function createLangfuseAsk({ endpoint, publicKey, secretKey }: KindOptions<'langfuse'>): AskJson {
+  return createAskJson('langfuse', endpoint, basicHeader(publicKey, secretKey));
 }
 
 /**
@@ -171,7 +162,7 @@ function toText(value: unknown): string | undefined {
 }
 
 /** Ids of OpenTelemetry stay. Others, such as UUIDs, become a hash: the same id is always the same span. */
-export function toHex(id: string, digits: number): string {
+function toHex(id: string, digits: number): string {
   const plain = id.replaceAll('-', '').toLowerCase();
   return id === '' || (plain.length === digits && /^[\da-f]+$/u.test(plain))
     ? plain

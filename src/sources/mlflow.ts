@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { KindOptions } from '../config/schema/sources.ts';
+import { bearerHeader } from '../delivery/http/ask-tool.ts';
 import { type ForeignLabel, type LabelReader, readLabelScore } from '../labels/import-labels.ts';
 import {
   type AskJson,
@@ -96,8 +97,7 @@ export function createMlflowReader(
 }
 
 function createMlflowAsk({ endpoint, token }: Pick<KindOptions<'mlflow'>, 'endpoint' | 'token'>): AskJson {
-  const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  return createAskJson('mlflow', endpoint, headers);
+  return createAskJson('mlflow', endpoint, bearerHeader(token));
 }
 
 /** Attributes of the conventions from which MLflow derives its own. */

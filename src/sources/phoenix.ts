@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { KindOptions } from '../config/schema/sources.ts';
+import { bearerHeader } from '../delivery/http/ask-tool.ts';
 import { type ForeignLabel, type LabelReader, readLabelScore } from '../labels/import-labels.ts';
 import {
   type AskJson,
@@ -71,8 +72,7 @@ function createPhoenixAsk({
   endpoint,
   apiKey,
 }: Pick<KindOptions<'phoenix'>, 'endpoint' | 'apiKey'>): AskJson {
-  const headers: Record<string, string> = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
-  return createAskJson('phoenix', endpoint, headers);
+  return createAskJson('phoenix', endpoint, bearerHeader(apiKey));
 }
 
 /** The store keeps no id of a trace in a cursor, which erasure would not find. */

@@ -3,7 +3,7 @@ import type { ExportRequest } from '../../collector/ingest.ts';
 import type { CollectorDependencies, StartReceiver } from '../../collector/receivers/receiver.ts';
 import type { Config } from '../config/index.ts';
 import { readOptions } from '../config/schema/components.ts';
-import type { KindOptions, SourceConfig } from '../config/schema/sources.ts';
+import { LABEL_KINDS, type SourceConfig } from '../config/schema/sources.ts';
 import { durationMs } from '../config/units.ts';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
 import type { LabelReader } from '../labels/import-labels.ts';
@@ -32,6 +32,12 @@ export function createReader(
         : createFileReader({ path: files, s3 }, engine);
 }
 
+const LABELS = {
+  phoenix: createPhoenixLabels,
+  langfuse: createLangfuseLabels,
+  mlflow: createMlflowLabels,
+} as const;
+
 /** Creates the readers of labels that a configuration names: by the connection of the source of that name, else of the exporter. */
 export function createLabelReaders({
   labels,
@@ -39,16 +45,11 @@ export function createLabelReaders({
   exporters,
 }: Pick<Config, 'labels' | 'sources' | 'exporters'>): LabelReader[] {
   return labels.from.flatMap((name) => {
-    const { phoenix, langfuse, mlflow } = sources[name] ?? {
-      phoenix: name === 'phoenix' ? readOptions(exporters, name) : undefined,
-      langfuse: name === 'langfuse' ? readOptions(exporters, name) : undefined,
-      mlflow: name === 'mlflow' ? readOptions(exporters, name) : undefined,
-    };
-    return [
-      ...(phoenix === undefined ? [] : [createPhoenixLabels(phoenix as KindOptions<'phoenix'>)]),
-      ...(langfuse === undefined ? [] : [createLangfuseLabels(langfuse as KindOptions<'langfuse'>)]),
-      ...(mlflow === undefined ? [] : [createMlflowLabels(mlflow as KindOptions<'mlflow'>)]),
-    ];
+    const connections: object = sources[name] ?? { [name]: readOptions(exporters, name) };
+    return LABEL_KINDS.flatMap((kind) => {
+      const options = readOptions(connections, kind);
+      return options === undefined ? [] : [LABELS[kind](options as never)];
+    });
   });
 }
 

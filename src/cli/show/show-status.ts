@@ -118,7 +118,7 @@ function showFailing({ judge, scorer, ...state }: ScorerStatus['judges'][number]
   );
 }
 
-/** Shows each source of spans, and the exporters that have a fault or gave scores up. */
+/** Shows each source of spans, and each exporter. */
 function showTools({ sources = [], exporters = [] }: StatusReport): string[] {
   const fault = (text: string | null) => (text === null ? '' : `; ${cleanLine(text, 200)}`);
   return [
@@ -126,12 +126,10 @@ function showTools({ sources = [], exporters = [] }: StatusReport): string[] {
       const age = lag === null ? 'not read to its end yet' : `read to its end ${lag} s ago`;
       return line('source', `${name}: ${spans} spans, ${age}${fault(lastError)}`);
     }),
-    ...exporters
-      .filter(({ lastError, deadLetters }) => lastError !== null || deadLetters > 0)
-      .map(({ name, waiting, deadLetters, lastError }) => {
-        const dead = deadLetters === 0 ? '' : `, ${deadLetters} were given up (spanscore dlq list)`;
-        return line('exporter', `${name}: ${waiting} scores wait${dead}${fault(lastError)}`);
-      }),
+    ...exporters.map(({ name, sent, waiting, deadLetters, lastError }) => {
+      const dead = deadLetters === 0 ? '' : `, ${deadLetters} were given up (spanscore dlq list)`;
+      return line('exporter', `${name}: ${sent} scores sent, ${waiting} wait${dead}${fault(lastError)}`);
+    }),
   ];
 }
 

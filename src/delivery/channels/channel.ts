@@ -1,7 +1,6 @@
 import type { z } from 'zod';
 import { createAddressPolicy } from '../../config/addresses/private-addresses.ts';
-import type { AlertTerms } from '../../config/schema/components.ts';
-import type { ChannelSection } from '../../config/schema/components.ts';
+import type { AlertTerms, ChannelSection } from '../../config/schema/components.ts';
 import { AppError, toAppError } from '../../domain/errors.ts';
 import { sha256Hex } from '../../domain/identity.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';

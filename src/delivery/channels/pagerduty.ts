@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { channelName } from '../../config/schema/fields.ts';
-import { httpUrl, secret } from '../../config/schema/fields.ts';
+import { channelName, httpUrl, secret } from '../../config/schema/fields.ts';
 import { cutText } from '../../domain/cut-text.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { ALERTS_PAGE, formatSubject, formatSummary, pageLink, traceLink } from './alert-text.ts';

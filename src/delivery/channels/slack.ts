@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { channelName } from '../../config/schema/fields.ts';
-import { hookUrl } from '../../config/schema/fields.ts';
+import { channelName, hookUrl } from '../../config/schema/fields.ts';
 import { cutText } from '../../domain/cut-text.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import {

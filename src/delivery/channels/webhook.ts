@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { channelName } from '../../config/schema/fields.ts';
-import { hookUrl, secret } from '../../config/schema/fields.ts';
+import { channelName, hookUrl, secret } from '../../config/schema/fields.ts';
 import { type AlertEvent, buildLabels, type Labels } from '../../monitors/alert-event.ts';
 import { webhookHeaders } from '../http/headers.ts';
 import { ALERTS_PAGE, pageLink } from './alert-text.ts';

@@ -13,6 +13,8 @@ export interface ScoreExporter {
   readonly name: string;
   /** Most scores in one message. */
   readonly maxBatch: number;
+  /** Most messages that are sent at the same time. Default 1. */
+  readonly atOnce?: number;
   /** True for a receiver that is told of deleted scores, one in a message. */
   readonly hasDeletions?: boolean;
   /** Attempts to deliver one score that fails while others are delivered, before it becomes a dead letter. */

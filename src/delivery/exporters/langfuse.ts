@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { secret } from '../../config/schema/fields.ts';
 import type { Score } from '../../domain/score.ts';
+import { basicHeader } from '../http/ask-tool.ts';
 import { defineExporter } from './exporter.ts';
 import { createToolExporter, describeScore, readAuthor, toolOptions } from './tool.ts';
 
@@ -17,9 +18,7 @@ export const langfuseExporter = defineExporter({
   create: ({ publicKey, secretKey, ...options }) => [
     createToolExporter(options, {
       name: 'langfuse',
-      headers: {
-        authorization: `Basic ${Buffer.from(`${publicKey}:${secretKey}`).toString('base64')}`,
-      },
+      headers: basicHeader(publicKey, secretKey),
       hasSessions: true,
       write: async (score, ask) => {
         const reply = await ask('POST', '/api/public/ingestion', { batch: [buildEvent(score)] });

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { secret } from '../../config/schema/fields.ts';
 import type { Score } from '../../domain/score.ts';
+import { bearerHeader } from '../http/ask-tool.ts';
 import { defineExporter } from './exporter.ts';
 import { createToolExporter, describeScore, knownTrace, readAuthor, toolOptions } from './tool.ts';
 
@@ -16,7 +17,7 @@ export const mlflowExporter = defineExporter({
   create: ({ token, ...options }) => [
     createToolExporter(options, {
       name: 'mlflow',
-      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      headers: bearerHeader(token),
       hasSessions: false,
       // A second POST of an assessment fails, and one without an id makes a second row: so PATCH goes first.
       write: async (score, ask) => {

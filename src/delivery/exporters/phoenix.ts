@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { secret } from '../../config/schema/fields.ts';
 import type { Score } from '../../domain/score.ts';
+import { bearerHeader } from '../http/ask-tool.ts';
 import { defineExporter } from './exporter.ts';
 import { createToolExporter, describeScore, knownTrace, readAuthor, toolOptions } from './tool.ts';
 
@@ -17,7 +18,7 @@ export const phoenixExporter = defineExporter({
   create: ({ apiKey, project, ...options }) => [
     createToolExporter(options, {
       name: 'phoenix',
-      headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+      headers: bearerHeader(apiKey),
       hasSessions: true,
       // Without `sync`, Phoenix answers 200 and loses annotations of traces that do not come within minutes.
       write: async (score, ask) => {

@@ -10,6 +10,9 @@ import { deliveryFailed, type ScoreExporter } from './exporter.ts';
 /** Longest time of a request, milliseconds. */
 const TIMEOUT_MS = 10_000;
 
+/** Requests at a time: a tool far away takes 0.1 s for each, and a run has ten scores. */
+const AT_ONCE = 8;
+
 /** Returns the options that every tool for traces has. */
 export function toolOptions(example: string) {
   return {
@@ -68,6 +71,7 @@ export function createToolExporter(options: ToolOptions, calls: ToolCalls): Scor
   return {
     name,
     maxBatch: 1,
+    atOnce: AT_ONCE,
     hasDeletions: true,
     attempts: options.attempts,
     unknownForMs: durationMs(options.unknownFor),

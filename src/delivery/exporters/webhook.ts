@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { exportAttempts } from '../../config/schema/fields.ts';
-import { hookUrl, secret } from '../../config/schema/fields.ts';
+import { exportAttempts, hookUrl, secret } from '../../config/schema/fields.ts';
 import type { Score } from '../../domain/score.ts';
 import { webhookHeaders } from '../http/headers.ts';
 import { defineExporter, postScores, type ScoreExporter } from './exporter.ts';

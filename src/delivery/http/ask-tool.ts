@@ -45,6 +45,16 @@ export async function askTool(
   };
 }
 
+/** Builds the header with a bearer token; none without a token. */
+export function bearerHeader(token: string | undefined): Record<string, string> {
+  return token === undefined ? {} : { authorization: `Bearer ${token}` };
+}
+
+/** Builds the header with a name and a password. */
+export function basicHeader(name: string, password: string): Record<string, string> {
+  return { authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` };
+}
+
 /** Returns the start of a reply in one line, for an error. */
 export function showReply({ text }: ToolReply): string {
   return text.replaceAll(/\s+/gu, ' ').slice(0, SHOWN_CHARS).toWellFormed();

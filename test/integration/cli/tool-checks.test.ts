@@ -8,6 +8,7 @@ import { checkTools } from '../../../src/cli/checks/tool-checks.ts';
 import { writeServeFile } from '../../../src/config/serve-file.ts';
 import { parseConfig } from '../../../src/configuration.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
+import { freePorts } from '../../support/processes/free-ports.ts';
 
 let folder: string;
 let server: Server;
@@ -53,6 +54,18 @@ test('doctor names the sources that cannot be read, and the exporters with a fau
     'exporter mlflow warning: gave up 2 scores',
     'exporter webhook ok: delivers',
   ]);
+});
+
+test('doctor says why a source cannot be reached', async () => {
+  const [port] = await freePorts(1);
+  const checks = await checkTools(
+    parseConfig({
+      store: { dataDir: join(folder, 'none') },
+      sources: { gone: { phoenix: { endpoint: `http://127.0.0.1:${port}` } } },
+    }),
+    silentLog,
+  );
+  expect(checks.map(({ detail }) => detail)).toEqual([expect.stringMatching(/phoenix .*ECONNREFUSED/u)]);
 });
 
 test('doctor waits with files that the engine reads until there is a store', async () => {

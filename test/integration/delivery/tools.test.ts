@@ -76,14 +76,17 @@ function prepareTool(name: string, options: Readonly<Record<string, string>>) {
 
   const isSettled = () => new Set(feed.marked(name)).size === feed.scores.length;
 
-  return { start, write, remove, isSettled };
+  const findHeld = ({ scoreId }: Score) =>
+    [...tool.held.values()].find(({ facts }) => facts['spanscore.score_id'] === scoreId);
+
+  return { start, write, remove, isSettled, findHeld };
 }
 
 describe.each(TOOLS)('the exporter %s', (name, { options, hasSessions }) => {
-  const { start, write, isSettled } = prepareTool(name, options);
+  const { start, write, isSettled, findHeld } = prepareTool(name, options);
   test('writes each score once on its trace or span, and again only in place of itself', async () => {
     const first = write();
-    write({ target: 'agent', source: 'human', judgeModel: '', reason: '' });
+    const ofSpan = write({ target: 'agent', source: 'human', judgeModel: '', reason: '' });
     const loop = await start();
     await expect.poll(isSettled).toBe(true);
     feed.scores.push({ ...first, revision: first.revision + 1, score: 0.75, scoredAt: Date.now() });
@@ -93,7 +96,43 @@ describe.each(TOOLS)('the exporter %s', (name, { options, hasSessions }) => {
     expect(tool.faults).toEqual([]);
     const values = [...tool.held.values()].map(({ value }) => value);
     expect(values.toSorted((a, b) => a - b)).toEqual([0.25, 0.75]);
-    expect([...tool.held.values()].some(({ target }) => target === first.traceId)).toBe(true);
+    expect(findHeld(first)?.target).toBe(first.traceId);
+    expect(findHeld(ofSpan)?.span?.replaceAll('-', '').slice(-16)).toBe(ofSpan.spanId);
+  });
+
+  test('tells with each score who gave it, why, and where its page is', async () => {
+    const given = [
+      [
+        'HUMAN',
+        write({ source: 'human', judgeModel: '', scoredBy: 'ann', label: 'good', reason: 'as asked' }),
+      ],
+      ['LLM', write({ judgeModel: 'a-model', label: 'bad', reason: 'no quote: “it is 5 °C”' })],
+      ['CODE', write({ judgeModel: '', label: '', reason: '' })],
+    ] as const;
+    await start();
+    await expect.poll(isSettled).toBe(true);
+    expect(tool.faults).toEqual([]);
+    for (const [author, score] of given) {
+      const { label, reason, traceId } = score;
+      expect(findHeld(score)).toMatchObject({
+        author,
+        label,
+        reason,
+        facts: {
+          'spanscore.revision': String(score.revision),
+          'spanscore.judge_model': score.judgeModel,
+          'spanscore.trace': `/traces/${traceId}`,
+        },
+      });
+    }
+  });
+
+  test('does not wait for the reply to one score before it sends the next one', async () => {
+    const scores = Array.from({ length: 20 }, () => write());
+    tool.holdUntil(4);
+    await start();
+    await expect.poll(isSettled).toBe(true);
+    expect(tool.held.size).toBe(scores.length);
   });
 
   test('sends no label back that came from the tool', async () => {
@@ -209,7 +248,10 @@ describe.each(REFUSING)('the exporter %s', (name, { options }) => {
 });
 
 describe('the exporter langsmith', () => {
-  const { start, write, isSettled } = prepareTool('langsmith', STRICT_TOOLS['langsmith']?.options ?? {});
+  const { start, write, isSettled, findHeld } = prepareTool(
+    'langsmith',
+    STRICT_TOOLS['langsmith']?.options ?? {},
+  );
 
   test('names the run and the trace as the library of LangSmith did, else by the ids of the span', async () => {
     const stored = await testStore();
@@ -232,9 +274,34 @@ describe('the exporter langsmith', () => {
     await expect.poll(isSettled).toBe(true);
     expect(tool.faults).toEqual([]);
     expect([own, other, strange].map(({ scoreId }) => tool.held.get(scoreId))).toMatchObject([
-      { run, target: trace.replaceAll('-', '') },
-      { run: '00000000-0000-0000-0123-456789abcdef', target: other.traceId },
-      { run: '00000000-0000-0000-fedc-ba9876543210', target: strange.traceId },
+      { span: run, target: trace.replaceAll('-', '') },
+      { span: '00000000-0000-0000-0123-456789abcdef', target: other.traceId },
+      { span: '00000000-0000-0000-fedc-ba9876543210', target: strange.traceId },
     ]);
+  });
+
+  test('rounds a score to four decimals, and names the project', async () => {
+    const projectId = randomUUID();
+    const score = write({ score: 0.123456 });
+    await start({ projectId });
+    await expect.poll(isSettled).toBe(true);
+    expect(tool.faults).toEqual([]);
+    expect(findHeld(score)).toMatchObject({ value: 0.1235, project: projectId });
+  });
+});
+
+describe('the exporter datadog', () => {
+  const { start, write, isSettled } = prepareTool('datadog', STRICT_TOOLS['datadog']?.options ?? {});
+
+  test.each([
+    ['tool-use', 'tool_use'],
+    ['2nd look', 's_2nd_look'],
+    ['a'.repeat(300), 'a'.repeat(200)],
+  ])('names the scorer %s as %s', async (scorer, label) => {
+    write({ scorer });
+    await start();
+    await expect.poll(isSettled).toBe(true);
+    expect(tool.faults).toEqual([]);
+    expect([...tool.held.keys()].map((key) => key.split(' ')[2])).toEqual([label]);
   });
 });

@@ -1,9 +1,13 @@
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { writeServeFile } from '../../../src/config/serve-file.ts';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import { INJECTIONS } from '../../fixtures/injections.ts';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
@@ -14,18 +18,27 @@ import { buildRunRecord } from '../../support/store/run-rows.ts';
 import { buildDecision, buildScore, newTraceId } from '../../support/store/store-rows.ts';
 import { store as storeSpans } from '../../support/store/stored-agent.ts';
 
-const TOOLS = [
-  'add_label',
-  'compare_versions',
-  'explain_incident',
-  'export_tests',
-  'find_runs',
-  'preview_rule',
-  'propose_rule',
-  'show_run',
-  'whats_wrong',
-  'why_not_scored',
-];
+/** The tools, with the fields of their results and of the items in their lists. */
+const TOOLS: Readonly<Record<string, string>> = {
+  add_label: 'scoreId',
+  compare_versions: 'items',
+  explain_incident: 'incidentId cause versions examples',
+  export_tests: 'items next traceId input expected scorer score',
+  find_runs: 'items next traceId agent version startedAt question answer scores',
+  preview_rule: 'matched selected costUsd traces',
+  propose_rule: 'yaml diff',
+  show_run:
+    'traceId agent version sessionId userId status question answer next toolCalls name arguments result error scores scorer score label reason source',
+  whats_wrong: 'allClear items kind agent scorer tool n summary incidentId traceIds',
+  why_not_scored: 'items rule scorer status reason sentence mend count',
+};
+
+/** Lists the names of all fields, also in lists. */
+function listFields(value: unknown): string[] {
+  return value === null || typeof value !== 'object'
+    ? []
+    : Object.entries(value).flatMap(([name, member]) => [name, ...listFields(member)]);
+}
 
 const MAX_RESULT = 24_000;
 
@@ -66,7 +79,7 @@ async function storeInjected(): Promise<readonly string[]> {
         .request(),
     );
     const own = { tenant: 'a', traceId, agent: attack, userId: attack, evidenceUntil: nowMs };
-    return { traceId, attack, spans, own };
+    return { traceId, attack, rest, spans, own };
   });
   const { runs, scores, decisions } = world.store;
   await Promise.all([
@@ -81,7 +94,9 @@ async function storeInjected(): Promise<readonly string[]> {
       ),
     ),
     scores.write(
-      traces.map(({ own, attack }) => buildScore({ ...own, score: 0.1, reason: attack, label: attack })),
+      traces.map(({ own, attack, rest }) =>
+        buildScore({ ...own, score: 0.1, reason: `${attack} ${rest}`, label: attack }),
+      ),
     ),
     decisions.write(
       traces.map(({ own, attack }) =>
@@ -153,7 +168,8 @@ describe.each(['HTTP', 'stdio'] as const)('an agent over %s', (transport) => {
   test('sees ten tools, of which one writes, and the documentation', async () => {
     const client = await connect(transport, tokenOf('read', 'a'));
     const { tools } = await client.listTools();
-    expect(tools.map(({ name }) => name).toSorted()).toEqual(TOOLS);
+    expect(tools.map(({ name }) => name).toSorted()).toEqual(Object.keys(TOOLS));
+    expect(tools.every(({ inputSchema }) => inputSchema.type === 'object')).toBe(true);
     const writing = tools.filter(({ annotations }) => annotations?.readOnlyHint === false);
     expect(writing.map(({ name }) => name)).toEqual(['add_label']);
     const { resources } = await client.listResources();
@@ -170,6 +186,9 @@ describe.each(['HTTP', 'stdio'] as const)('an agent over %s', (transport) => {
       const whole = JSON.stringify({ content: result.content, structured: result.structuredContent });
       expect.soft(result.isError, `${name}: ${result.content[0]?.text}`).toBeUndefined();
       expect.soft(whole.length, name).toBeLessThanOrEqual(MAX_RESULT);
+      expect
+        .soft(listFields(result.structuredContent), name)
+        .toEqual(expect.arrayContaining(TOOLS[name]?.split(' ') ?? []));
       expect.soft(outside(whole), name).not.toMatch(/INJECTED|ignore the rules|<system>/u);
     }
   });
@@ -251,6 +270,22 @@ describe.each(['HTTP', 'stdio'] as const)('an agent over %s', (transport) => {
   });
 });
 
+test('an agent over stdio finds the serve of a folder', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'spanscore-mcp-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const config = join(folder, 'spanscore.config.yaml');
+  writeFileSync(config, `store: { dataDir: ${folder} }`);
+  const url = `http://127.0.0.1:${world.port}`;
+  const clickhouse = { url, username: '', password: '', database: '' };
+  writeServeFile(folder, { pid: process.pid, api: url, otlpHttp: null, otlpGrpc: null, clickhouse });
+  const client = new Client({ name: 'test', version: '1' });
+  clients.push(client);
+  const args = [MAIN, 'mcp', '--config', config, '--token', tokenOf('read', 'a')];
+  await client.connect(new StdioClientTransport({ command: process.execPath, args }));
+  const { structuredContent } = await call(client, 'show_run', { traceId: injected });
+  expect(structuredContent?.['traceId']).toBe(injected);
+});
+
 test('a call that ends closes its requests to the API', async () => {
   const asked = Promise.withResolvers<void>();
   const closed = Promise.withResolvers<void>();
@@ -286,6 +321,8 @@ test('no text of 40 attacks leaves its fence', async () => {
 test('the pages of a run hold all of its texts', async () => {
   const client = await connect('HTTP', tokenOf('read', 'a'));
   let question = '';
+  let reason = '';
+  const unfence = (text: unknown) => String(text).replaceAll(/^<data-\w+>|…?<\/data-\w+>$/gu, '');
   let cursor: unknown;
   do {
     const args = cursor === undefined ? {} : { cursor };
@@ -294,10 +331,12 @@ test('the pages of a run hold all of its texts', async () => {
       ...args,
     });
     expect(isError).toBeUndefined();
-    question += ((page['question'] as string | null) ?? '').replaceAll(/^<data-\w+>|…?<\/data-\w+>$/gu, '');
+    question += unfence(page['question'] ?? '');
+    reason += (page['scores'] as Record<string, unknown>[]).map((score) => unfence(score['reason'])).join('');
     cursor = page['next'];
   } while (cursor !== null);
   expect(question).toContain(LONG.trim());
+  expect(reason).toContain(LONG.trim());
 });
 
 test('a list goes on with its cursor, and repeats no run', async () => {
@@ -347,6 +386,7 @@ test('a request without a token is refused with 401, and from a foreign page wit
     ask({ authorization: `Bearer ${tokenOf('read', 'a')}` }),
   ]);
   expect(statuses.map(({ status }) => status)).toEqual([401, 401, 403, 403, 200]);
-  const docs = await fetch(`http://127.0.0.1:${world.port}/llms.txt`);
-  expect(await docs.text()).toContain('llms-full.txt#mcp');
+  const readText = async (path: string) => (await fetch(`http://127.0.0.1:${world.port}${path}`)).text();
+  expect(await readText('/llms.txt')).toContain('llms-full.txt#mcp');
+  expect(await readText('/llms-full.txt')).toContain('# Coding agents: MCP');
 });

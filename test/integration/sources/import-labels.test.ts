@@ -93,9 +93,14 @@ afterEach(async () => {
   await tool.close();
 });
 
+/** Starts a tool on loopback. Under the path `/other` is a second one, without labels. */
 async function startTool(kind: keyof typeof TOOLS) {
   const server = createServer((request, response) => {
-    const reply = TOOLS[kind](request.url ?? '');
+    const [, other, path = ''] = /^(\/other)?(.*)$/u.exec(request.url ?? '') ?? [];
+    const all = held;
+    held = other === undefined ? all : [];
+    const reply = TOOLS[kind](path);
+    held = all;
     response.writeHead(reply === undefined ? 404 : 200, { 'content-type': 'application/json' });
     response.end(JSON.stringify(reply ?? {}));
   });
@@ -117,9 +122,10 @@ async function storeRun() {
 describe.each(Object.keys(TOOLS) as (keyof typeof TOOLS)[])('labels of people in %s', (kind) => {
   async function start() {
     await startTool(kind);
+    const source = (url: string) => ({ [kind]: { endpoint: url, ...OPTIONS[kind] } });
     const config = parseConfig({
-      sources: { mine: { [kind]: { endpoint: tool.url, ...OPTIONS[kind] } } },
-      labels: { from: ['mine'] },
+      sources: { mine: source(tool.url), other: source(`${tool.url}/other`) },
+      labels: { from: ['mine', 'other'] },
     });
     const posts = createPostDeps(config, { store: base.store, purged: NOTHING_PURGED });
     const part = startLabelImport(createLabelReaders(config), base.store, {

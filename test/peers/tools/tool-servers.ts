@@ -9,6 +9,16 @@ export interface ShownScore {
   readonly name: string;
   readonly value: number;
   readonly author: string;
+  /** Trace or span. */
+  readonly target: string;
+  /** Time of its last change in the tool, Unix milliseconds. */
+  readonly changedAtMs: number;
+}
+
+/** Scored trace with its spans. */
+interface ScoredTrace {
+  readonly traceId: string;
+  readonly spanIds: readonly string[];
 }
 
 /** Key with which the server of Phoenix knows its users. */
@@ -18,11 +28,25 @@ export const PHOENIX_KEY = 'a-key-of-the-tests-with-32-letters-1';
 interface Tool {
   readonly describe: (port: number, folder: string) => ServerCommand;
   readonly headers: Readonly<Record<string, string>>;
-  readonly listScores: (url: string, traceId: string) => Promise<ShownScore[]>;
+  /** Lists the scores of some traces and their spans. */
+  readonly listScores: (url: string, traces: readonly ScoredTrace[]) => Promise<ShownScore[]>;
+  /** Gives a trace a score of 1 by a person. */
+  readonly annotate: (url: string, traceId: string, name: string) => Promise<void>;
 }
 
-export async function readJson<T>(url: string, headers: Readonly<Record<string, string>> = {}): Promise<T> {
-  const response = await fetch(url, { headers });
+/** Gets JSON; with a body, posts it. */
+export async function askJson<T>(
+  url: string,
+  {
+    headers = {},
+    body,
+  }: { readonly headers?: Readonly<Record<string, string>>; readonly body?: object } = {},
+): Promise<T> {
+  const response = await fetch(url, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
   if (!response.ok) {
     throw new Error(`${url} answered ${response.status}: ${await response.text()}`);
   }
@@ -30,6 +54,57 @@ export async function readJson<T>(url: string, headers: Readonly<Record<string, 
 }
 
 const ofPhoenix = { authorization: `Bearer ${PHOENIX_KEY}` };
+
+async function listAnnotations(url: string, kind: 'trace' | 'span', ids: readonly string[]) {
+  const query = new URLSearchParams(ids.map((id): [string, string] => [`${kind}_ids`, id]));
+  query.set('limit', '1000');
+  const { data } = await askJson<{
+    data: {
+      name: string;
+      annotator_kind: string;
+      result: { score: number };
+      trace_id?: string;
+      span_id?: string;
+      updated_at: string;
+    }[];
+  }>(`${url}/v1/projects/default/${kind}_annotations?${query.toString()}`, { headers: ofPhoenix });
+  return data.map(({ name, annotator_kind: author, result, trace_id: trace, span_id: span, ...each }) => ({
+    name,
+    author,
+    value: result.score,
+    target: span ?? trace ?? '',
+    changedAtMs: Date.parse(each.updated_at),
+  }));
+}
+
+async function listAssessments(url: string, { traceId }: ScoredTrace): Promise<ShownScore[]> {
+  const { trace } = await askJson<{
+    trace: {
+      trace_info: {
+        assessments?: {
+          assessment_name: string;
+          span_id?: string;
+          source: { source_type: string };
+          feedback: { value: number };
+          last_update_time: string;
+        }[];
+      };
+    };
+  }>(`${url}/api/3.0/mlflow/traces/tr-${traceId}`);
+  return (trace.trace_info.assessments ?? []).map(({ assessment_name: name, source, feedback, ...each }) => ({
+    name,
+    author: source.source_type,
+    value: feedback.value,
+    target: each.span_id ?? traceId,
+    changedAtMs: Date.parse(each.last_update_time),
+  }));
+}
+
+/** Creates an experiment of MLflow. Returns its id. */
+export async function createExperiment(url: string, name: string): Promise<string> {
+  const path = '/api/2.0/mlflow/experiments/create';
+  return (await askJson<{ experiment_id: string }>(`${url}${path}`, { body: { name } })).experiment_id;
+}
 
 export const TOOLS = {
   phoenix: {
@@ -48,11 +123,23 @@ export const TOOLS = {
       health: '/healthz',
     }),
     headers: ofPhoenix,
-    async listScores(url, traceId) {
-      const { data } = await readJson<{
-        data: { name: string; annotator_kind: string; result: { score: number } }[];
-      }>(`${url}/v1/projects/default/trace_annotations?trace_ids=${traceId}&limit=100`, ofPhoenix);
-      return data.map(({ name, annotator_kind: author, result }) => ({ name, author, value: result.score }));
+    listScores: async (url, traces) => [
+      ...(await listAnnotations(
+        url,
+        'trace',
+        traces.map(({ traceId }) => traceId),
+      )),
+      ...(await listAnnotations(
+        url,
+        'span',
+        traces.flatMap(({ spanIds }) => spanIds),
+      )),
+    ],
+    async annotate(url, traceId, name) {
+      const result = { score: 1, label: 'good', explanation: 'As asked.' };
+      const annotation = { name, annotator_kind: 'HUMAN', trace_id: traceId, result, identifier: 'ann' };
+      const body = { data: [annotation] };
+      await askJson(`${url}/v1/trace_annotations?sync=true`, { headers: ofPhoenix, body });
     },
   },
   mlflow: {
@@ -72,23 +159,13 @@ export const TOOLS = {
       health: '/health',
     }),
     headers: { 'x-mlflow-experiment-id': '0' },
-    async listScores(url, traceId) {
-      const { trace } = await readJson<{
-        trace: {
-          trace_info: {
-            assessments?: {
-              assessment_name: string;
-              source: { source_type: string };
-              feedback: { value: number };
-            }[];
-          };
-        };
-      }>(`${url}/api/3.0/mlflow/traces/tr-${traceId}`);
-      return (trace.trace_info.assessments ?? []).map(({ assessment_name: name, source, feedback }) => ({
-        name,
-        author: source.source_type,
-        value: feedback.value,
-      }));
+    listScores: async (url, traces) =>
+      (await Promise.all(traces.map((trace) => listAssessments(url, trace)))).flat(),
+    async annotate(url, traceId, name) {
+      const trace = `tr-${traceId}`;
+      const source = { source_type: 'HUMAN', source_id: 'ann' };
+      const assessment = { assessment_name: name, trace_id: trace, source, feedback: { value: 1 } };
+      await askJson(`${url}/api/3.0/mlflow/traces/${trace}/assessments`, { body: { assessment } });
     },
   },
 } as const satisfies Record<string, Tool>;

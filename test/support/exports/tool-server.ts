@@ -3,15 +3,29 @@ import type { AddressInfo } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { z } from 'zod';
 
-const facts = z.record(z.string(), z.string());
+/** Metadata of each score; the last ones where the tool has no place for them. */
+const Facts = z.strictObject({
+  'spanscore.score_id': z.guid(),
+  'spanscore.revision': z.string().regex(/^\d+$/u),
+  'spanscore.judge_model': z.string(),
+  'spanscore.trace': z.string().regex(/^\/(?:traces|sessions)\/[^/]+$/u),
+  'spanscore.label': z.string().optional(),
+  'spanscore.author': z.string().optional(),
+});
 
 /** Score as a tool holds it. */
 export interface HeldScore {
   readonly value: number;
-  /** Trace, span or session. */
+  /** Trace or session; in Phoenix also the span. */
   readonly target: string;
-  /** Run of the score, where the tool names it beside its trace. */
-  readonly run?: string;
+  readonly label: string;
+  readonly reason: string;
+  readonly author: string;
+  readonly facts: z.infer<typeof Facts>;
+  /** Span of the score, where the tool has it. */
+  readonly span?: string | undefined;
+  /** Project of LangSmith. */
+  readonly project?: string | undefined;
 }
 
 interface Reply {
@@ -49,15 +63,21 @@ const annotation = {
     label: z.string().nullable(),
     explanation: z.string().nullable(),
   }),
-  metadata: z.looseObject({}),
+  metadata: Facts,
   identifier: z.guid(),
 };
 
 const feedback = {
   feedback: z.strictObject({ value: z.number() }),
   rationale: z.string(),
-  metadata: facts,
+  metadata: Facts,
 };
+
+const Assessment = z.strictObject(feedback);
+
+function readAssessment({ feedback: { value }, rationale: reason, metadata }: z.infer<typeof Assessment>) {
+  return { value, reason, label: metadata['spanscore.label'] ?? '', facts: metadata };
+}
 
 const Ingestion = z.strictObject({
   batch: z.tuple([
@@ -75,13 +95,19 @@ const Ingestion = z.strictObject({
           value: z.number(),
           dataType: z.literal('NUMERIC'),
           comment: z.string(),
-          metadata: z.looseObject({}),
+          metadata: Facts,
           environment: z.string().optional(),
         })
         .refine(({ traceId, sessionId }) => (traceId === undefined) !== (sessionId === undefined)),
     }),
   ]),
 });
+
+/** Reads what a tool without fields for them has in the metadata. */
+function readFacts(facts: z.infer<typeof Facts>) {
+  const { 'spanscore.label': label = '', 'spanscore.author': author = '' } = facts;
+  return { label, author, facts };
+}
 
 const change = { score: z.number(), value: z.string().nullable(), comment: z.string() };
 
@@ -95,7 +121,7 @@ const Metric = z.strictObject({
   score_value: z.number(),
   ml_app: z.literal('shop'),
   timestamp_ms: z.int(),
-  tags: z.array(z.string()),
+  tags: z.tuple([z.literal('source:otel')], z.string()),
   reasoning: z.string().optional(),
 });
 
@@ -118,8 +144,16 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
       if (!targets.every(isKnown)) {
         return UNKNOWN;
       }
-      data.forEach(({ identifier, result }, index) =>
-        held.set(identifier, { value: result.score, target: targets[index] ?? '' }),
+      data.forEach(({ identifier, result, annotator_kind: author, metadata }, index) =>
+        held.set(identifier, {
+          value: result.score,
+          target: targets[index] ?? '',
+          span: kind === 'span' ? targets[index] : undefined,
+          label: result.label ?? '',
+          reason: result.explanation ?? '',
+          author,
+          facts: metadata,
+        }),
       );
       return DONE;
     },
@@ -142,14 +176,15 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
       if (method === 'PATCH') {
         const { assessment } = z
           .strictObject({
-            assessment: z.strictObject(feedback),
+            assessment: Assessment,
             update_mask: z.literal('feedback,rationale,metadata'),
           })
           .parse(body);
-        if (!held.has(id)) {
+        const before = held.get(id);
+        if (before === undefined) {
           return { status: 404, body: { message: `No assessment ${id} in trace tr-${trace}` } };
         }
-        held.set(id, { value: assessment.feedback.value, target: trace });
+        held.set(id, { ...before, ...readAssessment(assessment) });
         return DONE;
       }
       const { assessment } = z
@@ -171,7 +206,13 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
       if (held.has(assessment.assessment_id)) {
         return { status: 500, body: { message: 'constraint violation' } };
       }
-      held.set(assessment.assessment_id, { value: assessment.feedback.value, target: trace });
+      const { source_type: kind } = assessment.source;
+      held.set(assessment.assessment_id, {
+        ...readAssessment(assessment),
+        target: trace,
+        span: assessment.span_id,
+        author: kind === 'LLM_JUDGE' ? 'LLM' : kind,
+      });
       return DONE;
     },
   },
@@ -183,11 +224,14 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
     removal: /^\/api\/public\/scores\/([\da-f-]{36})$/u,
     answer(_, path, body, held) {
       const [event] = Ingestion.parse(body).batch;
-      const { id, name, value, traceId, sessionId } = event.body;
+      const { id, name, value, traceId, sessionId, observationId, comment, metadata } = event.body;
       // The day of the time stamp is a part of the key.
       held.set(`${id} ${name} ${event.timestamp.slice(0, 10)}`, {
         value,
         target: traceId ?? sessionId ?? path,
+        span: observationId,
+        reason: comment,
+        ...readFacts(metadata),
       });
       return { status: 207, body: { successes: [{ id: event.id, status: 201 }], errors: [] } };
     },
@@ -200,9 +244,13 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
     removal: /^\/feedback\/([\da-f-]{36})$/u,
     answer(method, path, body, held, isKnown) {
       if (method === 'PATCH') {
-        const { score } = z.strictObject(change).parse(body);
+        const { score, value, comment } = z.strictObject(change).parse(body);
         const id = path.slice('/feedback/'.length);
-        held.set(id, { value: score, target: held.get(id)?.target ?? '' });
+        const before = held.get(id);
+        if (before === undefined) {
+          return UNKNOWN;
+        }
+        held.set(id, { ...before, value: score, label: value ?? '', reason: comment });
         return DONE;
       }
       const created = z
@@ -212,7 +260,8 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
           run_id: z.guid(),
           trace_id: z.guid(),
           key: z.string(),
-          feedback_source: z.strictObject({ type: z.enum(['api', 'model']), metadata: z.looseObject({}) }),
+          feedback_source: z.strictObject({ type: z.enum(['api', 'model']), metadata: Facts }),
+          session_id: z.guid().optional(),
         })
         .parse(body);
       const target = created.trace_id.replaceAll('-', '');
@@ -222,7 +271,20 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
       if (!isKnown(target)) {
         return UNKNOWN;
       }
-      held.set(created.id, { value: created.score, target, run: created.run_id });
+      const { type, metadata } = created.feedback_source;
+      const facts = readFacts(metadata);
+      if ((type === 'model') !== (facts.author === 'LLM')) {
+        return { status: 422 };
+      }
+      held.set(created.id, {
+        ...facts,
+        value: created.score,
+        target,
+        label: created.value ?? '',
+        reason: created.comment,
+        span: created.run_id,
+        project: created.session_id,
+      });
       return DONE;
     },
   },
@@ -240,9 +302,19 @@ export const STRICT_TOOLS: Readonly<Record<string, StrictTool>> = {
           }),
         })
         .parse(body);
-      const [{ join_on: on, label, timestamp_ms: at, score_value: value }] = data.attributes.metrics;
-      const target = BigInt(on.span.trace_id).toString(16).padStart(32, '0');
-      held.set(`${path} ${target} ${label} ${at}`, { value, target });
+      const [{ join_on: on, label, timestamp_ms: at, score_value: value, ...metric }] =
+        data.attributes.metrics;
+      const toHex = (id: string, digits: number) => BigInt(id).toString(16).padStart(digits, '0');
+      const target = toHex(on.span.trace_id, 32);
+      const [, ...tags] = metric.tags;
+      const metadata = Object.fromEntries(tags.map((tag) => tag.split(/:(.*)/su, 2)));
+      held.set(`${path} ${target} ${label} ${at}`, {
+        value,
+        target,
+        span: toHex(on.span.span_id, 16),
+        reason: metric.reasoning ?? '',
+        ...readFacts(Facts.parse(metadata)),
+      });
       return { status: 202 };
     },
   },
@@ -260,6 +332,8 @@ export interface ToolServer {
   count(): number;
   /** Answers every request with this status; undefined: as the tool. */
   fail(status: number | undefined, headers?: Record<string, string>): void;
+  /** Answers no request until so many wait for their replies. */
+  holdUntil(count: number): void;
   close(): Promise<void>;
 }
 
@@ -302,8 +376,14 @@ export async function startTool(name: string): Promise<ToolServer> {
       return { status: 422 };
     }
   };
+  const enough = Promise.withResolvers<void>();
+  let least = 0;
   const reply = async (request: IncomingMessage, response: ServerResponse) => {
     requests += 1;
+    if (requests >= least) {
+      enough.resolve();
+    }
+    await enough.promise;
     const { status, body = {} } = failure === undefined ? await answer(request) : { ...failure };
     response.writeHead(status, { 'content-type': 'application/json', ...failure?.headers });
     response.end(JSON.stringify(body));
@@ -318,6 +398,9 @@ export async function startTool(name: string): Promise<ToolServer> {
     count: () => requests,
     fail: (status, headers = {}) => {
       failure = status === undefined ? undefined : { status, headers };
+    },
+    holdUntil: (count) => {
+      least = count;
     },
     close: () =>
       new Promise((resolve) => {

@@ -205,3 +205,10 @@ test('scores that are no longer pending are forgotten', () => {
   expect(book.size).toBe(1);
   expect(joinExportKey(aPending('b'))).toBe('b.1');
 });
+
+test('messages that fail at the same time are one failure of the receiver', () => {
+  const book = aBook();
+  const messages = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map((id) => [aPending(id)]);
+  messages.forEach((message) => book.conclude(message, failure('away'), 0));
+  expect([book.isPaused(999), book.isPaused(1_000)]).toEqual([true, false]);
+});
