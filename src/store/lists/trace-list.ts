@@ -294,13 +294,18 @@ export async function readListedTraces(
   return addFacts(database, found);
 }
 
-/** Lists the tenants that have a run of a trace, or a score of spanscore. A posted score may name a trace that never comes. */
+/**
+ * Lists the tenants that have a run of a trace, or a score of spanscore. A posted score may name a trace that never comes. The current rows are
+ * found without FINAL, which would read all rows of other tenants' keys.
+ */
 export async function readTenantsOf(database: Database, traceId: string): Promise<readonly string[]> {
   const rows = await database.rows<{ tenant: string }>(
     `SELECT DISTINCT tenant FROM (
-       SELECT Tenant AS tenant FROM runs FINAL WHERE TraceId = {traceId:String}
+       SELECT Tenant AS tenant FROM runs WHERE TraceId = {traceId:String}
+       GROUP BY Tenant, Target, TargetId HAVING NOT argMax(IsDeleted, Version)
        UNION ALL
-       SELECT Tenant AS tenant FROM scores FINAL WHERE TraceId = {traceId:String} AND ScoredBy = '')
+       SELECT Tenant AS tenant FROM scores PREWHERE TraceId = {traceId:String} WHERE ScoredBy = ''
+       GROUP BY Tenant, Scorer, Day, ScoreId HAVING NOT argMax(IsDeleted, (Version, WrittenAt)))
      ORDER BY tenant`,
     { traceId },
   );
