@@ -26,6 +26,7 @@ import {
   buildDecided,
   OF_VALUES,
 } from './list-conditions.ts';
+import { CLOCKS_MS } from '../sums/coverage.ts';
 import { DISTANCE } from './score-list.ts';
 import { SMALL_BLOCKS, leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
 import { readMainRuns } from '../tables/runs.ts';
@@ -441,7 +442,10 @@ async function readRuns(
   return found;
 }
 
-/** Reads traces of agents that came lately and have no decision, by their start. Some may have a run. */
+/**
+ * Reads traces of agents that came lately and have no decision, by their start. Some may have a run. Decisions are found by the time of writing,
+ * which is not before their evidence, by clocks that differ.
+ */
 async function readUnread(
   database: Database,
   filters: ListFilters,
@@ -461,8 +465,9 @@ async function readUnread(
        FROM trace_arrivals
        WHERE ArrivedAt >= now64(9) - toIntervalMillisecond(${UNREAD_MS}) AND ${sql}
          AND (Tenant, TraceId) NOT IN (
-           SELECT Tenant, TraceId FROM decisions
-           WHERE EvidenceUntil >= now64(3) - toIntervalMillisecond(${UNREAD_MS}))
+           SELECT Tenant, TraceId FROM decision_arrivals
+           WHERE WrittenAt >= now64(3) - toIntervalMillisecond(${UNREAD_MS + CLOCKS_MS})
+             AND EvidenceUntil >= now64(3) - toIntervalMillisecond(${UNREAD_MS}))
        GROUP BY Tenant, TraceId
        HAVING ${agentSeenSql('groupUniqArrayArray(Signals)', database.agentSignals)})
      WHERE ${within.sql} ${after === undefined ? '' : AFTER}
