@@ -1,7 +1,8 @@
 /**
  * Time of the pages over a long history: 2 million traces and 10 million scores of 90 days, made by SQL on the embedded engine. Each
- * request of each page is asked over HTTP, one after another, and each query that it sends to the store is timed. The API runs in a
- * process of its own. Each query is repeated alone for its processor time. The memory of the API is read after all requests. Then Chromium opens the pages, and the time to their first paint is read.
+ * request of each page is asked over HTTP, one after another, and each query that it sends to the store is timed, then repeated alone for
+ * its processor time. The API runs in a process of its own. Its memory is read after all requests. Then Chromium opens the pages, and the
+ * time to their first paint is read.
  * `node test/bench/api-reads.ts [--traces 2000000] [--rounds 30] [--store FOLDER] [--program dist/src/cli/main.js] [pages …]`
  * `--store` keeps the history in a folder; a further run continues it until now. `--program` measures the built program: loading the
  * source takes some 80 MiB more. Pages (`/coverage`) leave out the others.
