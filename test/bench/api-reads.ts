@@ -36,6 +36,9 @@ const DAYS = 90;
 /** Longest time of a query, milliseconds. */
 const QUERY_MS = 150;
 
+/** Repeats of a query whose processor time is read: the kernel counts in steps of 10 ms. */
+const COST_ROUNDS = 5;
+
 /** Longest time to the first paint of a page, milliseconds. */
 const PAINT_MS = 1_000;
 
@@ -288,9 +291,6 @@ async function measureRequest(
     verdictOn(path, [atMost(p95, QUERY_MS, 'ms')]),
   );
 }
-
-/** Repeats of a query whose processor time is read: the kernel counts in steps of 10 ms. */
-const COST_ROUNDS = 5;
 
 /** Measures the processor time of the engine for a query alone, milliseconds: unlike its time, it hardly changes on a busy machine. */
 async function measureCost(query: TimedQuery): Promise<number> {
