@@ -528,6 +528,8 @@ CREATE TABLE IF NOT EXISTS runs
     `IsDeleted` UInt8,
     INDEX by_session SessionId TYPE bloom_filter(0.001) GRANULARITY 1,
     INDEX by_user UserId TYPE bloom_filter(0.001) GRANULARITY 1,
+    -- Further runs of a trace, which are few.
+    INDEX by_further TargetId != TraceId TYPE set(2) GRANULARITY 1,
     INDEX by_start StartedAt TYPE minmax GRANULARITY 1,
     INDEX by_written_at WrittenAt TYPE minmax GRANULARITY 1
 )

@@ -41,12 +41,23 @@ export async function readQueue(
   const query = { tenant, scorer, sinceMs, fingerprint: computeAuthorFingerprint('human', reviewer) };
   const { passLine, higherIsBetter, versions, rows } = await readVersions(stores, query);
   const present = rows.filter(({ fingerprint }) => fingerprint === versions[0]?.fingerprint);
+  const judged = sumJudged(present);
+  const rarer = Math.min(judged.pass.scores.n, judged.fail.scores.n);
   const seed = JSON.stringify([day, reviewer, scorer]);
   const [labelled, { left, targets }] = await Promise.all([
     labels.countLabelled(query),
-    labels.unlabelled({ ...query, passLine, higherIsBetter, seed, perStratum: limit, strategy, issue }),
+    labels.unlabelled({
+      ...query,
+      passLine,
+      higherIsBetter,
+      seed,
+      perStratum: limit,
+      rarer,
+      strategy,
+      issue,
+    }),
   ]);
-  const part = allocateLabels(sumJudged(present));
+  const part = allocateLabels(judged);
   return { day, labelled, left, targets: chooseTargets(targets, { limit, part }) };
 }
 

@@ -1,4 +1,10 @@
-import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  request,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { StringDecoder } from 'node:string_decoder';
 
@@ -8,6 +14,8 @@ export interface TimedQuery {
   /** From the whole statement to the end of its reply, milliseconds. */
   readonly tookMs: number;
   readonly replyBytes: number;
+  /** Sends the statement to the store again, and waits for the end of its reply. */
+  repeat(): Promise<void>;
 }
 
 /** Address of a store that passes statements on, and tells what they took. */
@@ -34,7 +42,9 @@ export async function startQueryTimer(storeUrl: string): Promise<QueryTimer> {
       let replyBytes = 0;
       reply.on('data', (chunk: Buffer) => (replyBytes += chunk.length));
       reply.on('end', () => {
-        found.push({ sql: readSql(asked, body), tookMs: performance.now() - sentMs, replyBytes });
+        const tookMs = performance.now() - sentMs;
+        const repeat = () => send(new URL(asked.url ?? '/', storeUrl), { method, headers, body });
+        found.push({ sql: readSql(asked, body), tookMs, replyBytes, repeat });
       });
       reply.pipe(answer);
     });
@@ -60,6 +70,17 @@ export async function startQueryTimer(storeUrl: string): Promise<QueryTimer> {
       });
     },
   };
+}
+
+function send(
+  url: URL,
+  { body, ...options }: { method: string | undefined; headers: IncomingHttpHeaders; body: Buffer },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    request(url, options, (reply) => reply.resume().on('end', resolve).on('error', reject))
+      .on('error', reject)
+      .end(body);
+  });
 }
 
 /** Reads the statement of a request: its body, or the part `query` of a form with large parameters. */

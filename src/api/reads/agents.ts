@@ -160,7 +160,7 @@ async function readQualities(
   const [now, before, points] = await Promise.all([
     reads.summarise({ ...base, ...range, by }),
     reads.summarise({ ...base, fromMs: range.fromMs - BEFORE_MS, toMs: range.fromMs, by }),
-    reads.summarise({ ...base, ...ends, bucketMs, by }),
+    reads.summarise({ ...base, ...ends, bucketMs, by, quantiles: false }),
   ]);
   const isAsked = (row: SummaryRow) => agent === undefined || agent.includes(nameOf(row));
   const ofAgent = (rows: readonly SummaryRow[]) => Map.groupBy(rows.filter(isAsked), nameOf);
@@ -321,6 +321,7 @@ async function readVersionRates(
     source: 'live',
     passLines: new Map([...lines].map(([name, { line }]) => [name, line])),
     by: ['agent', 'service', 'agentVersion', 'serviceVersion'],
+    quantiles: false,
   });
   const own = rows.filter((row) => agent.includes(nameOf(row)));
   const versions = Map.groupBy(own, ({ values: [, , ofAgent = '', ofService = ''] }) => ofAgent || ofService);

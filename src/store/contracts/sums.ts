@@ -46,6 +46,8 @@ export interface AggregateFilter extends Readonly<
 }
 
 export interface SummaryQuery extends AggregateFilter {
+  /** False: quantiles are null. They are most of the work. */
+  readonly quantiles?: false | undefined;
   /** Length of a bucket, whole hours; absent: one bucket for the whole range. */
   readonly bucketMs?: number | undefined;
   /** Facets that the scores are split by. */

@@ -26,6 +26,7 @@ import {
   buildDecided,
   OF_VALUES,
 } from './list-conditions.ts';
+import { CLOCKS_MS } from '../sums/coverage.ts';
 import { DISTANCE } from './score-list.ts';
 import { SMALL_BLOCKS, leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
 import { readMainRuns } from '../tables/runs.ts';
@@ -295,13 +296,18 @@ export async function readListedTraces(
   return addFacts(database, found);
 }
 
-/** Lists the tenants that have a run of a trace, or a score of spanscore. A posted score may name a trace that never comes. */
+/**
+ * Lists the tenants that have a run of a trace, or a score of spanscore. A posted score may name a trace that never comes. The current rows are
+ * found without FINAL, which would read all rows of other tenants' keys.
+ */
 export async function readTenantsOf(database: Database, traceId: string): Promise<readonly string[]> {
   const rows = await database.rows<{ tenant: string }>(
     `SELECT DISTINCT tenant FROM (
-       SELECT Tenant AS tenant FROM runs FINAL WHERE TraceId = {traceId:String}
+       SELECT Tenant AS tenant FROM runs WHERE TraceId = {traceId:String}
+       GROUP BY Tenant, Target, TargetId HAVING NOT argMax(IsDeleted, Version)
        UNION ALL
-       SELECT Tenant AS tenant FROM scores FINAL WHERE TraceId = {traceId:String} AND ScoredBy = '')
+       SELECT Tenant AS tenant FROM scores PREWHERE TraceId = {traceId:String} WHERE ScoredBy = ''
+       GROUP BY Tenant, Scorer, Day, ScoreId HAVING NOT argMax(IsDeleted, (Version, WrittenAt)))
      ORDER BY tenant`,
     { traceId },
   );
@@ -437,7 +443,10 @@ async function readRuns(
   return found;
 }
 
-/** Reads traces of agents that came lately and have no decision, by their start. Some may have a run. */
+/**
+ * Reads traces of agents that came lately and have no decision, by their start. Some may have a run. Decisions are found by the time of writing,
+ * which is not before their evidence, by clocks that differ.
+ */
 async function readUnread(
   database: Database,
   filters: ListFilters,
@@ -457,8 +466,9 @@ async function readUnread(
        FROM trace_arrivals
        WHERE ArrivedAt >= now64(9) - toIntervalMillisecond(${UNREAD_MS}) AND ${sql}
          AND (Tenant, TraceId) NOT IN (
-           SELECT Tenant, TraceId FROM decisions
-           WHERE EvidenceUntil >= now64(3) - toIntervalMillisecond(${UNREAD_MS}))
+           SELECT Tenant, TraceId FROM decision_arrivals
+           WHERE WrittenAt >= now64(3) - toIntervalMillisecond(${UNREAD_MS + CLOCKS_MS})
+             AND EvidenceUntil >= now64(3) - toIntervalMillisecond(${UNREAD_MS}))
        GROUP BY Tenant, TraceId
        HAVING ${agentSeenSql('groupUniqArrayArray(Signals)', database.agentSignals)})
      WHERE ${within.sql} ${after === undefined ? '' : AFTER}

@@ -107,7 +107,7 @@ async function readCells(database: Database, ofSeries: string, params: QueryPara
   const every = Math.max(1, Math.ceil((counted?.n ?? 0) / MAX_SCORES));
   const isDrawn = (id: string) => (every === 1 ? '1' : `sipHash64(${id}) % ${every} = 0`);
   const isOfSeries = `TraceId IN (
-    SELECT TraceId FROM score_arrivals PREWHERE ${isDrawn('TraceId')} WHERE TraceId != '' AND ${range})`;
+    SELECT TraceId FROM score_arrivals WHERE TraceId != '' AND ${range} AND ${isDrawn('TraceId')})`;
   const texts = Object.values(TEXTS).map((column) => `toString(S.${column})`);
   return database.rows<Cell>(
     `SELECT S.IsAfter AS isAfter, [${texts.join(', ')}, if(R.Failed, 'yes', 'no')] AS values, R.Called AS tools,
@@ -116,19 +116,19 @@ async function readCells(database: Database, ofSeries: string, params: QueryPara
      FROM (
        SELECT TraceId, ${Object.values(TEXTS).join(', ')}, ${STEP} AS Step,
          WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AS IsAfter
-       FROM score_arrivals PREWHERE ${isDrawn(UNIT)} WHERE ${range} AND ${STANDING} = 'folded') AS S
+       FROM score_arrivals WHERE ${range} AND ${STANDING} = 'folded' AND ${isDrawn(UNIT)}) AS S
      LEFT JOIN (
        SELECT TraceId, argMax(arrayDistinct(arraySort(arrayMap(name -> toString(name), Tools))), Version) AS Called,
          argMax(ifNull(ToolErrors, 0) > 0, Version) AS Failed, argMax(arrayMap(text -> toString(text), Facets), Version) AS Described
        FROM runs
-       PREWHERE Tenant = {tenant:String} AND ${isDrawn('TraceId')}
-       WHERE Target = 'trace' AND TargetId = TraceId AND ${isOfSeries}
+       PREWHERE Tenant = {tenant:String} AND ${isOfSeries}
+       WHERE Target = 'trace' AND TargetId = TraceId
        GROUP BY TraceId) AS R ON R.TraceId = S.TraceId
      LEFT JOIN (
        SELECT TraceId, arraySort(groupUniqArray(if(Title = '', IssueId, Title))) AS Issues
        FROM (
          SELECT TraceId, IssueId FROM failures FINAL
-         PREWHERE Tenant = {tenant:String} AND ${isDrawn('TraceId')} AND ${isOfSeries}
+         PREWHERE Tenant = {tenant:String} AND ${isOfSeries}
          WHERE Scorer = '') AS O
        LEFT JOIN (
          SELECT IssueId, argMax(Title, Version) AS Title FROM issues WHERE Tenant = {tenant:String} GROUP BY IssueId) AS T

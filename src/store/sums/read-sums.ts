@@ -209,7 +209,7 @@ interface StoredSums {
 }
 
 interface StoredSummary extends StoredSums {
-  readonly quantiles: [p10: number, p50: number, p90: number];
+  readonly quantiles: [] | [p10: number, p50: number, p90: number];
   readonly barWeight: number;
   readonly passWeight: number;
 }
@@ -258,7 +258,7 @@ async function summarise(database: Database, query: SummaryQuery): Promise<Summa
   const { passAt, passLines = new Map<string, number>() } = query;
   const { hasBar, bar } = barSql(passAt);
   const rows = await database.rows<StoredSummary>(
-    `SELECT bucketMs, ${groupOf(query)} AS group, IsWeighted AS isWeighted, ${SUMS}, ${QUANTILES} AS quantiles,
+    `SELECT bucketMs, ${groupOf(query)} AS group, IsWeighted AS isWeighted, ${SUMS}, ${query.quantiles === false ? '[]' : QUANTILES} AS quantiles,
        sumIf(arraySum(BinWeights), ${hasBar}) AS barWeight,
        sumIf(arraySum((place, share) -> share * (place * Direction >= Bar), Places, BinWeights), ${hasBar}) AS passWeight, ${SCALE}
      FROM (${select(`, ${PLACES}, ${bar} AS Bar`)}) ${groupBy}`,
@@ -267,7 +267,7 @@ async function summarise(database: Database, query: SummaryQuery): Promise<Summa
   const labels = rows.some(isLabelled) ? await countLabels(database, query) : new Map<string, never>();
   return joinGroups(rows).map(([first, ...others]) => {
     const { w, quantiles, barWeight, passWeight } = first;
-    const [p10, p50, p90] = quantiles;
+    const [p10 = null, p50 = null, p90 = null] = quantiles;
     return {
       ...buildSums([first, ...others]),
       ...(w > 0 && !isLabelled(first) ? { p10, p50, p90 } : { p10: null, p50: null, p90: null }),

@@ -207,21 +207,31 @@ async function readCounts(database: Database, query: IssueQuery): Promise<IssueC
 }
 
 /**
- * Counts all runs of the agents in a range, also those that the sample left out. The first run of a trace is read by its start; few traces
- * have a second one.
+ * Returns SQL for all runs of the agents in a range, also those that the sample left out. The first run of a trace is read by its start; few
+ * traces have a second one, and an index of `runs` finds them.
  */
-function countRuns(database: Database, query: IssueQuery): Promise<RunCount[]> {
+function selectRuns(query: IssueQuery, columns: string) {
   const { sql, params } = conditions(query, 'StartedAt');
   const where = `WHERE ${sql} ${query.agent === undefined ? '' : `AND ${RUN_AGENT} = {agent:String}`}`;
-  const columns = `Tenant, ${RUN_AGENT} AS agentOf, ${VERSION} AS versionOf, StartedAt`;
+  return {
+    sql: `(
+       SELECT ${columns}, TraceId AS TargetId FROM run_starts FINAL ${where}
+       UNION ALL
+       SELECT ${columns}, TargetId FROM runs FINAL PREWHERE Target = 'trace' AND TargetId != TraceId ${where})`,
+    params,
+  };
+}
+
+/** Counts the runs of the agents by version and part of the range. */
+function countRuns(database: Database, query: IssueQuery): Promise<RunCount[]> {
+  const { sql, params } = selectRuns(
+    query,
+    `Tenant, ${RUN_AGENT} AS agentOf, ${VERSION} AS versionOf, StartedAt`,
+  );
   return database.rows<RunCount>(
     `SELECT toString(Tenant) AS tenant, toString(agentOf) AS agent, toString(versionOf) AS version,
        ${BUCKET('StartedAt')} AS bucket, toFloat64(count()) AS runs
-     FROM (
-       SELECT ${columns} FROM run_starts FINAL ${where}
-       UNION ALL
-       SELECT ${columns} FROM runs FINAL PREWHERE Target = 'trace' AND TargetId != TraceId ${where})
-     GROUP BY tenant, agent, version, bucket`,
+     FROM ${sql} GROUP BY tenant, agent, version, bucket`,
     params,
   );
 }
@@ -248,16 +258,16 @@ const MAX_SEGMENTS = 20;
 
 /** Counts the runs of the agent of an issue, and those with the issue, by facts of the runs. */
 function readSegments(database: Database, query: IssueQuery): Promise<SegmentCount[]> {
-  const runs = conditions(query, 'StartedAt');
+  const runs = selectRuns(query, `TraceId, ${VERSION} AS versionOf, Models, Environment, ServiceName, Tools`);
   const failing = conditions(query, 'TraceTimestamp');
   return database.rows<SegmentCount>(
     `SELECT segment.1 AS dimension, segment.2 AS value, toFloat64(count()) AS all, toFloat64(countIf(w > 0)) AS runs,
        sum(w) AS weight, sum(w * greatest(0, w - 1)) AS excess
      FROM (
        SELECT w, arrayJoin(arrayConcat(
-           [('version', toString(${VERSION})), ('model', toString(Models[1])), ('environment', toString(Environment)), ('service', toString(ServiceName))],
+           [('version', toString(versionOf)), ('model', toString(Models[1])), ('environment', toString(Environment)), ('service', toString(ServiceName))],
            arrayMap(tool -> ('tool', toString(tool)), Tools))) AS segment
-       FROM (SELECT * FROM runs FINAL WHERE Target = 'trace' AND ${runs.sql} AND ${RUN_AGENT} = {agent:String}) AS r
+       FROM ${runs.sql} AS r
        LEFT JOIN (
          SELECT TraceId, TargetId, max(Weight) AS w FROM failures FINAL
          WHERE ${failing.sql} AND IssueId = {issueId:String} GROUP BY TraceId, TargetId) AS f
@@ -299,13 +309,14 @@ function readFailingHours(database: Database, query: IssueQuery): Promise<Failin
 
 /** Reads the number of runs by agent, version and hour of their start. */
 function readRunHours(database: Database, query: IssueQuery): Promise<RunHour[]> {
-  const { sql, params } = conditions(query, 'StartedAt');
+  const { sql, params } = selectRuns(
+    query,
+    `Tenant, ${RUN_AGENT} AS agentOf, ${VERSION} AS versionOf, StartedAt`,
+  );
   return database.rows<RunHour>(
-    `SELECT toString(Tenant) AS tenant, toString(${RUN_AGENT}) AS agent, toString(${VERSION}) AS version,
+    `SELECT toString(Tenant) AS tenant, toString(agentOf) AS agent, toString(versionOf) AS version,
        ${HOUR('StartedAt')} AS hourMs, toFloat64(count()) AS runs, toFloat64(toUnixTimestamp64Milli(min(StartedAt))) AS firstMs
-     FROM runs FINAL
-     WHERE Target = 'trace' AND ${sql} ${query.agent === undefined ? '' : `AND ${RUN_AGENT} = {agent:String}`}
-     GROUP BY tenant, agent, version, hourMs ORDER BY hourMs`,
+     FROM ${sql} GROUP BY tenant, agent, version, hourMs ORDER BY hourMs`,
     params,
   );
 }

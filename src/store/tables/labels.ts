@@ -106,15 +106,41 @@ export function createLabelStore(database: Database) {
 
 export type LabelStore = ReturnType<typeof createLabelStore>;
 
-/** Reads the first targets of each verdict by their draw, among those without a score of the reviewer, and their number. */
+/** Targets of the rarer verdict that are expected below the bound of a draw, for each one that is asked for. */
+const SPARE_TARGETS = 10;
+
+/**
+ * Reads the first targets of each verdict by their draw, among those without a score of the reviewer, and their number. Only targets below a
+ * bound of the draw are compared; when it was too low, all of them are.
+ */
 async function readUnlabelled(
   database: Database,
-  { seed, perStratum, ...query }: DrawQuery & { readonly seed: string; readonly perStratum: number },
+  {
+    seed,
+    perStratum,
+    rarer,
+    ...query
+  }: DrawQuery & {
+    readonly seed: string;
+    readonly perStratum: number;
+    /** About how many targets the rarer verdict has. */
+    readonly rarer: number;
+  },
 ) {
-  const strata = await database.rows<{ passes: boolean; drawn: Drawn[]; left: number }>(
-    DRAW(query, perStratum),
-    { ...buildParams(query), seed, issueTenant: query.issue?.tenant, issueId: query.issue?.issueId },
-  );
+  const draw = (bound: number) =>
+    database.rows<{ passes: boolean; drawn: Drawn[]; left: number }>(DRAW(query, perStratum), {
+      ...buildParams(query),
+      seed,
+      bound,
+      issueTenant: query.issue?.tenant,
+      issueId: query.issue?.issueId,
+    });
+  const isOfAll = query.strategy === 'stratified' && query.issue === undefined;
+  const bound = isOfAll ? Math.min(1, (SPARE_TARGETS * perStratum) / rarer) : 1;
+  const some = await draw(bound);
+  const isEnough =
+    bound === 1 || (some.length === 2 && some.every(({ drawn }) => drawn.length === perStratum));
+  const strata = isEnough ? some : await draw(1);
   const drawn = new Map(strata.flatMap(({ passes, drawn: found }) => found.map((each) => [each, passes])));
   return { left: strata[0]?.left ?? 0, targets: await readDrawn(database, query, drawn) };
 }
@@ -173,14 +199,13 @@ function sinceParams(sinceMs: number): { readonly since: number; readonly day: n
 }
 
 function rangeParams({ tenant, scorer, sinceMs, untilMs }: LabelledScorer): QueryParams {
-  const [since, until] = [sinceMs, untilMs].map((each) => each && Math.max(0, Math.trunc(each)));
-  return { tenant, scorer, since, until };
+  return { tenant, scorer, until: untilMs && Math.max(0, Math.trunc(untilMs)), ...sinceParams(sinceMs) };
 }
 
 type StoredVersion = Omit<VersionFacts, 'higherIsBetter'> & { readonly higherIsBetter: boolean | null };
 
 const SINCE = (query: LabelledScorer) =>
-  `TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})
+  `${RECENT}
     ${query.untilMs === undefined ? '' : 'AND TraceTimestamp < fromUnixTimestamp64Milli({until:Int64})'} ${OF_TENANT(query)}`;
 
 const OF_TENANT = ({ tenant }: Pick<LabelQuery, 'tenant'>) =>
@@ -195,28 +220,37 @@ const IS_NAMED = `(Target = 'session' OR TargetId = TraceId OR TargetId = concat
 
 const PLACE = 'if(ScoreMax > ScoreMin, (Score - ScoreMin) / (ScoreMax - ScoreMin), Score)';
 
-/** Runs since the start, with the partitions that can have them. */
+/** Runs since the start, with the days of the key that can have them. */
 const RECENT = 'Day >= toDate({day:UInt16}) AND TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})';
 
-/**
- * Draws the newest scores of targets, from few columns: sorting the whole rows would take most of the time.
- * @param perStratum a literal: parameters of an aggregate cannot be those of a query
- */
+/** Number of the possible draws. */
+const MAX_DRAW = 2 ** 64;
+
 const OF_ISSUE =
   'SELECT Tenant, TraceId FROM failures FINAL WHERE Tenant = {issueTenant:String} AND IssueId = {issueId:String}';
 
+/**
+ * Draws the newest scores of targets, from few columns: sorting the whole rows would take most of the time. A target has one draw, so all
+ * its rows are below the bound, or none.
+ * @param perStratum a literal: parameters of an aggregate cannot be those of a query
+ */
 const DRAW = (query: DrawQuery, perStratum: number) => `
-  SELECT Passes AS passes, groupArraySorted(${perStratum})((sipHash64({seed:String}, Tenant, TargetId), toString(Tenant), Day, ScoreId)) AS drawn,
-    sum(count()) OVER () AS left
+  SELECT Passes AS passes, groupArraySorted(${perStratum})((Draw, Owner, FirstDay, Id)) AS drawn, any(Targets) AS left
   FROM (
-    SELECT Tenant, TargetId, Day, ScoreId, ${PASSES(query)} AS Passes
-    FROM scores FINAL
-    WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') ${OF_TENANT(query)} AND ${IS_NAMED}
-      AND ${RECENT}
-      ${query.issue === undefined ? '' : `AND (Tenant, TraceId) IN (${OF_ISSUE})`}
-      ${OF_STRATEGY(query)}
-      AND (Tenant, TargetId) NOT IN (SELECT Tenant, TargetId FROM scores FINAL PREWHERE ${LABELLED(query)})
-    ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Target, TargetId)
+    SELECT Targets, row.1 AS Draw, row.2 AS Owner, row.3 AS FirstDay, row.4 AS Id, row.5 AS Passes
+    FROM (
+      SELECT uniqExact(Draw) AS Targets,
+        groupArrayIf((Draw, toString(Tenant), Day, ScoreId, ${PASSES(query)}, ScoredAt), Draw <= {bound:Float64} * ${MAX_DRAW}) AS rows
+      FROM (
+        SELECT Tenant, Day, ScoreId, ScoredAt, Score, ScoreMin, ScoreMax, HigherIsBetter, sipHash64({seed:String}, Tenant, Target, TargetId) AS Draw
+        FROM scores FINAL
+        WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') ${OF_TENANT(query)} AND ${IS_NAMED}
+          AND ${RECENT}
+          ${query.issue === undefined ? '' : `AND (Tenant, TraceId) IN (${OF_ISSUE})`}
+          ${OF_STRATEGY(query)}
+          AND (Tenant, TargetId) NOT IN (SELECT Tenant, TargetId FROM scores FINAL PREWHERE ${LABELLED(query)})))
+    ARRAY JOIN rows AS row
+    ORDER BY row.6 DESC LIMIT 1 BY Draw)
   GROUP BY Passes`;
 
 /** Choice of targets, with what tells their verdict. */
@@ -269,9 +303,6 @@ async function readDrawn(
   return targets.toSorted((a, b) => a.draw - b.draw || compareValues(a.targetId, b.targetId));
 }
 
-/** Number of the possible draws. */
-const MAX_DRAW = 2 ** 64;
-
 const READ_DRAWN = `
   SELECT toString(ScoreId) AS scoreId, Tenant AS tenant, toString(Target) AS target, TargetId AS targetId, TraceId AS traceId,
     if(Target = 'session' OR TargetId = TraceId, '', SpanId) AS spanId, SessionId AS sessionId, toString(Agent) AS agent,
@@ -316,13 +347,17 @@ const PASSES = ({ passLine, higherIsBetter }: Pick<JudgedQuery, 'passLine' | 'hi
 
 const ROW_SUMS = 'count() AS n, sum(W) AS weight, sum(W * W) AS squaredWeight';
 
-/** Scores of the scorer in a range; `W` is the weight of a row. */
-const OF_SCORER = (query: JudgedQuery) => `
+/**
+ * Scores of the scorer in a range; `W` is the weight of a row.
+ * @param ofTargets condition on targets: all rows of an id have one target, so it is checked before FINAL
+ */
+const OF_SCORER = (query: JudgedQuery, ofTargets = '1') => `
     SELECT Tenant, Target, TargetId, toString(Fingerprint) AS fingerprint,
       ${groupSql(query)} AS group, toBool(Source = 'live') AS isLive, ScoredAt, ifNull(Weight, 1) AS W,
       ${PASSES(query)} AS passes
     FROM scores FINAL
-    WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)} ${CHOSEN(query)}`;
+    PREWHERE Scorer = {scorer:String} AND ${ofTargets}
+    WHERE Source IN ('live', 'backfill') AND ${SINCE(query)} ${CHOSEN(query)}`;
 
 const SUM_SCORES = (query: JudgedQuery) => `
   SELECT fingerprint, group, isLive, passes, NULL AS people, ${ROW_SUMS}
@@ -331,13 +366,13 @@ const SUM_SCORES = (query: JudgedQuery) => `
 
 const PEOPLE = (query: JudgedQuery, columns: string) => `
   SELECT ${columns} FROM scores FINAL
-  WHERE Scorer = {scorer:String} AND Source = 'human' AND ${SINCE(query)}`;
+  PREWHERE Scorer = {scorer:String} AND Source = 'human' WHERE ${SINCE(query)}`;
 
 /** Of several reviewers, the majority counts; a tie passes. */
 const SUM_LABELS = (query: JudgedQuery) => `
   SELECT fingerprint, group, toBool(1) AS isLive, passes, good AS people, ${ROW_SUMS}
   FROM (
-    SELECT * FROM (${OF_SCORER(query)} AND (Tenant, TargetId) IN (${PEOPLE(query, 'Tenant, TargetId')}))
+    SELECT * FROM (${OF_SCORER(query, `(Tenant, TargetId) IN (${PEOPLE(query, 'Tenant, TargetId')})`)})
     ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Target, TargetId, fingerprint) AS a
   INNER JOIN (
     SELECT Tenant, Target, TargetId, toBool(avg(toUInt8(passes)) >= 0.5) AS good

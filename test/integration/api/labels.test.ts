@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { formatChecked } from '../../../src/dashboard/view-models/rates.ts';
-import { computeScoreId } from '../../../src/domain/identity.ts';
+import { computeAuthorFingerprint, computeScoreId } from '../../../src/domain/identity.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
 import { jsonLines } from '../../support/processes/cli.ts';
@@ -110,6 +110,38 @@ describe('GET /labels/queue', () => {
     const bob = await readQueue('scorer=ordered&reviewer=bob&limit=12');
     expect(traceIdsOf(bob)).not.toEqual(traceIdsOf(ann));
     expect(traceIdsOf(bob).toSorted()).toEqual(traceIdsOf(ann).toSorted());
+  });
+
+  it('draws the same targets of many as of all, also when few of a verdict are left', async () => {
+    const numbers = Array.from({ length: 30 }, (_, at) => at);
+    await storeScores(
+      'drawn',
+      numbers.map(() => 0.9),
+    );
+    const bad = await storeScores(
+      'drawn',
+      numbers.map(() => 0.1),
+    );
+    const all = await readQueue('scorer=drawn&reviewer=ann&limit=20');
+    for (const limit of [1, 2]) {
+      const some = await readQueue(`scorer=drawn&reviewer=ann&limit=${limit}`);
+      expect({ left: some.left, items: traceIdsOf(some) }).toEqual({
+        left: 60,
+        items: traceIdsOf(all).slice(0, limit),
+      });
+    }
+
+    const [last, ...labelled] = bad;
+    await world.store.scores.write(
+      labelled.map(({ traceId, targetId }) => {
+        const fingerprint = computeAuthorFingerprint('human', 'ann');
+        const key = { tenant: 'a', target: 'trace', targetId, scorer: 'drawn', fingerprint } as const;
+        return buildScore({ ...key, traceId, source: 'human', scoreId: computeScoreId(key), score: 0 });
+      }),
+    );
+    const rest = await readQueue('scorer=drawn&reviewer=ann&limit=2');
+    expect({ ...rest, items: traceIdsOf(rest) }).toMatchObject({ labelled: 29, left: 31 });
+    expect(traceIdsOf(rest)).toContain(last?.traceId);
   });
 
   it('leaves out what the reviewer has labelled, but not for another reviewer', async () => {

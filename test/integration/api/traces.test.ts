@@ -287,6 +287,55 @@ describe('the list of traces', () => {
     expect(sumOf(overTime.body['buckets'], 'errors')).toBe(3);
   });
 
+  test('counts the scorers and the reasons of many traces as those of few', async () => {
+    const serviceName = 'many';
+    const runs = Array.from({ length: 104 }, (_, at) =>
+      runAt(at, { serviceName, agent: `agent-${at % 2}`, userId: at < 3 ? 'first' : 'other' }),
+    );
+    await api.store.runs.write(runs);
+    await api.store.scores.write(
+      runs.flatMap((run, at) => [
+        buildScore({ ...buildKeyOf(run), serviceName }),
+        ...(at % 4 === 0 ? [buildScore({ ...buildKeyOf(run), serviceName, scorer: 'tone' })] : []),
+      ]),
+    );
+    await api.store.decisions.write(
+      runs.flatMap(({ traceId, agent }, at) =>
+        at % 4 === 0
+          ? []
+          : [
+              buildDecision({
+                traceId,
+                agent,
+                scorer: 'tone',
+                status: 'failed',
+                reason: `${at % 4 === 1 ? 'timeout' : 'refused'}: x`,
+              }),
+            ],
+      ),
+    );
+    const count = async (query: string) => {
+      const { body } = await api.ask(`traces/facets?service=${serviceName}&${query}`);
+      const { runs: all, scorer, notScored } = body as Record<string, { value: string; count: number }[]>;
+      return [all, ...[scorer, notScored].map((items) => items?.map((item) => [item.value, item.count]))];
+    };
+    const reasons = (refused: number, timeout: number) => [
+      ['refused', refused],
+      ['timeout', timeout],
+    ];
+    const scorers = (all: number, tone: number) => [
+      ['keyword-coverage', all],
+      ['tone', tone],
+    ];
+    expect(await count('of=scorer&of=notScored')).toEqual([104, scorers(104, 26), reasons(52, 26)]);
+    expect(await count('of=scorer&of=notScored&agent=agent-0')).toEqual([
+      52,
+      scorers(52, 26),
+      [['refused', 26]],
+    ]);
+    expect(await count('of=scorer&of=notScored&userId=first')).toEqual([3, scorers(3, 1), reasons(1, 1)]);
+  });
+
   test('has a trace of an agent that waits in its place; not one without an agent, and not a part of another run', async () => {
     const nowMs = Date.now();
     const [waiting, piece] = [newTraceId(), newTraceId()];
