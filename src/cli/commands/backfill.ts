@@ -191,7 +191,6 @@ async function attachBackfill(context: CommandContext, id: string): Promise<Exit
     store,
     id,
     kinds: [kind],
-    takesAlone: !isBesideLive,
     isLeft: isBesideLive,
     show: (each: Job) => showBackfill(backfillJson(each)),
     toJson: backfillJson,
