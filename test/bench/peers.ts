@@ -1,7 +1,8 @@
 /**
  * Processor time and memory for the same requests (`bench-requests.ts`, gzip protobuf over HTTP) in spanscore and in peers: the OpenTelemetry
  * Collector with its ClickHouse exporter into the same engine, Phoenix and MLflow. Work after the reply counts. A peer that this machine
- * cannot install is left out, with the reason. `node test/bench/peers.ts [--requests 400]`: peers in Python get a 20th of the requests.
+ * cannot install is left out, with the reason. `node test/bench/peers.ts [--requests 400] [peer…]`: peers in Python get a 20th of the
+ * requests; `collector`, `mlflow` and `phoenix` name the only peers.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
@@ -19,7 +20,10 @@ import { SPANS_PER_REQUEST } from './bench-requests.ts';
 import { forkLoad } from './forked-load.ts';
 import { readCpuSeconds, readResidentBytes } from './process-cpu.ts';
 
-const { values } = parseArgs({ options: { requests: { type: 'string', default: '400' } } });
+const { values, positionals: asked } = parseArgs({
+  allowPositionals: true,
+  options: { requests: { type: 'string', default: '400' } },
+});
 const REQUESTS = Number(values.requests);
 const CONCURRENCY = 32;
 const DIFFERENT_REQUESTS = 100;
@@ -65,7 +69,7 @@ async function startCollector(): Promise<Running | { readonly missing: string }>
   const { url: endpoint, username, password } = engine;
   const collector = await startOtelcol(program.binary, {
     receivers: { otlp: { protocols: { http: { endpoint: `127.0.0.1:${port}` } } } },
-    exporters: { clickhouse: { endpoint, username, password, database: 'otel' } },
+    exporters: { clickhouse: { endpoint, username, password, database: 'otel', compress: 'none' } },
     service: {
       telemetry: { metrics: { level: 'none' } },
       pipelines: { traces: { receivers: ['otlp'], exporters: ['clickhouse'] } },
@@ -84,8 +88,13 @@ async function startTool(name: ToolName): Promise<Running | { readonly missing: 
   if ('missing' in venv) {
     return venv;
   }
-  const { url, pid, stop } = await startToolServer(name, venv.python);
-  return { port: portOf(url), pids: [pid], headers: TOOLS[name].headers, stop: async () => stop() };
+  const server = await startToolServer(name, venv.python);
+  return {
+    port: portOf(server.url),
+    pids: [server.pid],
+    headers: TOOLS[name].headers,
+    stop: async () => server.stop(),
+  };
 }
 
 const SIDES: readonly Side[] = [
@@ -98,8 +107,9 @@ const SIDES: readonly Side[] = [
 const sum = (pids: readonly number[], read: (pid: number) => number) =>
   pids.reduce((total, pid) => total + read(pid), 0);
 
-async function measure({ name, requests, start }: Side): Promise<number | undefined> {
-  const side = await start();
+async function measure(peer: Side): Promise<number | undefined> {
+  const { name, requests } = peer;
+  const side = await peer.start();
   if ('missing' in side) {
     row(name, side.missing, '–', '–', '–', '–');
     return undefined;
@@ -108,9 +118,12 @@ async function measure({ name, requests, start }: Side): Promise<number | undefi
   const cpu = () => sum(pids, readCpuSeconds);
   try {
     const startS = cpu();
+    // What a start leaves to do ends first.
+    await sleep(5_000);
+    const restS = cpu();
     await sleep(3_000);
-    const idle = (cpu() - startS) / 3;
     const before = cpu();
+    const idle = (before - restS) / 3;
     const startedMs = performance.now();
     const { tookMs } = await generator.run({
       road: 'HTTP protobuf',
@@ -146,13 +159,16 @@ try {
     'MiB',
   ];
   head('The same spans in spanscore and in peers', 'program', ...columns);
+  const isAsked = ({ name }: Side) =>
+    asked.length === 0 || asked.some((peer) => name.toLowerCase().startsWith(peer));
+  const sides = SIDES.filter((side, index) => index === 0 || isAsked(side));
   const figures: (number | undefined)[] = [];
-  for (const side of SIDES) {
+  for (const side of sides) {
     figures.push(await measure(side));
   }
   const [ours = Number.NaN, ...others] = figures;
   const ratios = others.flatMap((figure, index) =>
-    figure === undefined ? [] : [`${SIDES[index + 1]?.name} ${(figure / ours).toFixed(1)}`],
+    figure === undefined ? [] : [`${sides[index + 1]?.name} ${(figure / ours).toFixed(1)}`],
   );
   console.log(`\nProcessor for a span, ÷ ours: ${ratios.join(', ')}.`);
 } finally {
