@@ -32,8 +32,9 @@ interface Batch {
   rows: number;
   bytes: number;
   readonly openedMs: number;
-  /** True once the batch has waited long enough. */
+  /** True once the batch has waited long enough, and once it has waited long enough for another insert to end. */
   due: boolean;
+  overdue: boolean;
   timer: NodeJS.Timeout | undefined;
 }
 
@@ -88,7 +89,7 @@ export class Batcher {
   async drain(): Promise<void> {
     this.#draining = true;
     for (const batch of this.#open.values()) {
-      this.#makeDue(batch);
+      this.#makeOverdue(batch);
     }
     while (this.#running.size > 0) {
       await Promise.all(this.#running);
@@ -132,6 +133,7 @@ export class Batcher {
       bytes: 0,
       openedMs: this.#deps.nowMs(),
       due: false,
+      overdue: false,
       timer: undefined,
     };
     batch.timer = setTimeout(() => this.#makeDue(batch), this.#deps.limits.batchAgeMs);
@@ -140,7 +142,14 @@ export class Batcher {
   }
 
   #makeDue(batch: Batch): void {
+    const { batchAgeMs, besideAgeMs } = this.#deps.limits;
     batch.due = true;
+    batch.timer = setTimeout(() => this.#makeOverdue(batch), besideAgeMs - batchAgeMs);
+    this.#pump();
+  }
+
+  #makeOverdue(batch: Batch): void {
+    batch.overdue = true;
     this.#pump();
   }
 
@@ -150,10 +159,15 @@ export class Batcher {
     this.#full.push(batch);
   }
 
-  /** Starts inserts while there is room. A batch that is due but finds no room keeps growing. */
+  /**
+   * Starts inserts while there is room. A batch that is due but finds no room keeps growing. While another insert runs, it also grows
+   * for a while: a row costs the store less in a larger block.
+   */
   #pump(): void {
     while (this.#running.size < this.#deps.limits.maxInserts) {
-      const due = this.#full.length > 0 ? undefined : [...this.#open.values()].find((batch) => batch.due);
+      const isAlone = this.#running.size === 0;
+      const isDue = (batch: Batch) => batch.overdue || (batch.due && isAlone);
+      const due = this.#full.length > 0 ? undefined : [...this.#open.values()].find(isDue);
       if (due !== undefined) {
         this.#close(due);
       }

@@ -67,6 +67,8 @@ export interface CollectorLimits extends RowLimits {
   readonly batchRows: number;
   readonly batchBytes: number;
   readonly batchAgeMs: number;
+  /** The same age while another insert runs, milliseconds. */
+  readonly besideAgeMs: number;
   /** Limit of inserts at the same time. */
   readonly maxInserts: number;
   /** Number of retries of a failed insert, and the time for them after the first attempt, before its senders get 503. */
@@ -103,6 +105,7 @@ export const DEFAULT_COLLECTOR_LIMITS: CollectorLimits = {
   batchRows: 20_000,
   batchBytes: 32 * MIB,
   batchAgeMs: 100,
+  besideAgeMs: 500,
   maxInserts: 2,
   insertRetries: 4,
   // Exporters of the OpenTelemetry SDKs give up after 10 s.

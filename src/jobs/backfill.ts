@@ -9,6 +9,7 @@ import { createProviderShare } from '../judge/limits.ts';
 import { createJudgeSlots, type JudgeSlots } from '../scoring/live/queue.ts';
 import { createReadLimits, type Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';
+import { createLaterScores } from '../scoring/read/lookups.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import type { SessionSettings } from '../scoring/sessions/score-session.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
@@ -54,7 +55,7 @@ const WINDOW_MS = 30_000;
  * Most traces of a page by its slowest scorer: one that asks a judge, one of the user's own, one that asks in batches, one that runs here. A page begins anew after an
  * interruption, and its traces are in memory.
  */
-const PAGE = { judged: 100, own: 500, batch: 1_000, quick: MAX_KEYS };
+const PAGE = { judged: 100, own: 500, batch: 1_000, quick: 1_000 };
 
 /** Pages that are scored at the same time: while one waits for the store, the other one uses the processor. */
 const PAGES_AT_ONCE = 2;
@@ -374,7 +375,7 @@ class BackfillRun {
     const atOnce = isFast ? PAGES_AT_ONCE : 1;
     const underWay: OpenPage[] = [];
     try {
-      for await (const page of this.#pace(pages)) {
+      for await (const page of this.#pace(isFast ? readAhead(pages) : pages)) {
         if (underWay.length === 0 && this.#progress.noteNext(page.times)) {
           this.#batches?.forget();
         }
@@ -499,6 +500,22 @@ export function shareSlots(slots: JudgeSlots, share: number): JudgeSlots {
   return { ...slots, run: (end, call) => queue.add(() => slots.run(end, call)) };
 }
 
+/** Reads each page while the pages before it are scored. */
+async function* readAhead(pages: AsyncIterable<SelectedPage>): AsyncGenerator<SelectedPage> {
+  const reading = pages[Symbol.asyncIterator]();
+  let next = reading.next();
+  for (;;) {
+    const page = await next;
+    if (page.done === true) {
+      return;
+    }
+    next = reading.next();
+    // An error is thrown when the page is asked for.
+    next.catch(() => undefined);
+    yield page.value;
+  }
+}
+
 /** Returns a rule whose scorers wait for a batch as long as it takes. */
 function withoutTimeouts(rule: PreparedRule): PreparedRule {
   return { ...rule, scorers: rule.scorers.map((scorer) => ({ ...scorer, timeoutMs: undefined })) };
@@ -518,8 +535,6 @@ function choosePageSize(rules: readonly PreparedRule[]): number {
  * run meanwhile.
  */
 function readScoresAgain(scoring: Scoring): Scoring {
-  const { laterScores } = scoring;
-  const read: typeof laterScores.read = (task) =>
-    laterScores.read({ ...task, existingReadMs: Number.NEGATIVE_INFINITY });
-  return { ...scoring, laterScores: { expect: () => () => undefined, read } };
+  const { stores, monotonicMs, lookupWaitMs: waitMs } = scoring;
+  return { ...scoring, laterScores: createLaterScores(stores.scores, { monotonicMs, waitMs, recentMs: 0 }) };
 }

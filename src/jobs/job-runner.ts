@@ -43,8 +43,8 @@ const DEFAULTS = {
 };
 
 /**
- * Starts to run the open jobs of a store, each under its lease. A job whose runner was killed is taken over when this machine
- * knows that the runner has ended, else when its beats are old.
+ * Starts to run the open jobs of a store, each under its lease, at once when no other runner asks for it. A job whose runner was killed is
+ * taken over when this machine knows that the runner has ended, else when its beats are old.
  */
 export function startJobRunner(deps: JobRunnerDeps, options: JobRunnerOptions = {}): JobRunner {
   return new JobRunner(deps, { ...DEFAULTS, ...options });
@@ -146,7 +146,8 @@ export class JobRunner {
   async #ask(
     id: string,
   ): Promise<{ readonly epoch: number | undefined; readonly readEpoch: HeldLease['readEpoch'] }> {
-    const duties = this.#leases.get(id) ?? startDuties(this.#deps.duties, this.#options.lease);
+    const duties =
+      this.#leases.get(id) ?? startDuties(this.#deps.duties, { takesAlone: true, ...this.#options.lease });
     if (!this.#leases.has(id)) {
       duties.join([nameDuty(id)]);
       this.#leases.set(id, duties);

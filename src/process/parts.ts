@@ -1,8 +1,9 @@
+import { MIB } from '../domain/byte-sizes.ts';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
 import type { Duties } from '../ownership/duties.ts';
 import type { Log } from '../telemetry/log.ts';
-import { setFlagsFromString } from 'node:v8';
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 
 /**
  * Stages of a stop in their order; parts of one stage do not need each other. Each has a time limit in milliseconds. The
@@ -124,13 +125,29 @@ export function startRepeatedDuty(
   return { name: duty, stage: 'work', stop };
 }
 
+/** Size from which on the young generation of a process with other roles than the API does not grow. */
+const LARGE_YOUNG_BYTES = 32 * MIB;
+
+/** Interval of the looks at its size until then, milliseconds. */
+const YOUNG_LOOK_MS = 100;
+
 /**
- * Keeps the young generation of the heap small in a process that only serves the API. By default V8 lets it grow to 128 MiB, and the
- * garbage of pages fills that. V8 reads this flag at each growth; its flag for the largest size counts only on the command line. During a
- * collection V8 may use some 10 MiB more for a moment, and 24 MiB were seen on a busy machine.
+ * Keeps the young generation of the heap small: as it is in a process that only serves the API, else near 32 MiB. By default V8 lets it grow to
+ * 128 MiB, and garbage fills that; scoring takes the same time with a quarter of it. V8 reads this flag at each growth; its flag for the
+ * largest size counts only on the command line. During a collection V8 may use some 10 MiB more for a moment, and 24 MiB were seen on a busy
+ * machine.
  */
 export function limitYoungGeneration(roles: readonly string[]): void {
+  const stopGrowth = () => setFlagsFromString('--semi-space-growth-factor=1');
   if (roles.every((role) => role === 'api')) {
-    setFlagsFromString('--semi-space-growth-factor=1');
+    stopGrowth();
+    return;
   }
+  const looking = setInterval(() => {
+    const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
+    if ((young?.space_size ?? 0) >= LARGE_YOUNG_BYTES) {
+      stopGrowth();
+      clearInterval(looking);
+    }
+  }, YOUNG_LOOK_MS).unref();
 }

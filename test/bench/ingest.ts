@@ -5,7 +5,6 @@
  * and shows memory instead.
  */
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,10 +16,13 @@ import type { SpanSink } from '../../src/store/spans/span-sink.ts';
 import { startEmbeddedEngine } from '../../src/store/embedded/engine.ts';
 import { openStore } from '../../src/store/store.ts';
 import { createLog } from '../../src/telemetry/log.ts';
+import { atLeast, atMost, head, row, shown, sumUp, verdictOn } from './bench-table.ts';
 import { benchRequests, SPANS_PER_REQUEST } from './bench-requests.ts';
 import { kafkaRoad, type KafkaRoad } from './kafka-road.ts';
 import { forkLoad, type ForkedLoad } from './forked-load.ts';
 import type { LoadOrder, Road } from './load-generator.ts';
+import { median } from './measured-time.ts';
+import { readCpuSeconds, readOwnResidentBytes } from './process-cpu.ts';
 import { type TestCollector, startTestCollector } from '../support/collector/test-collector.ts';
 
 const { values: options, positionals } = parseArgs({
@@ -30,37 +32,33 @@ const { values: options, positionals } = parseArgs({
 const [rounds = 5, requestsPerRound = 400, concurrency = 192] = positionals.map(Number);
 const ROADS: readonly Road[] = ['HTTP protobuf', 'HTTP JSON', 'gRPC'];
 const DIFFERENT_REQUESTS = 200;
-const CLOCK_TICKS_PER_SECOND = 100;
 
 interface Round {
   readonly spans: number;
   readonly tookMs: number;
   readonly ownCpuS: number;
   readonly engineCpuS: number;
+  readonly inserts: number;
   readonly latenciesMs: readonly number[];
 }
 
-/** User and system time of another process, from /proc. */
-function computeCpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND;
-}
-
 async function measure(
-  enginePid: number,
+  { enginePid, collector }: World,
   spans: number,
-  run: () => Promise<{ tookMs: number; latenciesMs: readonly number[] }>,
+  run: () => Promise<{ tookMs: number; latenciesMs: readonly number[]; inserts?: number }>,
 ): Promise<Round> {
-  const engineBefore = computeCpuSeconds(enginePid);
+  const insertsBefore = collector.stats().counts.inserts;
+  const engineBefore = readCpuSeconds(enginePid);
   const before = process.cpuUsage();
-  const { tookMs, latenciesMs } = await run();
+  const { tookMs, latenciesMs, inserts } = await run();
   const own = process.cpuUsage(before);
   return {
     spans,
     tookMs,
     latenciesMs,
+    inserts: inserts ?? collector.stats().counts.inserts - insertsBefore,
     ownCpuS: (own.user + own.system) / 1e6,
-    engineCpuS: computeCpuSeconds(enginePid) - engineBefore,
+    engineCpuS: readCpuSeconds(enginePid) - engineBefore,
   };
 }
 
@@ -94,41 +92,50 @@ async function insertBare(sink: SpanSink, blocks: readonly RowBlock[], rows: num
   };
   await Promise.all(Array.from({ length: DEFAULT_COLLECTOR_LIMITS.maxInserts }, writer));
   const tookMs = performance.now() - startedMs;
-  return { spans: sent, tookMs, latenciesMs: latenciesMs.sort((a, b) => a - b) };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+  return { tookMs, latenciesMs: latenciesMs.sort((a, b) => a - b), inserts: latenciesMs.length };
 }
 
 function rate(round: Round): number {
   return (round.spans / round.tookMs) * 1_000;
 }
 
-function row(name: string, list: readonly Round[]): Record<string, string | number> {
-  const perMillion = (cpu: (round: Round) => number): number =>
-    Number(median(list.map((round) => (cpu(round) / round.spans) * 1e6)).toFixed(1));
-  const at = (share: number): number =>
-    Math.round(
-      median(list.map((round) => round.latenciesMs[Math.floor(round.latenciesMs.length * share)] ?? 0)),
-    );
-  return {
-    way: name,
-    'spans/s': Math.round(median(list.map(rate))),
-    lowest: Math.round(Math.min(...list.map(rate))),
-    highest: Math.round(Math.max(...list.map(rate))),
-    'own CPU-s/1M': perMillion((round) => round.ownCpuS),
-    'engine CPU-s/1M': perMillion((round) => round.engineCpuS),
-    'all CPU-s/1M': perMillion((round) => round.ownCpuS + round.engineCpuS),
-    'p50 ms': at(0.5),
-    'p99 ms': at(0.99),
-  };
+/** Most processor time of a road ÷ that of the bare inserts of the same rows, and least rate ÷ theirs. */
+const GOALS: Readonly<Record<string, readonly [mostCpu: number, leastRate: number]>> = {
+  'HTTP protobuf': [1.6, 0.6],
+  gRPC: [1.6, 0.6],
+  Kafka: [1.6, 0.45],
+  'HTTP JSON': [2, 0],
+};
+
+/** Median of a figure of each round, for a million spans. */
+function perMillion(list: readonly Round[], cpu: (round: Round) => number): number {
+  return median(list.map((round) => (cpu(round) / round.spans) * 1e6));
 }
 
-/** Resident memory of a process, MB, from /proc. */
-function residentMb(pid: number): number {
-  const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
-  return Math.round((pages * 4096) / 1e6);
+const allCpu = ({ ownCpuS, engineCpuS }: Round): number => ownCpuS + engineCpuS;
+
+function tell(name: string, list: readonly Round[], bare: readonly Round[]): void {
+  const cpu = perMillion(list, allCpu) / perMillion(bare, allCpu);
+  const ofRate = median(list.map(rate)) / median(bare.map(rate));
+  const [mostCpu, leastRate] = GOALS[name] ?? [Infinity, 0];
+  const rates = list.map(rate);
+  const at = (share: number): number =>
+    median(list.map((round) => round.latenciesMs[Math.floor(round.latenciesMs.length * share)] ?? 0));
+  const goals = [
+    atMost(cpu, mostCpu, '×'),
+    ...(leastRate === 0 ? [] : [atLeast(ofRate, leastRate, 'of the rate')]),
+  ];
+  row(
+    name,
+    `${shown(median(rates))} (${shown(Math.min(...rates))}–${shown(Math.max(...rates))})`,
+    perMillion(list, ({ ownCpuS }) => ownCpuS),
+    perMillion(list, ({ engineCpuS }) => engineCpuS),
+    cpu.toFixed(2),
+    ofRate.toFixed(2),
+    median(list.map(({ spans, inserts }) => spans / inserts)),
+    `${shown(at(0.5))}, ${shown(at(0.99))}`,
+    verdictOn(name, list === bare ? [] : goals),
+  );
 }
 
 interface World {
@@ -153,23 +160,29 @@ async function compareRoads(world: World, kafka: KafkaRoad | undefined): Promise
   for (let round = -1; round < rounds; round++) {
     // The first round warms up and is not counted.
     const keep = (list: Round[] | undefined, result: Round): void => void (round >= 0 && list?.push(result));
-    keep(bare, await measure(world.enginePid, spans, () => insertBare(world.sink, blocks, spans)));
+    keep(bare, await measure(world, spans, () => insertBare(world.sink, blocks, spans)));
     for (const road of ROADS) {
       const order = orderFor(world, road, requestsPerRound);
-      keep(received.get(road), await measure(world.enginePid, spans, () => world.generator.run(order)));
+      keep(received.get(road), await measure(world, spans, () => world.generator.run(order)));
     }
     if (kafka !== undefined) {
       await kafka.fill(requestsPerRound);
-      keep(received.get('Kafka'), await measure(world.enginePid, spans, () => kafka.drain()));
+      keep(received.get('Kafka'), await measure(world, spans, () => kafka.drain()));
     }
   }
-  console.table([row('bare engine insert', bare), ...[...received].map(([road, list]) => row(road, list))]);
-  const engineRate = median(bare.map(rate));
-  for (const [road, list] of received) {
-    console.log(`${road}: ${(median(list.map(rate)) / engineRate).toFixed(2)} of the engine's own rate`);
-  }
-  const { spans_accepted: accepted, inserts } = world.collector.stats().counts;
-  console.log(`${Math.round(accepted / inserts)} rows an insert`);
+  const columns = [
+    'spans/s',
+    'own CPU-s',
+    'engine CPU-s',
+    '÷ bare',
+    'of its rate',
+    'rows an insert',
+    'p50, p99 ms',
+    'goal',
+  ];
+  head('Processor for a million spans, from the socket to the durable row', 'road', ...columns);
+  [['bare engine', bare] as const, ...received].forEach(([name, list]) => tell(name, list, bare));
+  sumUp();
 }
 
 /** Memory over many spans: it must not grow with them. */
@@ -182,8 +195,8 @@ async function soak(world: World, spans: number): Promise<void> {
     lines.push({
       'spans so far': step * requests * SPANS_PER_REQUEST,
       'spans/s': Math.round((requests * SPANS_PER_REQUEST * 1000) / tookMs),
-      'collector MB': residentMb(process.pid),
-      'engine MB': residentMb(world.enginePid),
+      'collector MB': Math.round(readOwnResidentBytes(process.pid) / 1e6),
+      'engine MB': Math.round(readOwnResidentBytes(world.enginePid) / 1e6),
     });
   }
   console.table(lines);

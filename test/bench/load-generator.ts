@@ -13,6 +13,8 @@ export interface LoadOrder {
   /** Number of requests, taken in turn from the prepared ones. */
   readonly requests: number;
   readonly concurrency: number;
+  /** Further headers of a request over HTTP. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface LoadReport {
@@ -34,13 +36,18 @@ const agent = new Agent({ keepAlive: true });
 
 type Send = (turn: number) => Promise<string>;
 
-function overHttp(port: number, bodies: readonly Buffer[], contentType: string): Send {
+function overHttp(
+  { port, headers: further }: LoadOrder,
+  bodies: readonly Buffer[],
+  contentType: string,
+): Send {
   return (turn) => {
     const body = bodies[turn % bodies.length] as Buffer;
     const headers = {
       'content-type': contentType,
       'content-encoding': 'gzip',
       'content-length': body.length,
+      ...further,
     };
     return new Promise((resolve) => {
       const outgoing = request(
@@ -68,10 +75,10 @@ function overGrpc(sessions: readonly ClientHttp2Session[]): Send {
 async function run(order: LoadOrder): Promise<LoadReport> {
   const { road } = order;
   if (road === 'HTTP JSON') {
-    return sendAll(order, overHttp(order.port, json, 'application/json'));
+    return sendAll(order, overHttp(order, json, 'application/json'));
   }
   if (road === 'HTTP protobuf') {
-    return sendAll(order, overHttp(order.port, protobuf, 'application/x-protobuf'));
+    return sendAll(order, overHttp(order, protobuf, 'application/x-protobuf'));
   }
   const connections = Math.ceil(order.concurrency / CALLS_PER_CONNECTION);
   const sessions = Array.from({ length: connections }, () =>

@@ -226,7 +226,7 @@ head(`Steady load of ${seconds} s, and a start`, 'figure', ...sides.map(({ name 
 tell(
   'cores, all processes',
   ({ cores }) => cores,
-  (value) => atMost(value, 0.3, 'cores'),
+  (value) => atMost(value, 0.2, 'cores'),
 );
 for (const part of new Set(sides.flatMap(({ found }) => found.flatMap(({ parts }) => [...parts.keys()])))) {
   tell(`… ${part}`, ({ parts }) => parts.get(part) ?? 0);

@@ -179,7 +179,6 @@ async function attachBackfill(context: CommandContext, id: string): Promise<Exit
     store,
     id,
     kinds: [kind],
-    takesAlone: !isBesideLive,
     isLeft: isBesideLive,
     show,
     toJson: backfillJson,

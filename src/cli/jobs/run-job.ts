@@ -19,8 +19,6 @@ export interface AttachedJob {
   readonly store: Store;
   readonly id: string;
   readonly kinds: readonly JobKind[];
-  /** True when no scorer process lives: the command begins at once unless another command has the job or asks for it. Default: false. */
-  readonly takesAlone?: boolean;
   /**
    * True when a live scorer process may run the job: the command runs it only if none takes it. The limits of judges hold within a
    * process, so a job beside live scoring would ask twice as much. Default: false.
@@ -38,7 +36,7 @@ export interface AttachedJob {
  */
 export async function runAttached(
   { out, log, signal }: Pick<CommandContext, 'out' | 'log' | 'signal'>,
-  { store, id, kinds, show, toJson, takesAlone = false, isLeft = false }: AttachedJob,
+  { store, id, kinds, show, toJson, isLeft = false }: AttachedJob,
 ): Promise<Job> {
   const { jobs, duties, spans } = store;
   const deps = { jobs, duties, nowMs: () => spans.nowMs(), kinds, log };
@@ -46,7 +44,6 @@ export async function runAttached(
     only: id,
     lookEveryMs: LOOK_EVERY_MS,
     firstLookMs: isLeft ? LEFT_MS : 0,
-    lease: { takesAlone },
   });
   const shown: Promise<void>[] = [];
   try {

@@ -110,8 +110,8 @@ async function attemptPair(pair: Pair, run: PairRun, scoreId: string): Promise<R
   }
   const attempt = mode.write ? limitTries(pair, result, context.judgeAttempts) : result;
   observeHealth(pair, attempt, context);
-  const recorded = { attempt, scores: buildScoreRows(pair, attempt, terms) };
-  return mode.write ? recordAttempt(context, pair, recorded) : recorded;
+  const recorded = { attempt, scores: buildScoreRows(pair, attempt, { ...terms, scoreId }) };
+  return mode.write ? recordAttempt(context, pair, recorded, scoreId) : recorded;
 }
 
 /** Asks for a place only for the call, so that the places do not wait for the writes of rows. */

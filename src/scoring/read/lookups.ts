@@ -91,7 +91,7 @@ function shareLookup<Value>(lookup: Lookup<Value>): Lookup<Value> {
   };
 }
 
-/** Age up to which the scores that were read with the trace are used, milliseconds. */
+/** Age up to which scores that were read are used, milliseconds. */
 const RECENT_MS = 3_000;
 
 /** Trace whose scores are read before a judge is asked. */
@@ -99,21 +99,26 @@ type JudgedTask = Pick<TraceTask, 'key' | 'existing' | 'existingReadMs'>;
 
 /**
  * Creates the reads of scores before a judge is asked. They return the current scores of a trace; those that were read with it while they
- * are younger than 3 s. A read takes along the traces that wait for a judge: it costs the store the same for one trace and for many. They
+ * are recent. A read takes along the traces that wait for a judge: it costs the store the same for one trace and for many. They
  * throw what the store throws.
- * @param options waitMs: time for which look-ups wait for others, milliseconds
+ * @param options waitMs: time for which look-ups wait for others, milliseconds; recentMs: age up to which scores are used, 0 to read them
+ * each time
  */
 export function createLaterScores(
   scores: Pick<ScoreStore, 'ofTraces'>,
-  { monotonicMs, waitMs }: { readonly monotonicMs: () => number; readonly waitMs: number },
+  {
+    monotonicMs,
+    waitMs,
+    recentMs = RECENT_MS,
+  }: { readonly monotonicMs: () => number; readonly waitMs: number; readonly recentMs?: number | undefined },
 ) {
   const waiting = new Set<JudgedTask>();
   const latest = new WeakMap<JudgedTask, { readonly scores: readonly Score[]; readonly readMs: number }>();
-  const isRecent = (readMs: number) => monotonicMs() - readMs < RECENT_MS;
+  const isRecent = (readMs: number) => monotonicMs() - readMs < recentMs;
   const loader = new DataLoader<JudgedTask, readonly Score[]>(
     async (asked) => {
       const readMs = monotonicMs();
-      const tasks = [...new Set([...asked, ...waiting])].slice(0, MAX_KEYS);
+      const tasks = [...new Set([...asked, ...(recentMs > 0 ? waiting : [])])].slice(0, MAX_KEYS);
       const found = await scores.ofTraces(tasks.map(({ key }) => key));
       tasks.forEach((task) => latest.set(task, { scores: found.get(joinTraceKey(task.key)) ?? [], readMs }));
       return asked.map((task) => latest.get(task)?.scores ?? []);

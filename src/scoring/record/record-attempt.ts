@@ -4,7 +4,6 @@ import type { JudgeCallRecord } from '../../domain/judge-call.ts';
 import type { RecordedAttempt } from '../attempt/attempt-failure.ts';
 import type { Pair, PairResults, RulePass } from '../attempt/pair.ts';
 import type { Scoring } from '../scoring.ts';
-import { buildScoreId } from './score-rows.ts';
 import type { Decision } from '../../domain/decision.ts';
 import type { TraceTask } from '../trace-task.ts';
 import { buildInProgressRow } from './decision-rows.ts';
@@ -17,12 +16,13 @@ export async function recordAttempt(
   context: Scoring,
   pair: Pair,
   recorded: RecordedAttempt,
+  scoreId: string,
 ): Promise<RecordedAttempt> {
   const { attempt, scores } = recorded;
   const { tenant, traceId } = pair.task.key;
   const { name: scorer } = pair.bound;
   const { name, paidBy: rule = name } = pair.selected.rule;
-  const subject = { tenant, traceId, scoreId: buildScoreId(tenant, pair.target, pair.bound), scorer };
+  const subject = { tenant, traceId, scoreId, scorer };
   const record = () => recordCalls(context, subject, attempt.calls, rule);
   try {
     await pair.task.claim.check();

@@ -21,8 +21,15 @@ export interface ScoreTerms {
   readonly completeness: 'partial' | 'complete';
 }
 
-/** Builds the score rows of an attempt; none for an attempt that did not score. */
-export function buildScoreRows(pair: Pair, attempt: ScorerAttempt, terms: ScoreTerms): Score[] {
+/**
+ * Builds the score rows of an attempt; none for an attempt that did not score.
+ * @param terms.scoreId id of the scorer's own score
+ */
+export function buildScoreRows(
+  pair: Pair,
+  attempt: ScorerAttempt,
+  terms: ScoreTerms & { readonly scoreId: string },
+): Score[] {
   const { result, cost } = attempt;
   if (result.status !== 'scored' || pair.plan.action !== 'run') {
     return [];
@@ -107,11 +114,11 @@ type ValueRow = Omit<Score, keyof CostColumns | 'judgeModel' | 'durationMs' | 'r
 function buildScoreRow(
   pair: Pair,
   value: ScoreValue,
-  { terms, revision, nowMs }: { terms: ScoreTerms; revision: number; nowMs: number },
+  { terms, revision, nowMs }: { terms: ScoreTerms & { scoreId: string }; revision: number; nowMs: number },
 ): ValueRow {
   const { task, target, bound } = pair;
   const { tenant, traceId } = task.key;
-  const scoreId = buildScoreId(tenant, target, bound, value.name);
+  const scoreId = value.name === '' ? terms.scoreId : buildScoreId(tenant, target, bound, value.name);
   const former = pair.existing.find((score) => score.scoreId === scoreId);
   const origin = terms.takesOver && former !== undefined ? former : readOrigin(pair, terms);
   return {

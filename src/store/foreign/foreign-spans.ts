@@ -42,8 +42,8 @@ const HOUR_NS = 3_600_000_000_000n;
 
 const SHORTEST_NS = 1_000_000_000n;
 
-/** A window with less than this part of the wanted traces is followed by a wider one. */
-const FEW = 0.2;
+/** Most times by which a window is wider than the one before it. */
+const WIDER = 4;
 
 /** Most traces whose times are remembered after they were looked up, for the reads that follow. */
 const MOST_REMEMBERED = 10_000;
@@ -276,8 +276,8 @@ async function readForeignActivity(
 }
 
 /**
- * Starts of traces in a table that is not ordered by them: read in windows of time, as wide as the traces in the window before
- * were few. A trace with spans in several windows has a candidate in each.
+ * Starts of traces in a table that is not ordered by them: read in windows of time, each as wide as the wanted traces need at the pace of the
+ * window before. A trace with spans in several windows has a candidate in each.
  */
 function foreignStarts(
   database: Database,
@@ -311,7 +311,7 @@ function foreignStarts(
       widthNs = usedNs > SHORTEST_NS ? usedNs : SHORTEST_NS;
       return { found, next: last };
     }
-    widthNs = found.length < FEW * most ? widthNs * 4n : widthNs;
+    widthNs = BigInt(Math.round(Number(widthNs) * Math.min(WIDER, most / Math.max(1, found.length))));
     const next = windowEndNs < endNs ? { start: String(windowEndNs), traceId: '', tenant: '' } : null;
     return { found, next };
   }

@@ -5,12 +5,20 @@ import { KafkaWorld } from '../../support/collector/kafka-world.ts';
 import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
 import { attribute, jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
 import { ServeFolder } from '../../support/processes/serve-process.ts';
+import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { until } from '../../support/until.ts';
 
 // Three starts and a catching up, on a machine that is busy with other things.
 vi.setConfig({ testTimeout: 900_000 });
 
 const ROUNDS = 2;
+
+const KILLS = Number(process.env['SPANSCORE_KILLS'] ?? 3);
+const PARTITIONS = 4;
+/** Most records that wait to be stored, so that the end comes soon. */
+const MOST_AHEAD = 20_000;
+/** Most records of a partition under way at a time. */
+const SLICE_RECORDS = 512;
 
 const missing = await kafkaMissing();
 
@@ -91,5 +99,54 @@ describe.skipIf(missing !== undefined)('serve with Kafka', () => {
     expect((await cli('dlq', 'replay')).code).toBe(2);
     expect(await folder.stop()).toBe(0);
     expect(folder.output).not.toContain('TimeoutNegativeWarning');
+  });
+
+  it('stores again at most a slice of each partition when it is killed under load', async () => {
+    const topic = await world.topic(PARTITIONS);
+    const any = { endpoint: '127.0.0.1:0' };
+    folder = new ServeFolder({
+      receivers: {
+        otlp: { http: any, grpc: any },
+        kafka: { brokers: broker.brokers, topics: [topic], groupId: world.groupId, sessionTimeout: '6s' },
+      },
+      rules: [],
+    });
+    const stopping = new AbortController();
+    let sent = 0;
+    let known = 0;
+    const producing = (async () => {
+      while (!stopping.signal.aborted) {
+        await until(() => stopping.signal.aborted || sent - known < MOST_AHEAD, 300_000);
+        const values = Array.from({ length: 200 }, () => {
+          const span = jsonSpan({ traceId: (0xc0_00_00_00 + sent++).toString(16).padStart(32, '0') });
+          return { value: requestBytes(traceRequest([span])) };
+        });
+        await world.send(topic, values);
+      }
+    })();
+    let { clickhouse } = await folder.start();
+    const count = async () => {
+      const sql =
+        'SELECT toFloat64(count()) AS rows, toFloat64(uniqExact(TraceId)) AS traces FROM otel_traces';
+      const [found] = await queryRows<{ rows: number; traces: number }>(clickhouse, sql);
+      known = found?.traces ?? 0;
+      return { rows: found?.rows ?? 0, traces: known };
+    };
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const { traces } = await count();
+      await until(async () => (await count()).traces > traces + 2_000, 240_000);
+      await folder.killGroup();
+      ({ clickhouse } = await folder.start());
+    }
+    stopping.abort();
+    await producing;
+    await until(() => world.caughtUp(topic), 240_000);
+    const { rows, traces } = await count();
+    const figure = `${rows - sent} of ${sent} traces stored a second time in ${KILLS} kills under load`;
+    process.stdout.write(`Kafka: ${figure}\n`);
+
+    expect(traces).toBe(sent);
+    expect(rows - sent).toBeLessThanOrEqual(KILLS * PARTITIONS * SLICE_RECORDS);
+    expect(await folder.stop()).toBe(0);
   });
 });

@@ -19,6 +19,7 @@ export interface ServerCommand {
 
 export interface PythonServer {
   readonly url: string;
+  readonly pid: number;
   stop(): void;
 }
 
@@ -59,5 +60,5 @@ export async function startPythonServer(
     stop();
     throw new Error(`the server ended: ${output.slice(-2_000)}`);
   }
-  return { url, stop };
+  return { url, pid: server.pid ?? 0, stop };
 }

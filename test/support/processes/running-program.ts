@@ -19,6 +19,7 @@ export interface ProgramStart {
 
 /** A running program. */
 export interface RunningProgram {
+  readonly pid: number;
   /** Returns its stderr so far. */
   output(): string;
   /** Sends SIGTERM, waits for the end, and removes the folder. */
@@ -52,5 +53,5 @@ export async function startProgram({ name, binary, args, ...start }: ProgramStar
     process.off('exit', killChild);
     rmSync(start.folder, { recursive: true });
   };
-  return { output: () => log, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
+  return { pid: child.pid ?? 0, output: () => log, stop: () => end('SIGTERM'), kill: () => end('SIGKILL') };
 }

@@ -122,6 +122,26 @@ describe('a batcher', () => {
     expect(await Promise.all([second, third])).toEqual(['stored', 'stored']);
   });
 
+  it('lets a batch grow beside a running insert for half a second, unless it is full', async () => {
+    const { batcher, sink } = setUp({ batchRows: 3, maxInserts: 3 });
+    const gates: (() => void)[] = [];
+    sink.before = () => new Promise<void>((resolve) => gates.push(resolve));
+    const add = (...names: string[]) => outcome(batcher.add('otel_traces', buildPieces(...names), ORIGIN));
+    const results = [add('a')];
+    await vi.advanceTimersByTimeAsync(100);
+    results.push(add('b'));
+    await vi.advanceTimersByTimeAsync(400);
+    results.push(add('c'));
+    expect(sink.attempts.map((attempt) => attempt.rows.length)).toEqual([1]);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(sink.attempts.map((attempt) => attempt.rows.length)).toEqual([1, 2]);
+    results.push(add('d', 'e', 'f'));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(sink.attempts.map((attempt) => attempt.rows.length)).toEqual([1, 2, 3]);
+    gates.forEach((open) => open());
+    expect(new Set(await Promise.all(results))).toEqual(new Set(['stored']));
+  });
+
   it('repeats a failed insert with the same block and token until the store is back', async () => {
     const { batcher, sink, counter, names } = setUp();
     sink.before = unavailable(2);

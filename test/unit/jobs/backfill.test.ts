@@ -163,6 +163,27 @@ describe('a backfill', () => {
     expect(ofTraces).toHaveBeenCalledTimes(2);
   });
 
+  it('scores two pages at a time, and reads one more meanwhile', async () => {
+    const store = openPast(50);
+    const { spans } = store.stores;
+    const list = vi.fn((range: Parameters<typeof spans.list>[0]) => spans.list(range));
+    const gate = Promise.withResolvers<void>();
+    const scorer = new CountingScorer('a', () => gate.promise.then(() => ({ score: 1 })));
+    const scoring = createTestScoring(store, {}, { stores: { ...store.stores, spans: { ...spans, list } } });
+
+    const running = runBackfill(scoring, {
+      ...wholeDay(store),
+      rules: [buildRule([scorer])],
+      pageSize: 10,
+    });
+    await vi.waitFor(() => expect(scorer.inputs).toHaveLength(20));
+    await vi.waitFor(() => expect(list).toHaveBeenCalledTimes(3));
+    gate.resolve();
+
+    expect(await running).toMatchObject({ matched: 50, scored: 50 });
+    expect(list).toHaveBeenCalledTimes(6);
+  });
+
   it('ends with the error of the store, and leaves no page behind', async () => {
     const store = openPast(120);
     const { spans } = store.stores;

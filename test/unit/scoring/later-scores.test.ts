@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { createLaterScores } from '../../../src/scoring/read/lookups.ts';
 
-function watchReads() {
+function watchReads(recentMs?: number) {
   const reads: string[][] = [];
   const clock = { nowMs: 5_000 };
   const later = createLaterScores(
@@ -12,7 +12,7 @@ function watchReads() {
         return Promise.resolve(new Map());
       },
     },
-    { monotonicMs: () => clock.nowMs, waitMs: 0 },
+    { monotonicMs: () => clock.nowMs, waitMs: 0, recentMs },
   );
   const task = (traceId: string, existingReadMs = 0) => ({
     key: { tenant: '', traceId },
@@ -39,4 +39,13 @@ test('scores that were read with the trace a moment ago are not read again', asy
   const { reads, later, task } = watchReads();
   await later.read(task('1', 4_500));
   expect(reads).toEqual([]);
+});
+
+test('scores are read each time where none count as recent, and nothing else with them', async () => {
+  const { reads, later, task } = watchReads(0);
+  const first = task('1', 5_000);
+  later.expect(task('2'));
+  await later.read(first);
+  await later.read(first);
+  expect(reads).toEqual([['1'], ['1']]);
 });

@@ -125,7 +125,6 @@ test('a command that is alone does not wait until its membership is old', async 
     store: { ...store, duties: withoutTime },
     id,
     kinds: [kind],
-    takesAlone: true,
     show: ({ status }) => status,
   });
 
@@ -408,7 +407,6 @@ test('commands without a serve that open a job at the same moment run it once', 
       store,
       id: await open('rivals', {}, meeting),
       kinds: [kind],
-      takesAlone: true,
       show: ({ status }) => status,
     });
 
