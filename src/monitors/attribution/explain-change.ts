@@ -450,5 +450,6 @@ function formatMean(value: number): string {
 }
 
 function formatShare(share: number): string {
-  return `${share < 0 ? '−' : ''}${Math.abs(Math.round(share * 100))} %`;
+  const percent = Math.round(share * 100);
+  return `${percent < 0 ? '−' : ''}${Math.abs(percent)} %`;
 }

@@ -211,8 +211,9 @@ export class AnchorKeeper {
       const isChange = servedBefore !== undefined && servedModel !== '' && servedModel !== servedBefore;
       if (isChange && !this.#marked.has(name)) {
         const version = { serviceVersion: servedModel, agentVersion: '', origin: 'seen' } as const;
-        await this.#store.markers.record({ tenant: '', service: judgeModel, agent: '', ...version, atMs });
+        // Before it is stored: several anchors are judged at once.
         this.#marked.add(name);
+        await this.#store.markers.record({ tenant: '', service: judgeModel, agent: '', ...version, atMs });
       }
     }
   }
