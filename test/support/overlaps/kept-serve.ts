@@ -7,6 +7,9 @@ import type { Disturbance } from './fleet-record.ts';
 /** Ways to end a process. `SIGKILL group` ends the processes that it started, too. */
 export type Ending = 'SIGTERM' | 'SIGKILL' | 'SIGKILL group';
 
+/** Line of a process that a busy machine did not let end its work in time: it was cut off, as by a kill. */
+const CUT_OFF = 'a part did not stop cleanly';
+
 /** A `serve` that is restarted by a keeper, as a supervisor of processes does. Two restarts at once run one after the other. */
 export class KeptServe {
   readonly name: string;
@@ -40,8 +43,11 @@ export class KeptServe {
     return this.#inTurn(async () => {
       this.#noteEnd();
       const fromMs = Date.now();
+      let isClean = false;
       if (ending === 'SIGTERM') {
+        const { output: told } = this.folder;
         await this.folder.stop();
+        isClean = !this.folder.output.slice(told.length).includes(CUT_OFF);
       } else if (this.folder.pid !== undefined) {
         await (ending === 'SIGKILL' ? this.folder.killAlone() : this.folder.killGroup());
       }
@@ -50,7 +56,7 @@ export class KeptServe {
       }
       await this.#startUntilUp();
       // The end of the process that owns the store interrupts the work of all others.
-      if (ending !== 'SIGTERM' || this.#disturbs !== this.name) {
+      if (!isClean || this.#disturbs !== this.name) {
         this.disturb(fromMs);
       }
     });
