@@ -82,7 +82,7 @@ const PAGES = [
   },
   {
     path: '/issues/9f2c000000000001',
-    title: 'answer contradicts `get_order`: status',
+    title: 'answer contradicts get_order: status',
     has: ['list', 'Examples'],
     without: undefined,
   },
