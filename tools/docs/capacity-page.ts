@@ -22,13 +22,13 @@ export const FIGURES = {
   receiveUs: figure(23.5, 'µs of processor a span', 'receiver: OTLP/HTTP, protobuf with gzip', INGEST),
   insertUs: figure(41.5, 'µs of processor a span', 'store: the inserts of these spans', INGEST),
   codeTraceMs: figure(
-    1.17,
+    1.86,
     'ms of processor a trace',
     'three code scorers on a stored trace of 8 spans: scorer process and store',
     BACKFILL,
   ),
   codeTracesPerSecond: figure(
-    1_071,
+    842,
     'traces a second',
     'the same: one scorer process and its store',
     BACKFILL,
