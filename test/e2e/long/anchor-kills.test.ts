@@ -124,12 +124,16 @@ it('two processes freeze one set of anchors, and over kill -9 of the one that as
   await until(async () => (await judged()) === PER_HOUR, WITHIN_MS, tell);
   await sleep(LOOKS_MS);
 
-  const sets = await queryRows(
+  const sets = await queryRows<{ frozen: number; judged: number }>(
     clickhouse,
     `SELECT toUInt32(countIf(First = 1)) AS frozen, toUInt32(countIf(First = 0)) AS judged
      FROM anchors FINAL GROUP BY Tenant, Scorer, Fingerprint, TraceId`,
   );
-  expect(sets).toEqual(Array.from({ length: SIZE }, () => ({ frozen: 1, judged: 2 })));
+  expect(sets.map(({ frozen }) => frozen)).toEqual(Array.from({ length: SIZE }, () => 1));
+  // In turn: an anchor that was under way at a kill may be a turn ahead.
+  const turns = sets.map((set) => set.judged);
+  expect(turns.reduce((sum, each) => sum + each, 0)).toBe(PER_HOUR);
+  expect(Math.max(...turns) - Math.min(...turns)).toBeLessThanOrEqual(2);
   const asked = requests.length - RUNS;
   expect(asked).toBeGreaterThanOrEqual(PER_HOUR);
   expect(asked - PER_HOUR).toBeLessThanOrEqual(2 * UNDER_WAY - 1);
