@@ -3,7 +3,7 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { ClickHouseClient } from '@clickhouse/client';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { startEmbeddedEngine } from '../../../../src/store/embedded/engine.ts';
 import {
   useEngineDirectory,
@@ -149,6 +149,8 @@ describe('an engine that dies', () => {
     { timeout: 90_000 },
     async () => {
       process.env['SPANSCORE_TEST_KEY'] = 'key-of-a-judge';
+      // Files of a worker share its environment.
+      onTestFinished(() => void delete process.env['SPANSCORE_TEST_KEY']);
       const engine = await directory.start();
       const client = directory.connect(engine);
       await createTable(client);
