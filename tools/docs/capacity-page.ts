@@ -27,12 +27,7 @@ export const FIGURES = {
     'three code scorers on a stored trace of 8 spans: scorer process and store',
     BACKFILL,
   ),
-  codeTracesPerSecond: figure(
-    842,
-    'traces a second',
-    'the same: one scorer process and its store',
-    BACKFILL,
-  ),
+  codeTracesPerSecond: figure(842, 'traces a second', 'the same: one scorer process and its store', BACKFILL),
   judgedScoreMs: figure(
     9.4,
     'ms of processor a score',
