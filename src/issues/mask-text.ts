@@ -6,7 +6,7 @@ const MARKS: readonly (readonly [pattern: RegExp, mark: string])[] = [
     /"[^"\n]{1,200}"|“[^”\n]{1,200}”|„[^“\n]{1,200}“|«[^»\n]{1,200}»|`[^`\n]{1,200}`|(?<![\p{L}\p{N}])'[^'\n]{1,200}'(?![\p{L}\p{N}])/gu,
     '<quote>',
   ],
-  // Before dates, some of which look like the begin of an address.
+  // Addresses come before dates: the start of an address can look like a date.
   [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/gu, '<address>'],
   [
     /\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b\d{1,2}:\d{2}(?::\d{2})?(?:\s?[ap]m)?\b/giu,

@@ -39,9 +39,8 @@ function readAnswer(kind: AskedAnswer, { score, label }: AnswerLabel): string | 
 }
 
 /**
- * Chooses examples among half of the labelled runs, of each answer as many as of the others, and holds the other half out to try them. Runs of
- * one session are in one half, and no run with the question of an example is held out: a judge that copies the answer of an example does not
- * look better.
+ * Chooses examples from one half of the labelled runs, equally many for each answer. The other half is held out to try the examples. Runs of one
+ * session are in one half, and no held-out run has the question of an example: a judge that copies an example's answer does not look better.
  */
 export function chooseExamples(
   runs: readonly LabelledRun[],

@@ -232,7 +232,7 @@ const OF_ISSUE =
 /**
  * Draws the newest scores of targets, from few columns: sorting the whole rows would take most of the time. A target has one draw, so all
  * its rows are below the bound, or none.
- * @param perStratum a literal: parameters of an aggregate cannot be those of a query
+ * @param perStratum written into the statement: an aggregate takes no query parameter
  */
 const DRAW = (query: DrawQuery, perStratum: number) => `
   SELECT Passes AS passes, groupArraySorted(${perStratum})((Draw, Owner, FirstDay, Id)) AS drawn, any(Targets) AS left
