@@ -290,7 +290,7 @@ function startWatching(
     { ...store.monitors, alerts },
     { ...deps, judges: () => createAlertJudges(current(), findPassLine) },
   );
-  const stores = { anchors: store.anchors, alerts, nowMs: () => store.spans.nowMs() };
+  const stores = { anchors: store.anchors, alerts: store.alerts, nowMs: () => store.spans.nowMs() };
   const anchors = startAnchors(
     () => {
       const { parts: own, scoring, kit } = current();

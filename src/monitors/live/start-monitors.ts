@@ -115,12 +115,13 @@ export function loggedAlerts<Alerts extends Pick<MonitorStore['alerts'], 'write'
     ...alerts,
     async write(events) {
       await alerts.write(events);
-      events.forEach((event) => logEvent(event, log));
+      events.forEach((event) => logAlert(event, log));
     },
   };
 }
 
-function logEvent({ series, budget, issue, ...event }: AlertEvent, log: Log): void {
+/** Logs the beginning or the end of an incident. */
+export function logAlert({ series, budget, issue, ...event }: AlertEvent, log: Log): void {
   const { alert, incidentId, startsAtMs, endsAtMs, before, after, count } = event;
   const { scorer, agent, environment } = series;
   const ofIssue = issue && { issue: issue.id, agent };

@@ -13,6 +13,7 @@ import { type AnchorSet, buildAnchorSets, readMeans, seriesStartMs, watchSet } f
 import { buildEndEvent } from '../build-alert-event.ts';
 import { type Thresholds, thresholdsFor } from '../statistics/false-alarms.ts';
 import { JUDGING_INTERVAL_MS, measureChange, tellWho } from '../statistics/judge-drift.ts';
+import { logAlert } from './start-monitors.ts';
 
 /** Interval of the looks, milliseconds. */
 const LOOK_EVERY_MS = 5_000;
@@ -66,15 +67,21 @@ export function startJudgeWatch(
   deps: DutyDeps,
 ): StartedPart {
   const failing = 'it is not known whether the agent or its judge changed: messages wait';
-  const work = () => lookAtJudges(settings(), store);
+  const work = async () => {
+    const { incidents, decided } = await lookAtJudges(settings(), store);
+    incidents.forEach((event) => logAlert(event, deps.log));
+    for (const { alert, incidentId, culprit } of decided.filter(({ endsAtMs }) => endsAtMs === null)) {
+      deps.log.info('alert is explained', { alert, incidentId, changed: culprit?.who });
+    }
+  };
   return startRepeatedDuty({ duty: 'judge drift', everyMs: LOOK_EVERY_MS, failing, work }, deps);
 }
 
-/** Looks once at all judges. */
+/** Looks once at all judges, and returns what it wrote. */
 export async function lookAtJudges(
   { judges, startsNewSeries }: JudgeWatchSettings,
   store: JudgeWatchStore,
-): Promise<void> {
+): Promise<{ incidents: readonly AlertEvent[]; decided: readonly AlertEvent[] }> {
   const { alerts } = store;
   const nowMs = await store.nowMs();
   const [rows, drifts, deciding] = await Promise.all([
@@ -84,12 +91,13 @@ export async function lookAtJudges(
   ]);
   const models = new Map(judges.map(({ fingerprint, judge }) => [fingerprint, judge]));
   const sets = buildAnchorSets(rows, drifts).filter(({ fingerprint }) => models.has(fingerprint));
-  const decided = await Promise.all(
+  const looked = await Promise.all(
     deciding.map(async (event) => {
       const scores = await alerts.scoresSince(event.series, event.changeBeganMs);
       return decide(event, { sets, scores, nowMs });
     }),
   );
+  const decided = looked.filter(({ culprit }) => culprit?.who !== 'deciding');
   const blamed = decided.filter(({ culprit }) => culprit?.who === 'judge' || culprit?.who === 'both');
   const thresholds = judgeThresholds(sets.length);
   const begins = sets
@@ -107,14 +115,16 @@ export async function lookAtJudges(
         : endDrift(firing, sets, { thresholds, nowMs });
     });
   // The incident of the judge comes first: after a kill between the two, it is there when the others are decided.
-  await alerts.write([...begins, ...ends]);
-  await alerts.write(decided.filter(({ culprit }) => culprit?.who !== 'deciding'));
+  const incidents = [...begins, ...ends];
+  await alerts.write(incidents);
+  await alerts.write(decided);
   if (startsNewSeries) {
     const open = drifts.filter(({ endedMs, acknowledgedMs }) => endedMs === null && acknowledgedMs === null);
     for (const { incidentId, series } of [...begins, ...open.map(({ firing }) => firing)]) {
       await alerts.acknowledge(incidentId, { tenant: series.tenant, by: '' });
     }
   }
+  return { incidents, decided };
 }
 
 function isOfSeries({ scorer, fingerprint }: AnchorSet, series: AlertEvent['series']): boolean {

@@ -171,7 +171,7 @@ describe('a look at judges', () => {
     };
     const look = async (minutes = 0, startsNewSeries = false) => {
       clockMs += minutes * MINUTE;
-      await lookAtJudges({ judges: [{ fingerprint: 'f1', judge: 'local/judge' }], startsNewSeries }, store);
+      return lookAtJudges({ judges: [{ fingerprint: 'f1', judge: 'local/judge' }], startsNewSeries }, store);
     };
     const told = () => [...events.values()].map(({ alert, status }) => `${alert} ${status}`);
     return { look, told, events, acks, store };
@@ -179,8 +179,10 @@ describe('a look at judges', () => {
 
   it('holds an incident that the judge explains, with both of its events, and opens one of the judge', async () => {
     const { look, told, events } = openStore(anchorRows(60, 0.4), [waiting, buildEndEvent(waiting, nowMs)]);
-    await look();
+    const { incidents, decided } = await look();
     expect(told()).toEqual(['ScoreDrift firing', 'ScoreDrift resolved', 'JudgeDrift firing']);
+    expect(incidents.map(({ alert }) => alert)).toEqual(['JudgeDrift']);
+    expect(decided.map(({ alert }) => alert)).toEqual(['ScoreDrift', 'ScoreDrift']);
     const [begin, end, drift] = [...events.values()];
     for (const event of [begin, end]) {
       expect(event).toMatchObject({ held: true, labels: { cause: 'judge' }, culprit: { who: 'judge' } });
