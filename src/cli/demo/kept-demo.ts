@@ -183,10 +183,12 @@ async function waitUntilScored(
   { signal, talk }: KeptDemo,
 ): Promise<void> {
   const keys = traces.map(({ traceId }) => ({ tenant: '', traceId }));
+  let scored = 0;
   await waitFor(SCORED_WITHIN_MS, 'not every trace was scored', signal, async () => {
     const decisions = await store.decisions.ofTraces(keys);
     const done = keys.filter((key) => isDecided(decisions.get(joinTraceKey(key)) ?? []));
-    if (done.length < keys.length) {
+    if (done.length > scored) {
+      scored = done.length;
       talk(`${done.length} of ${keys.length} traces are scored`);
     }
     return done.length === keys.length;

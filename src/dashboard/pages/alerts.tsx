@@ -131,7 +131,7 @@ function OpenIncidents({ incidents, onMuted }: ListProps) {
 }
 
 function IncidentCard({ event, onMuted }: { readonly event: AlertEvent; readonly onMuted: () => void }) {
-  const { incidentId, alert, series, startsAt, mute } = event;
+  const { incidentId, alert, series, changeBegan, startsAt, mute } = event;
   const cause = describeCause(event);
   return (
     <li class={mute === null ? 'card incident-card' : 'card incident-card muted'}>
@@ -143,7 +143,8 @@ function IncidentCard({ event, onMuted }: { readonly event: AlertEvent; readonly
           · <Text of={describeSeriesFacets(series)} />
         </h3>
         <p>
-          <Text of={series.scorer} /> <b>{describeChange(event)}</b> since <Time at={startsAt} />
+          <Text of={series.scorer} /> <b>{describeChange(event)}</b> since{' '}
+          <Time at={changeBegan ?? startsAt} />
           {cause !== '' && (
             <>
               {' '}

@@ -95,6 +95,7 @@ const COLUMNS: readonly Column<Issue>[] = [
       </>
     ),
   },
+  { name: 'Share', cell: ({ share }) => formatShare(share), isNumber: true },
   {
     name: 'State',
     cell: (issue) => (
@@ -108,7 +109,6 @@ const COLUMNS: readonly Column<Issue>[] = [
       </>
     ),
   },
-  { name: 'Share', cell: ({ share }) => formatShare(share), isNumber: true },
   { name: 'Over time', cell: ({ points }) => <IssuePoints points={points} /> },
   { name: 'Runs', cell: ({ runs }) => formatNumber(runs), isNumber: true },
   { name: 'Users', cell: ({ users }) => formatNumber(users), isNumber: true },
