@@ -1120,8 +1120,8 @@ TTL toDateTime(WrittenAt) + toIntervalDay(400),
     toDateTime(WrittenAt) + toIntervalDay(3) DELETE WHERE Kind = 'checkpoint'
 SETTINGS non_replicated_deduplication_window = 1000;
 
--- Since when which version of an agent or of its service runs: the start of the first run with a live score, or the announced time. A start
--- after the write, or long before it, is of a wrong clock: then the time of the write counts.
+-- Since when which version of an agent or of its service runs: the start of the first run with a live score, or the announced time. The
+-- passes of the sums add the runs. A start after the write, or long before it, is of a wrong clock: then the time of the write counts.
 CREATE TABLE IF NOT EXISTS deploy_markers
 (
     `Tenant` LowCardinality(String),
@@ -1134,14 +1134,6 @@ CREATE TABLE IF NOT EXISTS deploy_markers
 )
 ENGINE = AggregatingMergeTree
 ORDER BY (Tenant, ServiceName, Agent, ServiceVersion, Origin, AgentVersion);
-
-CREATE MATERIALIZED VIEW IF NOT EXISTS deploy_markers_of_scores TO deploy_markers AS
-SELECT
-    Tenant, ServiceName, Agent, ServiceVersion, AgentVersion, 'seen' AS Origin,
-    min(if(TraceTimestamp < scores.WrittenAt AND TraceTimestamp > scores.WrittenAt - toIntervalDay(400), toDateTime64(TraceTimestamp, 3, 'UTC'), scores.WrittenAt)) AS FirstSeen
-FROM scores
-WHERE Source = 'live' AND (ServiceVersion != '' OR AgentVersion != '') AND IsDeleted = 0
-GROUP BY Tenant, ServiceName, Agent, ServiceVersion, AgentVersion;
 
 -- Beginnings and ends of incidents: what channels are told, once each.
 CREATE TABLE IF NOT EXISTS alert_events

@@ -136,6 +136,10 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
   createRedactor(ports.redaction);
   const rounds = new CommitRounds(limits.commitPace);
   const judgedRounds = new CommitRounds(limits.judgedPace);
+  const writeScores = (scores: readonly Score[]) => stores.scores.write(scores);
+  // The writers, in the order in which the rows of a trace follow each other.
+  const runWriter = rounds.add<RunRecord>((records) => stores.runs.write(records));
+  const scoreWriter = rounds.add(writeScores);
   const claims: Claims = SOLE_CLAIMS;
   return {
     ...ports,
@@ -161,13 +165,12 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
     newVersions: new NewVersions(stores.versionSamples, log),
     /** Count of traces of which `costly` could not know the cost. */
     unpriced: { count: 0 },
-    // The writers, in the order in which the rows of a trace follow each other.
-    callWriter: judgedRounds.add<JudgeCallRecord>((calls) => stores.judgeCalls.write(calls)),
-    judgedScoreWriter: judgedRounds.add<Score>((scores) => stores.scores.write(scores)),
-    runWriter: rounds.add<RunRecord>((records) => stores.runs.write(records)),
-    scoreWriter: rounds.add<Score>((scores) => stores.scores.write(scores)),
+    runWriter,
+    scoreWriter,
     failureWriter: rounds.add<Failure>((failures) => stores.failures.write(failures)),
     decisionWriter: rounds.add<Decision>((decisions) => stores.decisions.write(decisions)),
+    callWriter: judgedRounds.add<JudgeCallRecord>((calls) => stores.judgeCalls.write(calls)),
+    judgedScoreWriter: judgedRounds.add(writeScores, scoreWriter),
     /** Ends the waits of the writers: the process stops. */
     hurryWrites: () => [rounds, judgedRounds].forEach((each) => each.hurry()),
   };

@@ -4,12 +4,6 @@ import { AppError } from '../../domain/errors.ts';
 /** Most items of one write. Further items wait for the next write. */
 const MAX_ITEMS = 5_000;
 
-/** Joins writes to one table at the same time into few large ones. */
-export interface GroupCommit<T> {
-  /** Returns when the items are written, at once without items. Throws the error of the write. */
-  write(items: readonly T[]): Promise<void>;
-}
-
 /** Waits between rounds: an insert costs the store the same for one row and for hundreds. */
 export interface CommitPace {
   /** Shortest time from the start of a round to the next one, milliseconds. */
@@ -34,15 +28,17 @@ interface Waiter<T> {
   readonly failed: (error: unknown) => void;
 }
 
-/** The items that wait for one table. */
-class Table<T> implements GroupCommit<T> {
+/** Joins writes to one table at the same time into few large ones. */
+export class GroupCommit<T> {
   readonly #insert: (items: readonly T[]) => Promise<void>;
   readonly #onAdded: () => void;
+  readonly #slower: GroupCommit<T> | undefined;
   readonly #waiting: Waiter<T>[] = [];
 
-  constructor(insert: (items: readonly T[]) => Promise<void>, onAdded: () => void) {
+  constructor(insert: (items: readonly T[]) => Promise<void>, onAdded: () => void, slower?: GroupCommit<T>) {
     this.#insert = insert;
     this.#onAdded = onAdded;
+    this.#slower = slower;
   }
 
   /** Number of items that wait. */
@@ -50,6 +46,7 @@ class Table<T> implements GroupCommit<T> {
     return this.#waiting.reduce((sum, { items }) => sum + items.length, 0);
   }
 
+  /** Returns when the items are written, at once without items. Throws the error of the write. */
   async write(items: readonly T[]): Promise<void> {
     if (items.length > 0) {
       await new Promise<void>((done, failed) => {
@@ -61,12 +58,16 @@ class Table<T> implements GroupCommit<T> {
 
   /** Writes a group of the items. Never rejects. */
   async commit(): Promise<void> {
+    await this.#writeGroup([...this.#take(), ...(this.#slower?.#take() ?? [])]);
+  }
+
+  #take(): Waiter<T>[] {
     let items = 0;
     const end = this.#waiting.findIndex((waiter, index) => {
       items += waiter.items.length;
       return index > 0 && items > MAX_ITEMS;
     });
-    await this.#writeGroup(this.#waiting.splice(0, end < 0 ? this.#waiting.length : end));
+    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
   }
 
   /** A group that the store refuses for good is written one call at a time, so that a bad row costs only its own call. */
@@ -94,7 +95,7 @@ class Table<T> implements GroupCommit<T> {
  */
 export class CommitRounds {
   readonly #pace: CommitPace;
-  readonly #tables: Pick<Table<unknown>, 'size' | 'commit'>[] = [];
+  readonly #tables: Pick<GroupCommit<unknown>, 'size' | 'commit'>[] = [];
   #isRunning = false;
   #hurries = false;
   /** Start of the last round. */
@@ -108,14 +109,18 @@ export class CommitRounds {
     this.#pace = pace;
   }
 
-  /** Adds a table. A round writes the tables in the order in which they were added. */
-  add<T>(insert: (items: readonly T[]) => Promise<void>): GroupCommit<T> {
-    const table = new Table(insert, () => {
+  /**
+   * Adds a table. A round writes the tables in the order in which they were added.
+   * @param slower the same table in slower rounds: its items go along with those of this one
+   */
+  add<T>(insert: (items: readonly T[]) => Promise<void>, slower?: GroupCommit<T>): GroupCommit<T> {
+    const onAdded = () => {
       this.#look();
       if (!this.#isRunning) {
         void this.#drain();
       }
-    });
+    };
+    const table = new GroupCommit(insert, onAdded, slower);
     this.#tables.push(table);
     return table;
   }

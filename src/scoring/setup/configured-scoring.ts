@@ -75,7 +75,7 @@ const STEADY_PACE: CommitPace = {
  * Pace of judge calls and their scores in a stream: a kill loses replies that were paid and not yet stored. Only a flood, with
  * more than a hundred replies a second, waits longer for larger inserts.
  */
-const JUDGED_PACE: CommitPace = { everyMs: 150, busyEveryMs: 300, manyItems: 20, gatherMs: 20 };
+const JUDGED_PACE: CommitPace = { everyMs: 150, busyEveryMs: 400, manyItems: 20, gatherMs: 20 };
 
 /** Pace of a command, for which somebody waits. */
 const COMMAND_PACE: CommitPace = {

@@ -17,9 +17,37 @@ const BEFORE_MS = 14 * DAY_MS;
 /** Hours of series that are read at most. */
 const MAX_ROWS = 500_000;
 
+const VERSION = 'Tenant, ServiceName, Agent, ServiceVersion, AgentVersion, Origin';
+
 /**
- * Creates the store of versions: when each version of an agent or service was first seen in live scores (a view writes those),
- * or announced.
+ * SQL for the first uses of versions in the live scores since the last pass of the sums, and in the longest insert before it. A start
+ * after the write, or long before it, is of a wrong clock.
+ */
+const SEEN = `
+  SELECT Tenant, ServiceName, Agent, ServiceVersion, AgentVersion, 'seen' AS Origin,
+    min(if(TraceTimestamp < WrittenAt AND TraceTimestamp > WrittenAt - toIntervalDay(400),
+      toDateTime64(TraceTimestamp, 3, 'UTC'), WrittenAt)) AS FirstSeen
+  FROM score_arrivals
+  WHERE WrittenAt >= least(now64(3), (SELECT max(DoneUntil) FROM progress WHERE Kind = 'aggregate' AND Name = 'scores'))
+      - toIntervalSecond(45)
+    AND Source = 'live' AND (ServiceVersion != '' OR AgentVersion != '')
+  GROUP BY ${VERSION}`;
+
+/** Stores the first uses that are new, or earlier than the stored ones. */
+export function recordSeenVersions(database: Database): Promise<void> {
+  return database.insertSelected(
+    `INSERT INTO deploy_markers (${VERSION}, FirstSeen)
+     SELECT ${VERSION}, min(FirstSeen) FROM (
+       SELECT ${VERSION}, FirstSeen, 1 AS IsNew FROM (${SEEN})
+       UNION ALL SELECT ${VERSION}, FirstSeen, 0 FROM deploy_markers WHERE Origin = 'seen')
+     GROUP BY ${VERSION} HAVING argMin(IsNew, (FirstSeen, IsNew)) = 1`,
+    {},
+  );
+}
+
+/**
+ * Creates the store of versions: when each version of an agent or service was first seen in live scores (the passes of the sums store
+ * those), or announced.
  */
 export function createMarkerStore(database: Database): MarkerStore {
   return {
@@ -37,7 +65,7 @@ function listMarkers(
   const key = ['tenant', 'service', 'agent', 'serviceVersion', 'agentVersion', 'origin'];
   const names = key.join(', ');
   const sql = `SELECT ${markerRows.select(key)}, toUnixTimestamp64Milli(min(FirstSeen)) AS atMs, ${keyIdOf(names)} AS keyId
-     FROM deploy_markers
+     FROM (SELECT ${VERSION}, FirstSeen FROM deploy_markers UNION ALL SELECT ${VERSION}, FirstSeen FROM (${SEEN}))
      WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'}
        AND ${version === undefined ? '1' : '{version:String} IN (ServiceVersion, AgentVersion)'}
      GROUP BY ${names}

@@ -5,6 +5,7 @@ import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import { BIN_GROWTH, RANGE_STEPS } from '../../domain/limits.ts';
 import type { AggregateStore, TouchedHour } from '../contracts/sums.ts';
 import type { Database } from '../database.ts';
+import { recordSeenVersions } from '../monitors/deploy-markers.ts';
 import { forgetProgress, markDoneUntil, readDoneUntil } from '../tables/progress.ts';
 import type { QueryParams } from '../values.ts';
 
@@ -178,9 +179,14 @@ const PROGRESS = 'scores';
 
 /** Creates the store of the computation of aggregates. */
 export function createAggregateStore(database: Database, nowMs: () => Promise<number>): AggregateStore {
+  const progress = createProgress(database, PROGRESS);
   return {
     nowMs,
-    ...createProgress(database, PROGRESS),
+    doneUntil: progress.doneUntil,
+    markDone: async (untilMs) => {
+      await recordSeenVersions(database);
+      await progress.markDone(untilMs);
+    },
     touchedSince: (sinceMs) => listTouched(database, sinceMs),
     allHours: () => listHours(database, ALL_HOURS),
     compute: async (hours) => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { refreshAggregates } from '../../../src/aggregates/refresh-aggregates.ts';
 import { compareDeploys } from '../../../src/api/reads/compare.ts';
 import type { Score } from '../../../src/domain/score.ts';
 import { HOUR_MS } from '../../support/monitors/hourly-monitors.ts';
@@ -30,7 +31,23 @@ describe('deploy markers', () => {
       { score: 1, agent: 'c' },
       { score: 1, agent: 'd', agentVersion: '9', source: 'backfill' },
     ]);
-    expect(await versionsSeen()).toEqual(new Set(['a v1 ', 'a v1 2', 'b  7']));
+    const seen = await versionsSeen();
+    expect(seen).toEqual(new Set(['a v1 ', 'a v1 2', 'b  7']));
+    // From here on the arrivals of these scores are too old to be read.
+    await refreshAggregates(its.world.store.aggregates);
+    expect(await versionsSeen()).toEqual(seen);
+  });
+
+  test('move to an earlier start that a later score has', async () => {
+    const { store } = its.world;
+    const version = { agent: 'a', serviceVersion: 'v1', agentVersion: '' };
+    const startedAt = [DEPLOY_MS, DEPLOY_MS - HOUR_MS, DEPLOY_MS + HOUR_MS];
+    for (const [index, traceTimestamp] of startedAt.entries()) {
+      await its.world.scored(Date.now() + index, [{ ...version, traceTimestamp }]);
+      await refreshAggregates(store.aggregates);
+    }
+    const { items: markers } = await store.markers.list({}, { limit: 10 });
+    expect(markers).toMatchObject([{ ...version, atMs: DEPLOY_MS - HOUR_MS }]);
   });
 
   test('of an agent compare that agent before and since, and leave the others of its service alone', async () => {

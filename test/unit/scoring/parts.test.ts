@@ -368,6 +368,20 @@ describe('writing in groups with waits', () => {
     expect(writes[1]).toEqual({ atMs: 2_050, items: [3] });
   });
 
+  it('takes along the rows that wait for slower rounds of the same table, each once', async () => {
+    const { commit, writes } = buildCommit();
+    const write = async (items: readonly number[]) => void writes.push({ atMs: 0, items });
+    const quick = new CommitRounds({ ...PACE, gatherMs: 20 }).add(write, commit);
+    const all = [commit.write([1]), quick.write([2])];
+    await vi.advanceTimersByTimeAsync(50);
+    await Promise.all(all);
+    const alone = commit.write([3]);
+    await vi.advanceTimersByTimeAsync(2_000);
+    await alone;
+
+    expect(writes.map(({ items }) => items)).toEqual([[2, 1], [3]]);
+  });
+
   it('writes rows that follow the rows of another table in the same round', async () => {
     const { commit, next, writes } = buildCommit();
 
