@@ -42,6 +42,7 @@ function folder(name: string, settings: object) {
 /** Files that take a minute or more each, and begin first: at the end, the other workers would have nothing left to do. */
 const LONGEST = [
   'long/overlaps',
+  'long/issue-kills',
   'long/judge-drift',
   'long/pages',
   'long/monitors',
@@ -80,8 +81,8 @@ class LongestFirst extends BaseSequencer {
 /** One project per kind of test; what each may do is told in CONTRIBUTING.md, "Tests". */
 export default defineConfig({
   test: {
-    // Tests with processes of their own wait about as much as they work: three files at a time, also where there are two cores.
-    maxWorkers: 3,
+    // Tests with processes of their own wait about as much as they work: four files at a time, also where there are two cores.
+    maxWorkers: 4,
     sequence: { sequencer: LongestFirst },
     projects: [
       folder('unit', { ...SHARED_MODULES, expect: patiently, testTimeout: 60_000 }),

@@ -12,7 +12,8 @@ import { parseArgs } from 'node:util';
 import { startEmbeddedEngine } from '../../src/store/embedded/engine.ts';
 import { startToolServer, TOOLS, type ToolName } from '../peers/tools/tool-servers.ts';
 import { pythonVenv } from '../peers/python/python-venv.ts';
-import { otelcolProgram, startOtelcol } from '../support/collector/otelcol.ts';
+import { startOtelcol } from '../support/collector/otelcol.ts';
+import { goProgram } from '../support/processes/go-program.ts';
 import { freePorts } from '../support/processes/free-ports.ts';
 import { ServeFolder } from '../support/processes/serve-process.ts';
 import { head, row } from './bench-table.ts';
@@ -59,7 +60,7 @@ async function startOurs(): Promise<Running> {
 }
 
 async function startCollector(): Promise<Running | { readonly missing: string }> {
-  const program = await otelcolProgram();
+  const program = await goProgram('otelcol');
   if ('missing' in program) {
     return program;
   }

@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { MEASURES, nameMeasure } from '../../../src/domain/behaviour/measures.ts';
-import { describe, expect, it } from 'vitest';
+import { describe, it } from 'vitest';
 import { type CliOptions, emptyFolder, jsonLines, runCli, startCli } from '../../support/processes/cli.ts';
 import { isProcessAlive } from '../../support/processes/engine-directory.ts';
 import { hasProgram } from '../../support/processes/installed-program.ts';
+import { until } from '../../support/until.ts';
 
 const RECORDED = new URL('../../fixtures/spans/ai-sdk-v7-new.traces.jsonl', import.meta.url);
 const TRACE = '11f9d845dab14324be6966ea320d72ad';
@@ -28,15 +29,16 @@ async function startServing({ more = [], ...options }: CliOptions & { more?: rea
   const addressFile = join(folder, '.spanscore/serve.json');
   writeFileSync(join(folder, 'spanscore.config.yaml'), CONFIG);
   const running = startCli(['serve', '--json', ...more], { cwd: folder, ...options });
-  await expect
-    .poll(() => existsSync(addressFile) && running.output.stdout.includes('\n'), { timeout: 120_000 })
-    .toBe(true);
+  await until(() => existsSync(addressFile) && running.output.stdout.includes('\n'), 120_000);
   const announced = JSON.parse(readFileSync(addressFile, 'utf8')) as Announced;
   return { folder, addressFile, running, announced };
 }
 
-describe('serve', () => {
-  it('announces itself, scores what comes, is used by commands beside it, and drains at SIGTERM', async () => {
+// Each test has processes of its own, and mostly waits for them.
+describe.concurrent('serve', () => {
+  it('announces itself, scores what comes, is used by commands beside it, and drains at SIGTERM', async ({
+    expect,
+  }) => {
     const { folder, addressFile, running, announced } = await startServing();
     const cli = async (...args: string[]) => runCli([...args, '--json'], { cwd: folder });
 
@@ -77,7 +79,7 @@ describe('serve', () => {
     expect(running.output.stderr).not.toContain('failed=');
   });
 
-  it('drains and ends with 130 at Ctrl-C', async () => {
+  it('drains and ends with 130 at Ctrl-C', async ({ expect }) => {
     const { folder, running } = await startServing();
 
     running.child.kill('SIGINT');
@@ -86,7 +88,7 @@ describe('serve', () => {
     expect(existsSync(join(folder, '.spanscore/serve.json'))).toBe(false);
   });
 
-  it('drains and ends when its terminal closes', async () => {
+  it('drains and ends when its terminal closes', async ({ expect }) => {
     if (!hasProgram('script', 'the end of a terminal', 'apt-get install bsdutils')) {
       return;
     }
@@ -98,7 +100,7 @@ describe('serve', () => {
     expect(existsSync(addressFile)).toBe(false);
   });
 
-  it('reloads by the command and at SIGHUP: the whole file, or nothing of it', async () => {
+  it('reloads by the command and at SIGHUP: the whole file, or nothing of it', async ({ expect }) => {
     const { folder, running } = await startServing({ more: ['--watch'] });
     const reload = async (rules: string) => {
       writeFileSync(join(folder, 'spanscore.config.yaml'), CONFIG + rules);
@@ -135,7 +137,7 @@ describe('serve', () => {
     expect((await runCli(['reload'], { cwd: folder })).code).toBe(69);
   });
 
-  it('drains and ends when the npx that started it is killed', async () => {
+  it('drains and ends when the npx that started it is killed', async ({ expect }) => {
     const { addressFile, running } = await startServing({ npx: true });
 
     running.child.kill('SIGKILL');
@@ -145,7 +147,7 @@ describe('serve', () => {
     expect(existsSync(addressFile)).toBe(false);
   });
 
-  it('ends with 1 at once where another one serves, and names its process', async () => {
+  it('ends with 1 at once where another one serves, and names its process', async ({ expect }) => {
     const { folder, running } = await startServing();
 
     const { code, stderr } = await runCli(['serve'], { cwd: folder });
@@ -156,7 +158,7 @@ describe('serve', () => {
     expect((await running.ended).code).toBe(0);
   });
 
-  it('starts where a command hosts the engine, which makes room for it', async () => {
+  it('starts where a command hosts the engine, which makes room for it', async ({ expect }) => {
     const { folder, running } = await startServing();
     running.child.kill('SIGTERM');
     await running.ended;
@@ -175,7 +177,9 @@ describe('serve', () => {
     expect((await serve.ended).code).toBe(0);
   });
 
-  it('without the role store uses the store of the one that has it, and ends with 69 when that ends', async () => {
+  it('without the role store uses the store of the one that has it, and ends with 69 when that ends', async ({
+    expect,
+  }) => {
     const { folder, running } = await startServing();
     const second = startCli(['serve', '--role', 'collector,api', '--json'], { cwd: folder });
     await expect.poll(() => second.output.stdout.includes('\n'), { timeout: 120_000 }).toBe(true);
@@ -187,7 +191,9 @@ describe('serve', () => {
     expect(code).toBe(69);
   });
 
-  it('ends with 69 when its store cannot be reached, and with 2 for a role that does not exist', async () => {
+  it('ends with 69 when its store cannot be reached, and with 2 for a role that does not exist', async ({
+    expect,
+  }) => {
     const unreachable = await runCli(['serve', '--store-url', 'http://127.0.0.1:9']);
     const misspelt = await runCli(['serve', '--role', 'colector']);
 
@@ -197,13 +203,15 @@ describe('serve', () => {
   });
 });
 
-describe('demo', () => {
-  it('keeps 400 traces of three agents with an open incident, serves them until a signal, and serves them again', async () => {
+describe.concurrent('demo', () => {
+  it('keeps 400 traces of three agents with an open incident, serves them until a signal, and serves them again', async ({
+    expect,
+  }) => {
     const cwd = emptyFolder();
     const dataDir = join(cwd, '.spanscore-demo');
     const serveDemo = async () => {
       const running = startCli(['demo', '--keep', '--json'], { cwd });
-      await expect.poll(() => running.output.stdout.includes('\n'), { timeout: 600_000 }).toBe(true);
+      await until(() => running.output.stdout.includes('\n'), 600_000);
       const [ready] = jsonLines(running.output.stdout) as { url: string }[];
       const ask = async (path: string) => (await fetch(`${ready?.url}api/v1/${path}`)).json();
       return { running, ready, ask };
@@ -235,7 +243,7 @@ describe('demo', () => {
     expect(await stop(second)).toBe(0);
   }, 900_000);
 
-  it('refuses to fill a folder of something else', async () => {
+  it('refuses to fill a folder of something else', async ({ expect }) => {
     const cwd = emptyFolder();
     mkdirSync(join(cwd, '.spanscore-demo'));
     const { code, stderr } = await runCli(['demo', '--keep'], { cwd });
@@ -243,7 +251,9 @@ describe('demo', () => {
     expect(stderr).toContain('is not a folder of the demonstration');
   });
 
-  it('scores four traces, and names the claim that contradicts the tool and the run whose tool failed', async () => {
+  it('scores four traces, and names the claim that contradicts the tool and the run whose tool failed', async ({
+    expect,
+  }) => {
     const { code, stdout } = await runCli(['demo', '--json']);
     const rows = jsonLines(stdout) as {
       traceId: string;

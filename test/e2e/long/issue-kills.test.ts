@@ -9,10 +9,10 @@ import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/proc
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { until } from '../../support/until.ts';
 
-// Several processes, each started several times, on a machine that is busy with other things.
+// Several processes, each started several times, on a machine that is busy with other things. A grouping rests for up to a minute: the
+// tests wait side by side.
 vi.setConfig({ testTimeout: 900_000, hookTimeout: 400_000 });
 
-/** A grouping rests for up to a minute. */
 const WITHIN_MS = 150_000;
 const SCORER = 'content-similarity';
 const RULES = [{ name: 'all', scorers: [SCORER] }];
@@ -106,7 +106,9 @@ interface Moment {
   readonly isDone: boolean;
 }
 
-it('are the same after kill -9 of the process that groups, whatever it writes, and a judge is asked for no title, or once an issue', async () => {
+it.concurrent('are the same after kill -9 of the process that groups, whatever it writes, and a judge is asked for no title, or once an issue', async ({
+  expect: ofTest,
+}) => {
   expect(expected.length).toBeGreaterThan(20);
   const owner = serveFolder({ rules: RULES }, 'collector,api,store');
   const addresses = await owner.start();
@@ -149,7 +151,7 @@ it('are the same after kill -9 of the process that groups, whatever it writes, a
   await kill({ statement: 'the failures of an issue', isDone: true }, parts[3]);
   await scorer.start();
   await untilScored(addresses, 900, scorer);
-  await expect.poll(() => readIssues(addresses), { timeout: WITHIN_MS, interval: 1_000 }).toEqual(expected);
+  await ofTest.poll(() => readIssues(addresses), { timeout: WITHIN_MS, interval: 1_000 }).toEqual(expected);
   expect(judge.requests).toEqual([]);
   await scorer.stop();
 
@@ -158,7 +160,7 @@ it('are the same after kill -9 of the process that groups, whatever it writes, a
   await scorer.start();
   const titles = () =>
     queryRows<{ title: string }>(addresses.clickhouse, 'SELECT DISTINCT Title AS title FROM issues FINAL');
-  await expect
+  await ofTest
     .poll(titles, { timeout: WITHIN_MS, interval: 1_000 })
     .toEqual([{ title: 'A title of a judge' }]);
   const asked = judge.requests.map(({ prompt }) => readFencedPrompt(prompt)!.json);
@@ -169,7 +171,9 @@ it('are the same after kill -9 of the process that groups, whatever it writes, a
   await gate.close();
 });
 
-it('are the same from two processes that get the runs in the opposite order, of which one is killed', async () => {
+it.concurrent('are the same from two processes that get the runs in the opposite order, of which one is killed', async ({
+  expect: ofTest,
+}) => {
   const first = serveFolder({ rules: RULES });
   const addresses = await first.start();
   const second = serveFolder({ rules: RULES, store: addresses.clickhouse });
@@ -184,10 +188,12 @@ it('are the same from two processes that get the runs in the opposite order, of 
     await send(index % 2 === 0 ? addresses : other, [request]);
   }
   await untilScored(addresses, 900, first);
-  await expect.poll(() => readIssues(addresses), { timeout: WITHIN_MS, interval: 1_000 }).toEqual(expected);
+  await ofTest.poll(() => readIssues(addresses), { timeout: WITHIN_MS, interval: 1_000 }).toEqual(expected);
 });
 
-it('are the same from a backfill of runs that came in another order', async () => {
+it.concurrent('are the same from a backfill of runs that came in another order', async ({
+  expect: ofTest,
+}) => {
   const folder = serveFolder({ rules: [] });
   const addresses = await folder.start();
   const random = seededRandom(7);
@@ -217,5 +223,5 @@ it('are the same from a backfill of runs that came in another order', async () =
   }, WITHIN_MS);
   expect((await runCli(command, { cwd: folder.path })).code).toBe(0);
   await untilScored(addresses, 900, folder);
-  await expect.poll(() => readIssues(addresses), { timeout: WITHIN_MS, interval: 1_000 }).toEqual(expected);
+  await ofTest.poll(() => readIssues(addresses), { timeout: WITHIN_MS, interval: 1_000 }).toEqual(expected);
 });

@@ -7,7 +7,7 @@ import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/proc
 import { until } from '../../support/until.ts';
 import { ANSWER_FAULTS, verdictJudge } from '../../support/fakes/verdict-judge.ts';
 
-// Several waits of minutes, on a machine that is busy with other things.
+// Several waits, on a machine that is busy with other things. Traces of different faults wait side by side.
 vi.setConfig({ testTimeout: 900_000 });
 
 let judge: JudgeServer;
@@ -80,7 +80,7 @@ const OUTCOMES: Record<string, [code: string, status: string]> = {
 };
 
 describe('a judge that fails', () => {
-  it.each(Object.keys(ANSWER_FAULTS))(
+  it.concurrent.each(Object.keys(ANSWER_FAULTS))(
     'with %s leaves a decision with its reason and no score, and the code scorer scores all the same',
     async (fault) => {
       const trace = anAgentTrace().answering(`It is 18 degrees in Paris, fault:${fault}.`);
@@ -110,14 +110,16 @@ describe('a judge that fails', () => {
     },
   );
 
-  it('with garbage is asked as often as judges.attempts says, and the decision fails for good then', async () => {
+  it.concurrent('with garbage is asked as often as judges.attempts says, and the decision fails for good then', async ({
+    expect: ofTest,
+  }) => {
     const trace = anAgentTrace().answering('It is 18 degrees in Rome, fault:garbage.');
     await sendTraces(serve.otlpHttp, trace.request());
     const judged = async () =>
       (await listDecisions(trace.traceId)).find(
         (row) => row.Scorer === 'hallucination' && row.Status === 'failed',
       );
-    await expect.poll(judged, { timeout: 240_000, interval: 1_000 }).toMatchObject({
+    await ofTest.poll(judged, { timeout: 240_000, interval: 1_000 }).toMatchObject({
       Reason: expect.stringMatching(/^judge_malformed: try 2 of 2: /),
       Again: 0,
     });

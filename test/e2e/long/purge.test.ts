@@ -21,7 +21,20 @@ function runsOf(person: string, count = 6): AgentTraceBuilder[] {
   );
 }
 
-// A purge deletes once more 45 s after the first time: those that do not disturb each other wait at the same time.
+const configOf = ({ baseUrl: baseURL }: JudgeServer) => ({
+  judges: {
+    default: 'local/judge',
+    providers: { local: { baseURL, concurrency: 4 } },
+    prices: { 'local/judge': { input: 0, output: 0 } },
+  },
+  rules: [
+    { name: 'all', scorers: SCORERS },
+    { name: 'sessions', target: 'session', scorers: ['no-tool-errors'] },
+  ],
+  readiness: { session: { idle: '1s' } },
+});
+
+// A purge deletes once more 45 s after the first time: all wait at the same time.
 describe('a purge', () => {
   let judge: JudgeServer;
   let folder: ServeFolder;
@@ -36,18 +49,7 @@ describe('a purge', () => {
       const reply = verdictJudge(call);
       return 'kind' in reply && reply.kind === 'text' ? { ...reply, delayMs: 1_000 } : reply;
     });
-    folder = new ServeFolder({
-      judges: {
-        default: 'local/judge',
-        providers: { local: { baseURL: judge.baseUrl, concurrency: 4 } },
-        prices: { 'local/judge': { input: 0, output: 0 } },
-      },
-      rules: [
-        { name: 'all', scorers: SCORERS },
-        { name: 'sessions', target: 'session', scorers: ['no-tool-errors'] },
-      ],
-      readiness: { session: { idle: '1s' } },
-    });
+    folder = new ServeFolder(configOf(judge));
     serve = await folder.start();
     load = sendAlways();
   });
@@ -69,9 +71,13 @@ describe('a purge', () => {
     }
   }
 
-  async function countRows(table: string, where: string): Promise<number> {
+  async function countRows(
+    table: string,
+    where: string,
+    { clickhouse }: ServeAddresses = serve,
+  ): Promise<number> {
     const [row] = await queryRows<{ n: string }>(
-      serve.clickhouse,
+      clickhouse,
       `SELECT count() AS n FROM ${table} FINAL WHERE ${where}`,
     );
     return Number(row?.n);
@@ -154,25 +160,28 @@ describe('a purge', () => {
     expect(left).toEqual([]);
   });
 
-  it('ends by itself after a kill of the command, and after a kill of serve', async () => {
+  it.concurrent('ends by itself after a kill of the command, and after a kill of serve', async () => {
+    const home = new ServeFolder(configOf(judge));
+    let own = await home.start();
     // Scorers that see a trace of a purged user have it purged, too: each trace is one more wait.
     const runs = runsOf('eve', 2);
-    await Promise.all(runs.map((run) => sendTraces(serve.otlpHttp, run.request())));
-    await until(async () => (await countRows('runs', "UserId = 'eve'")) >= runs.length);
-    const command = startCli(['purge', '--user', 'eve', '--yes', '--config', folder.configFile], {
-      cwd: folder.path,
+    await Promise.all(runs.map((run) => sendTraces(own.otlpHttp, run.request())));
+    await until(async () => (await countRows('runs', "UserId = 'eve'", own)) >= runs.length);
+    const command = startCli(['purge', '--user', 'eve', '--yes', '--config', home.configFile], {
+      cwd: home.path,
       stdin: '',
     });
-    const isRunning = async () => (await countRows('jobs', "Kind = 'purge' AND Status = 'running'")) === 1;
-    await until(isRunning);
+    await until(async () => (await countRows('jobs', "Kind = 'purge' AND Status = 'running'", own)) === 1);
     command.child.kill('SIGKILL');
     await command.ended;
-    await folder.killGroup();
-    serve = await folder.start();
-    await until(async () => (await countRows('jobs', "Kind = 'purge' AND Status != 'done'")) === 0, 270_000);
+    await home.killGroup();
+    own = await home.start();
+    const isDone = async () => (await countRows('jobs', "Kind = 'purge' AND Status != 'done'", own)) === 0;
+    await until(isDone, 270_000);
 
-    expect(await findTexts(serve.clickhouse, textsOf('eve', runs))).toEqual([]);
-    await sendTraces(serve.otlpHttp, runs[0]!.request());
-    expect(await findTexts(serve.clickhouse, [runs[0]!.traceId])).toEqual([]);
+    expect(await findTexts(own.clickhouse, textsOf('eve', runs))).toEqual([]);
+    await sendTraces(own.otlpHttp, runs[0]!.request());
+    expect(await findTexts(own.clickhouse, [runs[0]!.traceId])).toEqual([]);
+    await home.dispose();
   });
 });

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import {
   startJudgeServer,
@@ -14,33 +14,33 @@ import { until } from '../../support/until.ts';
 // Real processes, stalls longer than a member's life, a machine that is busy with other things.
 vi.setConfig({ testTimeout: 600_000 });
 
-let judge: JudgeServer;
+const judges: JudgeServer[] = [];
 const folders: ServeFolder[] = [];
-
-beforeAll(async () => {
-  judge = await startJudgeServer(verdictJudge);
-});
-afterEach(async () => {
-  for (const folder of folders.splice(0).reverse()) {
+afterAll(async () => {
+  for (const folder of folders.toReversed()) {
     await folder.dispose();
   }
-  judge.script(verdictJudge);
+  await Promise.all(judges.map((judge) => judge.close()));
 });
-afterAll(() => judge.close());
 
-function serveFolder(config: Record<string, unknown>): ServeFolder {
-  const folder = new ServeFolder({ ...judged('judge'), ...config });
-  folders.push(folder);
-  return folder;
+/** Starts a judge. Returns it, configurations that ask it, and folders with them. */
+async function openWorld() {
+  const judge = await startJudgeServer(verdictJudge);
+  judges.push(judge);
+  const judged = (model: string, scorers: readonly string[] = ['hallucination'], path = '') => ({
+    judges: {
+      default: `local/${model}`,
+      providers: { local: { baseURL: judge.baseUrl.replace('/v1', `${path}/v1`), concurrency: 16 } },
+    },
+    rules: [{ name: 'all', scorers }],
+  });
+  const serveFolder = (config: Record<string, unknown>): ServeFolder => {
+    const folder = new ServeFolder({ ...judged('judge'), ...config });
+    folders.push(folder);
+    return folder;
+  };
+  return { judge, judged, serveFolder };
 }
-
-const judged = (model: string, scorers: readonly string[] = ['hallucination'], path = '') => ({
-  judges: {
-    default: `local/${model}`,
-    providers: { local: { baseURL: judge.baseUrl.replace('/v1', `${path}/v1`), concurrency: 16 } },
-  },
-  rules: [{ name: 'all', scorers }],
-});
 
 async function send({ otlpHttp }: Pick<ServeAddresses, 'otlpHttp'>, count: number): Promise<void> {
   for (let n = 0; n < count; n += 1) {
@@ -68,7 +68,9 @@ function openStore({ clickhouse }: ServeAddresses) {
   return { count, scores, waitForScores };
 }
 
-it('a changed judge over a restart judges no recent trace again', async () => {
+// Most of the time is waiting for stalls to be noticed.
+it.concurrent('a changed judge over a restart judges no recent trace again', async () => {
+  const { judge, judged, serveFolder } = await openWorld();
   const folder = serveFolder({});
   const before = await folder.start();
   await send(before, 40);
@@ -88,7 +90,8 @@ it('a changed judge over a restart judges no recent trace again', async () => {
   expect(judge.requests.length - calls).toBe((calls / 40) * 5);
 });
 
-it('a scorer that stalls with judge calls in flight asks no more, and changes no score that another has written meanwhile', async () => {
+it.concurrent('a scorer that stalls with judge calls in flight asks no more, and changes no score that another has written meanwhile', async () => {
+  const { judge, judged, serveFolder } = await openWorld();
   const first = serveFolder({});
   const addresses = await first.start();
   const second = serveFolder({
@@ -128,7 +131,8 @@ it('a scorer that stalls with judge calls in flight asks no more, and changes no
   expect(await store.count('SELECT count() AS n FROM decisions FINAL')).toBe(24);
 });
 
-it('a rolling deploy that adds a scorer leaves no trace without its decision', async () => {
+it.concurrent('a rolling deploy that adds a scorer leaves no trace without its decision', async () => {
+  const { judged, serveFolder } = await openWorld();
   const first = serveFolder(judged('judge', ['completeness']));
   const addresses = await first.start();
   const second = serveFolder({

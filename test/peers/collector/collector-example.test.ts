@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/collector/otelcol.ts';
+import { type Otelcol, startOtelcol } from '../../support/collector/otelcol.ts';
+import { goProgram } from '../../support/processes/go-program.ts';
 import { ExampleProject } from '../../support/processes/example-project.ts';
 import { freePorts } from '../../support/processes/free-ports.ts';
 import { until } from '../../support/until.ts';
 
-const program = await otelcolProgram();
+const program = await goProgram('otelcol');
 const TOKEN = 'choose-a-long-secret';
 
 let project: ExampleProject;

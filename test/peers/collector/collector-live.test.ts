@@ -2,12 +2,13 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { AgentTraceBuilder } from '../../support/builders/agent-trace.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { freePorts } from '../../support/processes/free-ports.ts';
-import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/collector/otelcol.ts';
+import { type Otelcol, startOtelcol } from '../../support/collector/otelcol.ts';
+import { goProgram } from '../../support/processes/go-program.ts';
 import { ServeFolder } from '../../support/processes/serve-process.ts';
 import { until } from '../../support/until.ts';
 import { collectorConfig, foreignDatabase } from './roads.ts';
 
-const program = await otelcolProgram();
+const program = await goProgram('otelcol');
 const ROAD = 'clickhouse/map';
 /** Tables without arrival times are looked through every few seconds. */
 const SCORED_MS = 200_000;

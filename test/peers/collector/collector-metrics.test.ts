@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { jsonLog, jsonSpan, logRequest, traceRequest } from '../../support/builders/otlp-requests.ts';
-import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/collector/otelcol.ts';
+import { type Otelcol, startOtelcol } from '../../support/collector/otelcol.ts';
+import { goProgram } from '../../support/processes/go-program.ts';
 import { COLLECTOR_METRICS } from '../../support/documents/asked-metrics.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../support/fakes/http-receiver.ts';
 import { freePorts } from '../../support/processes/free-ports.ts';
 
 const deploy = fileURLToPath(new URL('../../../deploy/otel-collector/', import.meta.url));
-const program = await otelcolProgram();
+const program = await goProgram('otelcol');
 
 describe.skipIf('missing' in program)('the metrics of a real gateway, for alerts and dashboards', () => {
   let folder: string;

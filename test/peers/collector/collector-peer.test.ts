@@ -9,7 +9,8 @@ import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { freePorts } from '../../support/processes/free-ports.ts';
 import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/collector/kafka.ts';
 import { KafkaWorld } from '../../support/collector/kafka-world.ts';
-import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/collector/otelcol.ts';
+import { type Otelcol, startOtelcol } from '../../support/collector/otelcol.ts';
+import { goProgram } from '../../support/processes/go-program.ts';
 import { type ServeAddresses, ServeFolder } from '../../support/processes/serve-process.ts';
 import { until } from '../../support/until.ts';
 import {
@@ -28,7 +29,7 @@ const PASSWORD = 'known to the Collector';
 const ARRIVAL_MS = 180_000;
 /** The wait for what comes late, of traces without a root too. */
 const DECISION_MS = 180_000;
-const program = await otelcolProgram();
+const program = await goProgram('otelcol');
 const skipped: Partial<Record<Road, string>> = {};
 if ('missing' in program) {
   ROADS.forEach((road) => (skipped[road] = program.missing));

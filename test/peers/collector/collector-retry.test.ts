@@ -6,12 +6,13 @@ import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import { startEmbeddedEngine } from '../../../src/store/embedded/engine.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { freePorts } from '../../support/processes/free-ports.ts';
-import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/collector/otelcol.ts';
+import { type Otelcol, startOtelcol } from '../../support/collector/otelcol.ts';
+import { goProgram } from '../../support/processes/go-program.ts';
 import { jsonSpan, traceRequest } from '../../support/builders/otlp-requests.ts';
 import { testCollector } from '../../support/collector/test-collector.ts';
 import { until } from '../../support/until.ts';
 
-const program = await otelcolProgram();
+const program = await goProgram('otelcol');
 const NAMES = Array.from({ length: 20 }, (_, index) => `span ${index}`);
 /** Retry time that we ask for: above the Collector's own wait. */
 const RETRY_AFTER_MS = 2_000;

@@ -6,12 +6,9 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/collector/kafka.ts';
-import { type Otelcol, otelcolProgram, startOtelcol } from '../../support/collector/otelcol.ts';
-import {
-  startTelemetrygen,
-  type Telemetrygen,
-  telemetrygenProgram,
-} from '../../support/collector/telemetrygen.ts';
+import { type Otelcol, startOtelcol } from '../../support/collector/otelcol.ts';
+import { goProgram } from '../../support/processes/go-program.ts';
+import { startTelemetrygen, type Telemetrygen } from '../../support/collector/telemetrygen.ts';
 import { tellNotProved } from '../../support/not-proved.ts';
 import { freePorts } from '../../support/processes/free-ports.ts';
 import { ServeFolder } from '../../support/processes/serve-process.ts';
@@ -36,9 +33,9 @@ const SCORED_MS = 200_000;
 /** With the starts of all programs. */
 const TIMEOUT_MS = 600_000;
 
-const program = await otelcolProgram();
+const program = await goProgram('otelcol');
 const binary = 'binary' in program ? program.binary : '';
-const generator = 'binary' in program ? await telemetrygenProgram() : program;
+const generator = 'binary' in program ? await goProgram('telemetrygen') : program;
 const noKafka = 'binary' in generator ? await kafkaMissing() : undefined;
 /** Agents under a real instrumentation: the first sends spans alone, the second sends its messages as log records. */
 const agents = noJsPackages === undefined ? ['ai-sdk-7', 'otel-openai'] : [];

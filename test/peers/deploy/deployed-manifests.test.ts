@@ -1,33 +1,23 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { tellNotProved } from '../../support/not-proved.ts';
-import { buildProgram, goBuild } from '../../support/processes/go-program.ts';
+import { goProgram } from '../../support/processes/go-program.ts';
 import { pythonVenv } from '../python/python-venv.ts';
 
 // Files of deploy/, read by the libraries of the programs that use them, and held against the schemas of Kubernetes. No container engine,
 // no cluster and no Grafana runs them here.
 
-const SOURCES = fileURLToPath(new URL('checker/', import.meta.url));
-const BINARY = fileURLToPath(new URL('../../../node_modules/.cache/peers/deploy-checker', import.meta.url));
 const deploy = fileURLToPath(new URL('../../../deploy/', import.meta.url));
 const KUBERNETES = '1.34';
 /** Longest drain after SIGTERM, seconds. */
 const DRAIN_S = 30;
 
-const program = await buildProgram({
-  what: 'the checker of the files of deploy',
-  variable: 'DEPLOY_CHECKER_BIN',
-  binary: BINARY,
-  build: async () => {
-    mkdirSync(dirname(BINARY), { recursive: true });
-    await goBuild(SOURCES, '.', BINARY);
-  },
-});
+const program = await goProgram('deploy-checker');
 const binary = 'binary' in program ? program.binary : '';
 const schemas = 'binary' in program ? await pythonVenv('kubernetes-validate') : program;
 if ('missing' in schemas && 'binary' in program) {

@@ -1,6 +1,4 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createClient } from '@clickhouse/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +6,7 @@ import { elementType, parseNativeType } from '../../../src/store/embedded/native
 import { tellNotProved } from '../../support/not-proved.ts';
 import { runCommand } from '../../support/store/clickhouse-query.ts';
 import { fillTable, listTables } from '../../support/store/filled-tables.ts';
-import { goBuild, buildProgram } from '../../support/processes/go-program.ts';
+import { goProgram } from '../../support/processes/go-program.ts';
 import { testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { PYTHON_CODE_CACHE, pythonVenv } from '../python/python-venv.ts';
 
@@ -19,8 +17,6 @@ const TIMEOUT_MS = 40 * 60_000;
 const ROWS = 20;
 /** The last queries: a table of ours, one of other types, an empty reply. */
 const SOME = -3;
-const SOURCES = fileURLToPath(new URL('clickhouse-go/', import.meta.url));
-const BINARY = fileURLToPath(new URL('../../../node_modules/.cache/peers/clickhouse-go', import.meta.url));
 const SCRIPT = fileURLToPath(new URL('read-queries.py', import.meta.url));
 
 /** Columns that our own tables do not have. */
@@ -71,15 +67,7 @@ const python = await pythonVenv('clickhouse-connect');
 if ('missing' in python) {
   tellNotProved('clickhouse-connect', python.missing);
 }
-const go = await buildProgram({
-  what: 'clickhouse-go',
-  variable: 'CLICKHOUSE_GO_READER',
-  binary: BINARY,
-  build: async () => {
-    mkdirSync(dirname(BINARY), { recursive: true });
-    await goBuild(SOURCES, '.', BINARY);
-  },
-});
+const go = await goProgram('clickhouse-go');
 
 beforeAll(async () => {
   test = await testStore();

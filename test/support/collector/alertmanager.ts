@@ -2,19 +2,16 @@ import { execFile } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { freePorts } from '../processes/free-ports.ts';
-import { go, goBuild, type Program, buildProgram } from '../processes/go-program.ts';
+import { builtProgram, go, goBuild, type Program, buildProgram } from '../processes/go-program.ts';
 import { startProgram } from '../processes/running-program.ts';
 
 // Prometheus' own Alertmanager, built from its published module.
 
 const run = promisify(execFile);
 const MODULE = 'github.com/prometheus/alertmanager@v0.34.2';
-const BINARY = fileURLToPath(
-  new URL('../../../node_modules/.cache/peers/alertmanager-0.34.2', import.meta.url),
-);
+const BINARY = builtProgram('alertmanager-0.34.2');
 
 /** Returns the path of Alertmanager's program, or the reason why this machine has none. */
 export function alertmanagerProgram(): Promise<Program> {

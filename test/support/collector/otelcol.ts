@@ -1,29 +1,11 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { goBuild, type Program, buildProgram } from '../processes/go-program.ts';
+import { join } from 'node:path';
 import { type RunningProgram, startProgram } from '../processes/running-program.ts';
 
-// The real OpenTelemetry Collector. Its sources and pinned modules are in test/peers/collector/otelcol. Go's cache decides
-// which parts are built again.
+// The real OpenTelemetry Collector. Its sources and pinned modules are in test/peers/collector/otelcol.
 
-const SOURCES = fileURLToPath(new URL('../../peers/collector/otelcol/', import.meta.url));
-const BINARY = fileURLToPath(new URL('../../../node_modules/.cache/peers/otelcol', import.meta.url));
 const START_TIMEOUT_MS = 60_000;
-
-/** Returns the path of the Collector's program, or the reason why this machine has none. */
-export function otelcolProgram(): Promise<Program> {
-  return buildProgram({
-    what: 'the OpenTelemetry Collector',
-    variable: 'OTELCOL_BIN',
-    binary: BINARY,
-    build: async () => {
-      mkdirSync(dirname(BINARY), { recursive: true });
-      await goBuild(SOURCES, '.', BINARY);
-    },
-  });
-}
 
 /** A running Collector. Its output has one line for each event, with the fields as JSON. A stop flushes its queues first. */
 export type Otelcol = RunningProgram;

@@ -1,30 +1,9 @@
 import { spawn } from 'node:child_process';
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { goBuild, type Program, buildProgram } from '../processes/go-program.ts';
 
 // OpenTelemetry's own generator of spans, a client with the real Go SDK. Its pinned module is in test/peers/collector/telemetrygen.
 
-const SOURCES = fileURLToPath(new URL('../../peers/collector/telemetrygen/', import.meta.url));
-const BINARY = fileURLToPath(new URL('../../../node_modules/.cache/peers/telemetrygen', import.meta.url));
-/** The program that the `tool` line of go.mod names. */
-const TARGET = 'tool';
 /** Longest wait for an acknowledgement, over all repeats of a request: the limit of the SDK's own queue. */
 const ACKNOWLEDGED_WITHIN = '30s';
-
-/** Returns the path of telemetrygen, or the reason why this machine has none. */
-export function telemetrygenProgram(): Promise<Program> {
-  return buildProgram({
-    what: 'telemetrygen',
-    variable: 'TELEMETRYGEN_BIN',
-    binary: BINARY,
-    build: async () => {
-      mkdirSync(dirname(BINARY), { recursive: true });
-      await goBuild(SOURCES, TARGET, BINARY);
-    },
-  });
-}
 
 /** Traces that telemetrygen sends. */
 export interface TelemetrygenLoad {

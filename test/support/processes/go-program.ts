@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { tellNotProved } from '../not-proved.ts';
 
@@ -12,7 +15,7 @@ const NO_GO_TOOLS = /dial tcp|no such host|i\/o timeout|connection refused|requi
 /** Path of a program, or the reason why this machine has none. */
 export type Program = { readonly binary: string } | { readonly missing: string };
 
-export interface GoProgram {
+interface GoProgram {
   /** Name of the program, for the message that it is missing. */
   readonly what: string;
   /** Environment variable with the path of an existing program. */
@@ -20,6 +23,48 @@ export interface GoProgram {
   /** Output path of the build. */
   readonly binary: string;
   readonly build: () => Promise<void>;
+}
+
+/** Programs of which the pinned sources are in a folder of test/peers, by the names of their files. */
+export const PROGRAMS = {
+  otelcol: {
+    what: 'the OpenTelemetry Collector',
+    variable: 'OTELCOL_BIN',
+    sources: 'collector/otelcol',
+    target: '.',
+  },
+  // The `tool` line of its go.mod names the program: OpenTelemetry's own generator of spans, with the real Go SDK.
+  telemetrygen: {
+    what: 'telemetrygen',
+    variable: 'TELEMETRYGEN_BIN',
+    sources: 'collector/telemetrygen',
+    target: 'tool',
+  },
+  'clickhouse-go': {
+    what: 'clickhouse-go',
+    variable: 'CLICKHOUSE_GO_READER',
+    sources: 'sql/clickhouse-go',
+    target: '.',
+  },
+  'deploy-checker': {
+    what: 'the checker of the files of deploy',
+    variable: 'DEPLOY_CHECKER_BIN',
+    sources: 'deploy/checker',
+    target: '.',
+  },
+} as const;
+
+/** Returns the path of a program, built where no variable names one. Go's cache decides what is built again. */
+export function goProgram(name: keyof typeof PROGRAMS): Promise<Program> {
+  const { sources, target, ...program } = PROGRAMS[name];
+  const binary = builtProgram(name);
+  const folder = fileURLToPath(new URL(`../../peers/${sources}/`, import.meta.url));
+  return buildProgram({ ...program, binary, build: () => goBuild(folder, target, binary) });
+}
+
+/** Returns the path of a built program. */
+export function builtProgram(name: string): string {
+  return fileURLToPath(new URL(`../../../node_modules/.cache/peers/${name}`, import.meta.url));
 }
 
 /**
@@ -66,6 +111,7 @@ export async function go(...args: readonly string[]): Promise<string> {
 
 /** Builds one program from a folder of sources. */
 export async function goBuild(sources: string, target: string, binary: string): Promise<void> {
+  mkdirSync(dirname(binary), { recursive: true });
   await run('go', ['build', '-trimpath', '-ldflags=-s -w', '-o', binary, target], {
     cwd: sources,
     timeout: BUILD_TIMEOUT_MS,

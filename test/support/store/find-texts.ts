@@ -1,7 +1,7 @@
 import { queryRows, type ClickHouseAddress } from './clickhouse-query.ts';
 
 /**
- * Searches every column of every table, also of tables that a test does not know. Returns `table: text` for each text that a row has;
+ * Searches every column of every table with rows, also of tables that a test does not know. Returns `table: text` for each text that a row has;
  * bytes in base64 are searched, too.
  */
 export async function findTexts(address: ClickHouseAddress, texts: readonly string[]): Promise<string[]> {
@@ -9,7 +9,7 @@ export async function findTexts(address: ClickHouseAddress, texts: readonly stri
     address,
     `SELECT table AS owner, groupArray(name) AS columns FROM system.columns
      WHERE database = '${address.database}' AND table IN (
-       SELECT name FROM system.tables WHERE database = '${address.database}' AND engine LIKE '%MergeTree')
+       SELECT name FROM system.tables WHERE database = '${address.database}' AND engine LIKE '%MergeTree' AND total_rows > 0)
      GROUP BY table ORDER BY table`,
   );
   const needles = texts.map((text) => `'${text}'`).join(', ');

@@ -55,7 +55,7 @@ import {
 import { until } from '../../../support/until.ts';
 
 const KEY = createPurgeKey('a secret of sixteen characters');
-const FAST = { settleMs: 50, lookEveryMs: 50, beatEveryMs: 100, ttlMs: 1_000 };
+const FAST = { settleMs: 50, lookEveryMs: 200, beatEveryMs: 300, ttlMs: 2_000 };
 
 const HOUR_MS = 3_600_000;
 
@@ -85,7 +85,7 @@ const nowMs = () => store.spans.nowMs();
 function startRunner(purges: PurgeStore = store.purges, duties = store.duties): JobRunner {
   const kind = createPurgeKind({ purges, jobs: store.jobs, key: KEY, nowMs, secondPassMs: 0 });
   const deps = { jobs: store.jobs, duties, nowMs, kinds: [kind], log: silentLog };
-  const runner = startJobRunner(deps, { lookEveryMs: 50, firstRetryMs: 10, lease: FAST });
+  const runner = startJobRunner(deps, { lookEveryMs: 200, firstRetryMs: 10, lease: FAST });
   runners.push(runner);
   return runner;
 }

@@ -1,18 +1,18 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { appendFileSync, readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Scorer } from '../../../../src/scorers/evals/scorer.ts';
-import { scoreTraces } from '../../../../src/scoring/score-traces.ts';
-import { OwnScorerWorld } from '../../../support/scoring/own-scorer-world.ts';
-import { MemoryStore } from '../../../support/fakes/memory-store.ts';
+import type { Scorer } from '../../../../../src/scorers/evals/scorer.ts';
+import { scoreTraces } from '../../../../../src/scoring/score-traces.ts';
+import { OwnScorerWorld } from '../../../../support/scoring/own-scorer-world.ts';
+import { MemoryStore } from '../../../../support/fakes/memory-store.ts';
 import {
   agentSpan,
   buildLiveMode,
   newTraceId,
   createTestScoring,
   buildRule,
-} from '../../../support/scoring/scoring-world.ts';
-import { until } from '../../../support/until.ts';
+} from '../../../../support/scoring/scoring-world.ts';
+import { until } from '../../../../support/until.ts';
 
 let world: OwnScorerWorld;
 beforeEach(() => {
@@ -203,7 +203,7 @@ describe('the process of a scorer', () => {
     const path = world.writeRun('loops', 'async () => { console.log(process.pid); for (;;); }');
     const host = spawn(
       process.execPath,
-      ['--input-type=module', '-e', HOST, path, new URL('../../../../src/', import.meta.url).href],
+      ['--input-type=module', '-e', HOST, path, new URL('../../../../../src/', import.meta.url).href],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
     const [first] = (await host.stdout.take(1).toArray()) as [Buffer];

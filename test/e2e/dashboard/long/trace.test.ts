@@ -1,13 +1,13 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApiServer } from '../../../src/api/server.ts';
-import { startTestApi } from '../../support/api/start-test-api.ts';
-import { buildDashboard } from '../../support/dashboard/build-dashboard.ts';
-import { answerWith, type CannedReplies } from '../../support/dashboard/canned-api.ts';
-import { FULL } from '../../support/dashboard/canned-replies.ts';
-import { hasChromium, startChromium } from '../../support/dashboard/chromium.ts';
-import { visit } from '../../support/dashboard/dashboard-visit.ts';
-import { EVIL, LONG_EVIL } from '../../support/dashboard/hostile-texts.ts';
+import type { ApiServer } from '../../../../src/api/server.ts';
+import { startTestApi } from '../../../support/api/start-test-api.ts';
+import { buildDashboard } from '../../../support/dashboard/build-dashboard.ts';
+import { answerWith, type CannedReplies } from '../../../support/dashboard/canned-api.ts';
+import { FULL } from '../../../support/dashboard/canned-replies.ts';
+import { hasChromium, startChromium } from '../../../support/dashboard/chromium.ts';
+import { visit } from '../../../support/dashboard/dashboard-visit.ts';
+import { EVIL, LONG_EVIL } from '../../../support/dashboard/hostile-texts.ts';
 import {
   aReading,
   aScoreItem,
@@ -15,7 +15,7 @@ import {
   aTrace,
   aTraceItem,
   TRACE,
-} from '../../support/dashboard/reply-builders.ts';
+} from '../../../support/dashboard/reply-builders.ts';
 
 let api: ApiServer;
 let browser: Browser;
