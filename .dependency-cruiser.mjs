@@ -294,7 +294,7 @@ const ROOMS = {
 };
 
 /** Files of the store whose types every room with its contracts may import. */
-const TYPES_OF_STORE = String.raw`^src/store/(?:store\.ts$|(?:tables|sums|spans)/)`;
+const TYPES_OF_STORE = String.raw`^src/store/(?:store\.ts$|(?:foreign|jobs|lists|monitors|purge|scores|spans|sums|tables)/)`;
 
 /** Libraries that one file imports. */
 const ONE_FILE_LIBRARIES = [

@@ -1,4 +1,5 @@
 import pRetry from 'p-retry';
+import { SECOND_MS } from '../src/domain/durations.ts';
 import { AppError, StoreUnavailableError, toAppError, readErrorMessage } from '../src/domain/errors.ts';
 import { formatCount } from '../src/domain/plural.ts';
 import { type IngestTable, ROW_ENCODINGS, type RowBlock } from '../src/store/contracts/rows.ts';
@@ -6,7 +7,7 @@ import type { DeadLetter, DeadLetterSink } from '../src/store/contracts/dead-let
 import type { PurgedTraces } from '../src/store/contracts/purge.ts';
 import type { SpanSink } from '../src/store/spans/span-sink.ts';
 import type { Log } from '../src/telemetry/log.ts';
-import type { Counter } from './counts.ts';
+import type { MetricWriter } from '../src/telemetry/metrics.ts';
 import type { CollectorLimits } from './limits.ts';
 import {
   type RowPiece,
@@ -27,7 +28,7 @@ interface BlockInserterDependencies {
   readonly purged: PurgedTraces;
   readonly limits: CollectorLimits;
   readonly log: Log;
-  readonly counter: Counter;
+  readonly metrics: MetricWriter;
   readonly health: InsertHealth;
   /** Returns a new unique token for a block. */
   readonly newToken: () => string;
@@ -65,7 +66,7 @@ export class BlockInserter {
 
   /** Returns one outcome for each piece, in their order. Rows of purged traces are left out. */
   async insert(table: IngestTable, sent: readonly SentPiece[]): Promise<readonly PieceOutcome[]> {
-    const { purged, counter } = this.#deps;
+    const { purged, metrics } = this.#deps;
     try {
       await purged.renew();
     } catch (error) {
@@ -82,21 +83,18 @@ export class BlockInserter {
     const outcomes = isEmpty ? kept.map(() => settlePiece(undefined)) : await this.#insertPieces(table, kept);
     return outcomes.map((outcome, index) => {
       const rows = kept[index]?.purged ?? 0;
-      counter.add('records_purged', rows);
-      return rows === 0
-        ? outcome
-        : {
-            ...outcome,
-            purged: rows,
-            reasons: [...outcome.reasons, `${formatCount(rows, 'record')} of purged traces`],
-          };
+      if (rows === 0) {
+        return outcome;
+      }
+      metrics.add('spanscore.receiver.records.purged', rows);
+      const reasons = [...outcome.reasons, `${formatCount(rows, 'record')} of purged traces`];
+      return { ...outcome, purged: rows, reasons };
     });
   }
 
   async #insertPieces(table: IngestTable, sent: readonly SentPiece[]): Promise<readonly PieceOutcome[]> {
     const token = this.#deps.newToken();
     const whole = wholeRange(sent.map(({ piece }) => piece));
-    this.#deps.counter.add('inserts');
     const failure = await this.#insertRange(table, whole, token);
     if (failure?.code !== 'store_rejected') {
       return sent.map(() => settlePiece(failure));
@@ -115,15 +113,17 @@ export class BlockInserter {
 
   /** Inserts a range with all retries. Returns the error, if there is one. */
   async #insertRange(table: IngestTable, range: RowRange, token: string): Promise<AppError | undefined> {
-    const { counter, health, limits, log, sink } = this.#deps;
+    const { metrics, health, limits, log, sink } = this.#deps;
     const block = { table, rows: rowsIn(range), chunks: listParts(range).map(({ bytes }) => bytes) };
-    counter.measure('insert_rows', block.rows, { table });
-    counter.measure('insert_bytes', sumBytes(block), { table });
+    metrics.record('spanscore.insert.rows', block.rows, { table });
+    metrics.record('spanscore.insert.size', sumBytes(block), { table });
     try {
       await pRetry(
         (attempt) => {
-          counter.add('insert_retries', attempt > 1 ? 1 : 0);
-          return measureInsert(counter, table, () => sink.insert(block, token));
+          if (attempt > 1) {
+            metrics.add('spanscore.insert.retries', 1);
+          }
+          return measureInsert(metrics, table, () => sink.insert(block, token));
         },
         {
           retries: limits.insertRetries,
@@ -139,7 +139,7 @@ export class BlockInserter {
     } catch (error) {
       const failure = insertError(error);
       health.recordFailure(failure);
-      counter.add('insert_failures', 1, failure.code);
+      metrics.add('spanscore.insert.failures', 1, { reason: failure.code });
       log.warn('insert failed', { table, rows: block.rows, block: token, code: failure.code, error });
       return failure;
     }
@@ -191,13 +191,13 @@ export class BlockInserter {
     sent: readonly SentPiece[],
     { refused, failed }: Bisection,
   ): Promise<readonly PieceOutcome[]> {
-    const { counter, deadLetters, log } = this.#deps;
+    const { metrics, deadLetters, log } = this.#deps;
     const found = refused.flatMap(({ range, error }) => refusedRows(table, range, sent, error));
     if (found.length > 0) {
       await deadLetters.write(found.map(({ letter }) => letter));
     }
     for (const { letter, rows } of found) {
-      counter.add('dead_letters', 1, letter.code);
+      metrics.add('spanscore.dead_letters', 1, { reason: letter.code });
       log.warn('the store refused rows; they are dead letters now, to list them: spanscore dlq list', {
         table,
         rows,
@@ -229,7 +229,7 @@ function sumBytes({ chunks }: RowBlock): number {
 
 /** Measures one attempt of an insert. */
 async function measureInsert(
-  counter: Counter,
+  metrics: MetricWriter,
   table: IngestTable,
   attempt: () => Promise<void>,
 ): Promise<void> {
@@ -239,7 +239,10 @@ async function measureInsert(
     await attempt();
     outcome = 'stored';
   } finally {
-    counter.measure('insert_ms', performance.now() - startedMs, { table, outcome });
+    metrics.record('spanscore.insert.duration', (performance.now() - startedMs) / SECOND_MS, {
+      table,
+      outcome,
+    });
   }
 }
 

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import type { DeadLetterSink } from '../src/store/contracts/dead-letters.ts';
 import { NOTHING_PURGED, type PurgedTraces } from '../src/store/contracts/purge.ts';
 import type { SpanSink } from '../src/store/spans/span-sink.ts';
+import { SECOND_MS } from '../src/domain/durations.ts';
 import type { AgentSignals } from '../src/domain/trace/agent-signals.ts';
 import type { ReadinessCheck } from '../src/domain/readiness-check.ts';
 import type { Log } from '../src/telemetry/log.ts';
-import type { Reading, MetricLabels, MetricWriter } from '../src/telemetry/metrics.ts';
+import type { MetricWriter, Reading } from '../src/telemetry/metrics.ts';
 import { Batcher } from './batcher.ts';
 import { BlockInserter, createInsertHealth } from './block-inserter.ts';
-import { type CollectorCount, type CountListener, createCounter, type CollectorMeasure } from './counts.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS, type Keep } from './limits.ts';
 import { createDropMetrics } from './drop-metrics.ts';
 import { ingest, type TakeRequest } from './ingest.ts';
@@ -23,7 +23,6 @@ import type {
 import { StoreUnavailableError, AppError } from '../src/domain/errors.ts';
 import { signalsWith } from '../src/conventions/agent-signals.ts';
 import type { Config } from '../src/config/index.ts';
-import type { CounterName, HistogramName } from '../src/telemetry/metric-catalogue.ts';
 
 export interface CollectorOptions {
   readonly sink: SpanSink;
@@ -41,12 +40,11 @@ export interface CollectorOptions {
   /** Default: every sender may send, with the tenant ''. */
   readonly authenticate?: Authenticate;
   readonly log: Log;
-  readonly listener?: CountListener;
+  readonly metrics: MetricWriter;
 }
 
-/** Counts and state of a collector. */
+/** State of a collector. */
 export interface CollectorStats {
-  readonly counts: Record<CollectorCount, number>;
   readonly heldBytes: number;
   readonly pendingRowBytes: number;
   readonly insertsRunning: number;
@@ -72,9 +70,8 @@ export interface Collector {
 
 /** Starts receivers that answer a sender only after its rows are durable. */
 export async function startCollector(options: CollectorOptions): Promise<Collector> {
-  const { sink, deadLetters, log, listener, keep = 'all', authenticate = () => ({ tenant: '' }) } = options;
+  const { sink, deadLetters, log, metrics, keep = 'all', authenticate = () => ({ tenant: '' }) } = options;
   const limits = { ...DEFAULT_COLLECTOR_LIMITS, ...options.limits };
-  const counter = createCounter(listener);
   const limiter = createMemoryLimiter(limits.maxInFlightBytes, limits.retryAfterMs);
   const health = createInsertHealth(sink);
   const inserter = new BlockInserter({
@@ -83,19 +80,19 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
     purged: options.purged ?? NOTHING_PURGED,
     limits,
     log,
-    counter,
+    metrics,
     health,
     newToken: randomUUID,
   });
   const batcher = new Batcher({ inserter, limits, nowMs: () => performance.now() });
   const decode = { limits, keep, signals: options.signals };
-  const take: TakeRequest = (request, lease) => ingest(request, lease, { batcher, limiter, counter, decode });
+  const take: TakeRequest = (request, lease) => ingest(request, lease, { batcher, limiter, metrics, decode });
   const receivers = await startAll(options.receivers, {
     take: answerWithin(take, limits),
     takeUntilStored: take,
     dropMetrics: createDropMetrics(limits, log),
     limiter,
-    counter,
+    metrics,
     limits,
     authenticate,
     deadLetters,
@@ -117,7 +114,6 @@ export async function startCollector(options: CollectorOptions): Promise<Collect
     stop: () => (stopped ??= stop()),
     checkInserts: () => health.check(),
     stats: () => ({
-      counts: counter.totals(),
       heldBytes: limiter.heldBytes,
       pendingRowBytes: batcher.pendingBytes,
       insertsRunning: batcher.insertsRunning,
@@ -217,65 +213,12 @@ export function ingestOptions(
   };
 }
 
-interface Counted {
-  readonly name: CounterName;
-  readonly labels?: MetricLabels;
-  /** Label that holds the reason of a count. */
-  readonly reason?: string;
-}
-
-/** Metric of each count. Inserts have no counter here, because their histogram counts them. */
-const COUNTERS: Partial<Record<CollectorCount, Counted>> = {
-  requests: { name: 'spanscore.receiver.requests' },
-  refused_requests: { name: 'spanscore.receiver.requests.refused', reason: 'reason' },
-  spans_accepted: { name: 'spanscore.receiver.records.written', labels: { signal: 'traces' } },
-  logs_accepted: { name: 'spanscore.receiver.records.written', labels: { signal: 'logs' } },
-  spans_rejected: { name: 'spanscore.receiver.records.rejected', labels: { signal: 'traces' } },
-  logs_rejected: { name: 'spanscore.receiver.records.rejected', labels: { signal: 'logs' } },
-  spans_stubbed: { name: 'spanscore.receiver.spans.stubbed' },
-  logs_dropped: { name: 'spanscore.receiver.logs.dropped' },
-  records_purged: { name: 'spanscore.receiver.records.purged' },
-  insert_retries: { name: 'spanscore.insert.retries' },
-  insert_failures: { name: 'spanscore.insert.failures', reason: 'reason' },
-  connections_dropped: { name: 'spanscore.receiver.connections.dropped' },
-  kafka_records: { name: 'spanscore.kafka.records' },
-  kafka_restarts: { name: 'spanscore.kafka.restarts' },
-  dead_letters: { name: 'spanscore.dead_letters', reason: 'reason' },
-};
-
-const MS_PER_S = 1_000;
-
-/** Metric of each measure, and the divisor into its unit. */
-const HISTOGRAMS: Record<CollectorMeasure, readonly [HistogramName, number]> = {
-  request_ms: ['spanscore.receiver.duration', MS_PER_S],
-  insert_ms: ['spanscore.insert.duration', MS_PER_S],
-  insert_rows: ['spanscore.insert.rows', 1],
-  insert_bytes: ['spanscore.insert.size', 1],
-};
-
-/** Creates a listener that writes counts and measures of a collector as metrics. */
-export function metricListener(metrics: MetricWriter): Required<CountListener> {
-  return {
-    onCount(count, by, reason) {
-      const counted = COUNTERS[count];
-      if (counted !== undefined) {
-        const reasonLabel = counted.reason === undefined ? {} : { [counted.reason]: reason ?? 'unknown' };
-        metrics.add(counted.name, by, { ...counted.labels, ...reasonLabel });
-      }
-    },
-    onMeasure(measure, value, labels) {
-      const [name, divisor] = HISTOGRAMS[measure];
-      metrics.record(name, value / divisor, labels);
-    },
-  };
-}
-
 /** Current metrics of a collector and its receivers. */
 export function collectorReadings({ stats, readings }: Pick<Collector, 'stats' | 'readings'>): Reading[] {
   const { heldBytes, pendingRowBytes, insertsRunning, oldestRequestMs } = stats();
   return [
     { name: 'spanscore.receiver.held', value: heldBytes },
-    { name: 'spanscore.receiver.oldest_request.age', value: oldestRequestMs / MS_PER_S },
+    { name: 'spanscore.receiver.oldest_request.age', value: oldestRequestMs / SECOND_MS },
     { name: 'spanscore.insert.pending', value: pendingRowBytes },
     { name: 'spanscore.insert.running', value: insertsRunning },
     ...readings(),

@@ -1,5 +1,5 @@
 import type { Batcher } from './batcher.ts';
-import type { Counter } from './counts.ts';
+import type { MetricWriter } from '../src/telemetry/metrics.ts';
 import { holdWhileRead, type MemoryLease, type MemoryLimiter } from './memory-limiter.ts';
 import type { CollectorLimits, DecodeOptions } from './limits.ts';
 import { decodeRequest, type Encoding, type Signal } from './otlp/decode-request.ts';
@@ -31,7 +31,7 @@ export type TakeRequest = (request: ExportRequest, lease: MemoryLease) => Promis
 interface IngestDependencies {
   readonly batcher: Batcher;
   readonly limiter: MemoryLimiter;
-  readonly counter: Counter;
+  readonly metrics: MetricWriter;
   readonly decode: DecodeOptions & { readonly limits: CollectorLimits };
 }
 
@@ -76,16 +76,16 @@ function decodeRows(
 
 async function storeRows(
   { signal, origin, decoded, lease }: HeldRows,
-  { batcher, counter }: IngestDependencies,
+  { batcher, metrics }: IngestDependencies,
 ): Promise<ExportResult> {
   const left = await batcher.add(decoded.table, decoded.pieces, origin).finally(() => lease.release());
-  counter.add(
-    signal === 'traces' ? 'spans_accepted' : 'logs_accepted',
-    decoded.rows - left.setAside - left.purged,
-  );
-  counter.add(signal === 'traces' ? 'spans_rejected' : 'logs_rejected', decoded.rejected);
-  counter.add('logs_dropped', decoded.dropped);
-  counter.add('spans_stubbed', decoded.stubs);
+  const counts = [
+    ['spanscore.receiver.records.written', decoded.rows - left.setAside - left.purged, { signal }],
+    ['spanscore.receiver.records.rejected', decoded.rejected, { signal }],
+    ['spanscore.receiver.logs.dropped', decoded.dropped, {}],
+    ['spanscore.receiver.spans.stubbed', decoded.stubs, {}],
+  ] as const;
+  counts.filter(([, by]) => by > 0).forEach(([name, by, labels]) => metrics.add(name, by, labels));
   return {
     rejected: decoded.rejected,
     setAside: left.setAside,

@@ -300,10 +300,8 @@ async function startReceivers(
   { store, purged }: PurgeAwareStore,
   { started, log, metrics }: ServeDependencies,
 ): Promise<Receivers> {
-  const [
-    { startCollector, ingestOptions, collectorReadings, metricListener, collectorChecks },
-    { bearerTokens },
-  ] = await Promise.all([import('../collector/collector.ts'), import('../collector/receivers/receiver.ts')]);
+  const [{ startCollector, ingestOptions, collectorReadings, collectorChecks }, { bearerTokens }] =
+    await Promise.all([import('../collector/collector.ts'), import('../collector/receivers/receiver.ts')]);
   const readTokens = () => ({ tokens: senders.tokens, check: bearerTokens(senders.tokens) });
   let known = readTokens();
   const { configureSources } = await import('./sources/start-sources.ts');
@@ -326,7 +324,7 @@ async function startReceivers(
       known = known.tokens === senders.tokens ? known : readTokens();
       return known.check(headers);
     },
-    listener: metricListener(metrics),
+    metrics,
     log,
   });
   started.push({ name: 'receivers', stage: 'work', stop: () => collector.stop() });

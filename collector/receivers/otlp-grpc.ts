@@ -7,6 +7,7 @@ import {
   type ServerHttp2Session,
 } from 'node:http2';
 import { limitConnections } from '../../src/domain/connection-places.ts';
+import { SECOND_MS } from '../../src/domain/durations.ts';
 import { AppError, type ErrorCode, InvalidInputError } from '../../src/domain/errors.ts';
 import { connectionLimits, type CollectorLimits } from '../limits.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
@@ -68,7 +69,7 @@ const LINGER_MS = 2_000;
  * are checked while the bytes arrive. Throws a `ConfigError` when the address cannot be used.
  */
 export async function startOtlpGrpc(where: ListenOptions, deps: ReceiverDependencies): Promise<OtlpReceiver> {
-  const { limits, counter, log } = deps;
+  const { limits, log, metrics } = deps;
   const settings = { maxConcurrentStreams: MAX_STREAMS, initialWindowSize: STREAM_WINDOW_BYTES };
   const server =
     where.tls === undefined
@@ -76,7 +77,9 @@ export async function startOtlpGrpc(where: ListenOptions, deps: ReceiverDependen
       : createSecureServer({ settings, ...where.tls, handshakeTimeout: limits.headersTimeoutMs });
   server.on('tlsClientError', (error) => log.debug('a TLS handshake failed', { error }));
   const stopServer = sessionStopper(server);
-  const begin = limitConnections(server, connectionLimits(limits), () => counter.add('connections_dropped'));
+  const begin = limitConnections(server, connectionLimits(limits), () =>
+    metrics.add('spanscore.receiver.connections.dropped', 1),
+  );
   server.on('sessionError', (error) => log.debug('a gRPC connection failed', { error }));
   server.on('session', (session) => {
     session.setLocalWindowSize(SESSION_WINDOW_BYTES);
@@ -101,7 +104,7 @@ async function handle(
   headers: IncomingHttpHeaders,
   deps: ReceiverDependencies,
 ): Promise<void> {
-  const { counter, limiter, limits } = deps;
+  const { metrics, limiter, limits } = deps;
   if (!CONTENT_TYPE.test(headers['content-type'] ?? '')) {
     stream.respond({ ':status': 415 }, { endStream: true });
     closeAfterReply(stream);
@@ -115,7 +118,7 @@ async function handle(
     }, limits.requestTimeoutMs),
   ];
   const startedMs = performance.now();
-  counter.add('requests');
+  metrics.add('spanscore.receiver.requests', 1);
   try {
     const timeoutMs = grpcTimeoutMs(headers['grpc-timeout']?.toString());
     if (timeoutMs !== undefined && timeoutMs < limits.requestTimeoutMs) {
@@ -127,7 +130,9 @@ async function handle(
       );
     }
     reply(stream, await answer(stream, headers, lease, deps), limits.requestTimeoutMs);
-    counter.measure('request_ms', performance.now() - startedMs, { transport: 'grpc' });
+    metrics.record('spanscore.receiver.duration', (performance.now() - startedMs) / SECOND_MS, {
+      transport: 'grpc',
+    });
   } catch (error) {
     fail(stream, error, deps);
   } finally {
@@ -231,9 +236,11 @@ function fail(stream: ServerHttp2Stream, error: unknown, deps: ReceiverDependenc
   if (isAnswered(stream)) {
     return;
   }
-  const { counter, limits, log } = deps;
+  const { metrics, limits, log } = deps;
   const failure = toGrpcFailure(error, limits.retryAfterMs);
-  counter.add('refused_requests', 1, error instanceof AppError ? error.code : 'bug');
+  metrics.add('spanscore.receiver.requests.refused', 1, {
+    reason: error instanceof AppError ? error.code : 'bug',
+  });
   if (failure.status === STATUS_CODES.internal) {
     log.error('a gRPC call failed because of a bug', { error });
   } else {

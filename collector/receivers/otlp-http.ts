@@ -7,6 +7,7 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { limitConnections, formatPeer } from '../../src/domain/connection-places.ts';
+import { SECOND_MS } from '../../src/domain/durations.ts';
 import { AppError } from '../../src/domain/errors.ts';
 import { connectionLimits } from '../limits.ts';
 import type { MemoryLease } from '../memory-limiter.ts';
@@ -29,7 +30,7 @@ const LINGER_MS = 2_000;
 
 /** Starts the OTLP/HTTP receiver. Port 0 means any free port. Throws a `ConfigError` when the address cannot be used. */
 export async function startOtlpHttp(where: ListenOptions, deps: ReceiverDependencies): Promise<OtlpReceiver> {
-  const { limits, counter, log } = deps;
+  const { limits, log, metrics } = deps;
   let stopping = false;
   const serverOptions = {
     headersTimeout: limits.headersTimeoutMs,
@@ -51,7 +52,9 @@ export async function startOtlpHttp(where: ListenOptions, deps: ReceiverDependen
         );
   server.on('tlsClientError', (error) => log.debug('a TLS handshake failed', { error }));
   const stopServer = createStopper(server);
-  const begin = limitConnections(server, connectionLimits(limits), () => counter.add('connections_dropped'));
+  const begin = limitConnections(server, connectionLimits(limits), () =>
+    metrics.add('spanscore.receiver.connections.dropped', 1),
+  );
   const address = await listen(server, where, 'receivers.otlp.http.endpoint');
   return {
     address,
@@ -72,17 +75,21 @@ interface Reply {
 
 /** Handles a request. Never rejects: every failure becomes a reply. */
 async function handle(request: IncomingMessage, deps: ReceiverDependencies): Promise<Reply> {
-  const { counter, limiter, limits, log } = deps;
+  const { metrics, limiter, limits, log } = deps;
   const lease = limiter.lease();
   const startedMs = performance.now();
-  counter.add('requests');
+  metrics.add('spanscore.receiver.requests', 1);
   try {
     const reply = await answer(request, lease, deps);
-    counter.measure('request_ms', performance.now() - startedMs, { transport: 'http' });
+    metrics.record('spanscore.receiver.duration', (performance.now() - startedMs) / SECOND_MS, {
+      transport: 'http',
+    });
     return reply;
   } catch (error) {
     const failure = toHttpFailure(error, limits.retryAfterMs);
-    counter.add('refused_requests', 1, error instanceof AppError ? error.code : 'bug');
+    metrics.add('spanscore.receiver.requests.refused', 1, {
+      reason: error instanceof AppError ? error.code : 'bug',
+    });
     if (failure.status === 500) {
       log.error('a request failed because of a bug', { path: request.url, error });
     } else {

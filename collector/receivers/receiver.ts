@@ -4,7 +4,7 @@ import type { ReadinessCheck } from '../../src/domain/readiness-check.ts';
 import type { DeadLetterSink } from '../../src/store/contracts/dead-letters.ts';
 import type { Log } from '../../src/telemetry/log.ts';
 import type { Reading } from '../../src/telemetry/metrics.ts';
-import type { Counter } from '../counts.ts';
+import type { MetricWriter } from '../../src/telemetry/metrics.ts';
 import type { DropMetrics } from '../drop-metrics.ts';
 import type { CollectorLimits } from '../limits.ts';
 import type { TakeRequest } from '../ingest.ts';
@@ -26,7 +26,7 @@ export interface ReceiverDependencies {
   readonly take: TakeRequest;
   readonly dropMetrics: DropMetrics;
   readonly limiter: MemoryLimiter;
-  readonly counter: Counter;
+  readonly metrics: MetricWriter;
   readonly limits: CollectorLimits;
   readonly authenticate: Authenticate;
   readonly log: Log;

@@ -1,7 +1,8 @@
 import { v5 as uuidv5 } from 'uuid';
 import type { Score } from '../domain/score.ts';
 import type { DeadLetterSink } from '../store/contracts/dead-letters.ts';
-import type { ExportPage, ExportResult, PendingExport, ScoreFeed } from '../store/contracts/score-feed.ts';
+import type { ExportPage, ExportResult, PendingExport } from '../store/contracts/score-feed.ts';
+import type { ScoreFeed } from '../store/scores/exports.ts';
 import type { Log } from '../telemetry/log.ts';
 import { AttemptBook, joinExportKey, type Message } from './attempt-book.ts';
 import {

@@ -6,7 +6,7 @@ import {
   ISSUE_ALERTS,
 } from '../monitors/alert-event.ts';
 import { buildEndEvent } from '../monitors/build-alert-event.ts';
-import type { AlertStore } from '../store/contracts/monitors.ts';
+import type { AlertStore } from '../store/monitors/alert-events.ts';
 import { formatTitle } from './group-failures.ts';
 import type { IssueState } from './read-issues.ts';
 

@@ -9,7 +9,8 @@ import type { PreparedRule, Where } from '../scoring/select/rule.ts';
 import { sessionSettings } from '../scoring/setup/configured-scoring.ts';
 import { readWhere, type ScorerKit } from '../scoring/setup/scorer-kit.ts';
 import { findRule, describeUnknownScorer, listConfiguredScorers } from '../scoring/setup/scorer-names.ts';
-import { OPEN_STATUSES, type Job, type JobOrder, type JobStore } from '../store/contracts/jobs.ts';
+import { OPEN_STATUSES, type Job, type JobOrder } from '../store/contracts/jobs.ts';
+import type { JobStore } from '../store/jobs/jobs.ts';
 import { backfillKind } from './backfill.ts';
 import { BACKFILL, describeRules, type BackfillRule, type BackfillSpec } from './stored-job.ts';
 

@@ -8,7 +8,7 @@ import type { Scoring } from '../scoring/scoring.ts';
 import { computeRuleVersion, type PreparedRule } from '../scoring/select/rule.ts';
 import { findProviderPace, sessionSettings } from '../scoring/setup/configured-scoring.ts';
 import { rejectUnpricedBudgets, buildConfiguredRule, type ScorerKit } from '../scoring/setup/scorer-kit.ts';
-import type { MonitorView } from '../store/contracts/monitors.ts';
+import type { MonitorView } from '../store/monitors/monitor-view.ts';
 import type { Store } from '../store/store.ts';
 import { previewRule } from './preview.ts';
 import { z } from 'zod';

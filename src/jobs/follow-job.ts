@@ -1,7 +1,8 @@
 import { canonicalJson, computeJobId } from '../domain/identity.ts';
 import { NotFoundError } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
-import { OPEN_STATUSES, type Job, type JobStore, type JobTask } from '../store/contracts/jobs.ts';
+import { OPEN_STATUSES, type Job, type JobTask } from '../store/contracts/jobs.ts';
+import type { JobStore } from '../store/jobs/jobs.ts';
 
 /**
  * Stores a new job, or finds the open one with the same kind, tenant and specification: a command that is repeated continues it.

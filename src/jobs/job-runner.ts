@@ -3,7 +3,8 @@ import { AppError, toAppError } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
 import { startDuties, type Duties, type DutyOptions } from '../ownership/duties.ts';
 import type { DutyStore } from '../store/tables/members.ts';
-import type { Job, JobProgress, JobRow, JobStore } from '../store/contracts/jobs.ts';
+import type { Job, JobProgress, JobRow } from '../store/contracts/jobs.ts';
+import type { JobStore } from '../store/jobs/jobs.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { JobKind, JobRun } from './job-kind.ts';
 

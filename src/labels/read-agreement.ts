@@ -12,7 +12,7 @@ import type {
   LabelledVersion,
   ScorePair,
 } from '../store/contracts/sums.ts';
-import type { AlertStore } from '../store/contracts/monitors.ts';
+import type { AlertStore } from '../store/monitors/alert-events.ts';
 import type { ComparedScoreStore } from '../store/sums/read-sums.ts';
 import type { LabelStore } from '../store/tables/labels.ts';
 import {

@@ -6,14 +6,10 @@ import type { RunRecord } from '../domain/run-record.ts';
 import { sleep } from '../domain/waits.ts';
 import { isRecord } from '../domain/unknown-values.ts';
 import type { JobKind, JobRun } from '../jobs/job-kind.ts';
-import { OPEN_STATUSES, type Job, type JobProgress, type JobStore } from '../store/contracts/jobs.ts';
-import type {
-  PurgeHashKey,
-  PurgeKind,
-  PurgeStore,
-  PurgeSubject,
-  TombstoneStore,
-} from '../store/contracts/purge.ts';
+import { OPEN_STATUSES, type Job, type JobProgress } from '../store/contracts/jobs.ts';
+import type { JobStore } from '../store/jobs/jobs.ts';
+import type { PurgeHashKey, PurgeKind, PurgeSubject } from '../store/contracts/purge.ts';
+import type { PurgeStore, TombstoneStore } from '../store/purge/purge-store.ts';
 import { joinTraceKey, type SpanSource } from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { PurgeKey } from './purge-key.ts';

@@ -1,6 +1,7 @@
 import { ConfigError } from '../domain/errors.ts';
 import type { RunRecord } from '../domain/run-record.ts';
-import type { PurgedTraces, StoredTombstone, TombstoneStore } from '../store/contracts/purge.ts';
+import type { PurgedTraces, StoredTombstone } from '../store/contracts/purge.ts';
+import type { TombstoneStore } from '../store/purge/purge-store.ts';
 import type { Store } from '../store/store.ts';
 import type { SpanSource, TraceKey } from '../store/contracts/stores.ts';
 import type { Log } from '../telemetry/log.ts';

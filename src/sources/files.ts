@@ -4,7 +4,8 @@ import { resolve } from 'node:path';
 import { createGunzip } from 'node:zlib';
 import { z } from 'zod';
 import { type AppError, readErrorMessage } from '../domain/errors.ts';
-import type { EngineFiles, FilePlace, FileRows, ListedFile } from '../store/contracts/sources.ts';
+import type { FilePlace, FileRows, ListedFile } from '../store/contracts/sources.ts';
+import type { EngineFiles } from '../store/foreign/engine-files.ts';
 import { type Batch, type SourceReader, unread } from './source.ts';
 
 /** Records of a piece, and the characters after which a piece ends. A line is a request, with many records, or a member of one. */

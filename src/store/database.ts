@@ -46,6 +46,16 @@ export interface Database {
   close(): Promise<void>;
 }
 
+/** Reads the first column of the first row; undefined without a row. */
+export async function readValue<Value = number>(
+  database: Pick<Database, 'rows'>,
+  sql: string,
+  params?: QueryParams,
+): Promise<Value | undefined> {
+  const [row] = await database.rows<Record<string, Value>>(sql, params);
+  return row === undefined ? undefined : Object.values(row)[0];
+}
+
 /** Settings and limits of a statement of a person. */
 export interface UserStatementTerms {
   readonly settings: ClickHouseSettings;

@@ -1,7 +1,7 @@
 import { ClickHouseError, type ClickHouseSettings } from '@clickhouse/client';
 import { ConfigError } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
-import type { Database } from './database.ts';
+import { type Database, readValue } from './database.ts';
 
 // `store.replicated`: the tables are replicated by several servers behind one address. A row that decides something is never lost or
 // overlooked when the address goes from one replica to the next.
@@ -101,11 +101,9 @@ function renderDeduplication(statement: string): string {
 
 /** Checks that the tables, if there are any, are those that the configuration names. Throws a `ConfigError` with the way out. */
 export async function checkTables({ name, isReplicated, outside }: Database): Promise<void> {
-  const [table] = await outside.rows<{ engine: string }>(
-    "SELECT engine FROM system.tables WHERE database = {name:String} AND name = 'otel_traces'",
-    { name },
-  );
-  const fault = table === undefined ? undefined : findTableFault(name, table.engine, isReplicated);
+  const sql = "SELECT engine FROM system.tables WHERE database = {name:String} AND name = 'otel_traces'";
+  const engine = await readValue<string>(outside, sql, { name });
+  const fault = engine === undefined ? undefined : findTableFault(name, engine, isReplicated);
   if (fault !== undefined) {
     throw new ConfigError(fault);
   }
@@ -126,15 +124,13 @@ export async function requireReplicated({
   name,
   outside,
 }: Pick<Database, 'name' | 'outside'>): Promise<void> {
-  const [row] = await outside.rows<{ engine: string }>(
-    'SELECT engine FROM system.databases WHERE name = {name:String}',
-    { name },
-  );
-  if (row === undefined || !['Replicated', 'Shared'].includes(row.engine)) {
+  const sql = 'SELECT engine FROM system.databases WHERE name = {name:String}';
+  const engine = await readValue<string>(outside, sql, { name });
+  if (engine === undefined || !['Replicated', 'Shared'].includes(engine)) {
     const fault =
-      row === undefined
+      engine === undefined
         ? 'does not exist'
-        : `has the engine ${row.engine}, which creates tables on one server only`;
+        : `has the engine ${engine}, which creates tables on one server only`;
     throw new ConfigError(
       `store.replicated: database "${name}" ${fault}; create it on every replica: ${createStatement(name)}`,
     );

@@ -12,7 +12,7 @@ import { JOBS } from './contracts/jobs.ts';
 import { joinTraceKey, SPEND, type TraceKey } from './contracts/stores.ts';
 import type { Database } from './database.ts';
 import { type QueryParams, toDateTime } from './values.ts';
-import { keyParams, splitIntoSlices } from './spans/trace-keys.ts';
+import { keyParams, readSlices } from './spans/trace-keys.ts';
 
 /** Values of a row, by the names of the columns or of the properties. */
 type Values = Record<string, unknown>;
@@ -69,14 +69,8 @@ function createTableRows<T extends Table>(table: T, computeVersion?: (row: RowOf
      * @param from as above, with the condition `IN_KEYS`
      */
     readByTrace: async (database: Database, from: string, keys: readonly TraceKey[]) => {
-      const found = new Map<string, RowOf<T>[]>();
-      for (const slice of splitIntoSlices(keys)) {
-        const rows = await read(database, from, keyParams(slice));
-        Map.groupBy(rows, (row) => joinTraceKey(row as unknown as TraceKey)).forEach((group, key) =>
-          found.set(key, group),
-        );
-      }
-      return found;
+      const rows = await readSlices(keys, (slice) => read(database, from, keyParams(slice)));
+      return Map.groupBy(rows, (row) => joinTraceKey(row as unknown as TraceKey));
     },
     /** Inserts in one block, deduplicated by content on a retry. */
     write: (database: Database, rows: readonly RowOf<T>[]) =>

@@ -47,7 +47,7 @@ async function measure(
   spans: number,
   run: () => Promise<{ tookMs: number; latenciesMs: readonly number[]; inserts?: number }>,
 ): Promise<Round> {
-  const insertsBefore = collector.stats().counts.inserts;
+  const insertsBefore = collector.count('spanscore.insert.rows');
   const engineBefore = readCpuSeconds(enginePid);
   const before = process.cpuUsage();
   const { tookMs, latenciesMs, inserts } = await run();
@@ -56,7 +56,7 @@ async function measure(
     spans,
     tookMs,
     latenciesMs,
-    inserts: inserts ?? collector.stats().counts.inserts - insertsBefore,
+    inserts: inserts ?? collector.count('spanscore.insert.rows') - insertsBefore,
     ownCpuS: (own.user + own.system) / 1e6,
     engineCpuS: readCpuSeconds(enginePid) - engineBefore,
   };

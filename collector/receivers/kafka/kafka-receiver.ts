@@ -140,7 +140,7 @@ class Reader implements KafkaReceiver {
         return;
       }
       pauseMs = performance.now() - startedMs > HEALTHY_MS ? restartMs : pauseMs;
-      this.#deps.counter.add('kafka_restarts');
+      this.#deps.metrics.add('spanscore.kafka.restarts', 1);
       const fault = describeKafkaFault(ended);
       this.#fault = fault.likely ?? fault.said;
       this.#deps.log.error('reading from Kafka failed; a new consumer is started', { ...fault, pauseMs });

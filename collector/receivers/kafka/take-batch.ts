@@ -64,7 +64,7 @@ export interface KafkaSource {
 /** Dependencies of `takeBatch`. */
 export interface KafkaDependencies extends Pick<
   ReceiverDependencies,
-  'take' | 'counter' | 'limiter' | 'limits' | 'log'
+  'take' | 'metrics' | 'limiter' | 'limits' | 'log'
 > {
   readonly deadLetters: DeadLetterSink;
 }
@@ -116,7 +116,7 @@ async function takeRecord(
   record: KafkaRecord,
   context: Context,
 ): Promise<AppError | undefined> {
-  context.counter.add('kafka_records', Number(record.lastOffset - record.offset) + 1);
+  context.metrics.add('spanscore.kafka.records', Number(record.lastOffset - record.offset) + 1);
   const fault = record.fault ?? (await storeRecord(batch, record, context));
   if (fault === undefined || fault instanceof AppError) {
     return fault;
@@ -177,7 +177,7 @@ async function setAside(
   batch: KafkaBatch,
   record: KafkaRecord,
   { code, reason }: { readonly code: string; readonly reason: string },
-  { counter, deadLetters, log, source, troubles }: Context,
+  { metrics, deadLetters, log, source, troubles }: Context,
 ): Promise<void> {
   const { topic, partition } = batch;
   const letter: DeadLetter = {
@@ -196,7 +196,7 @@ async function setAside(
     attempts: troubles.failures(formatPlace(batch), record.offset) + 1,
   };
   await deadLetters.write([letter]);
-  counter.add('dead_letters', 1, code);
+  metrics.add('spanscore.dead_letters', 1, { reason: code });
   log.warn(
     'a Kafka record could not be read or stored; it is a dead letter now, to list them: spanscore dlq list',
     {

@@ -3,7 +3,7 @@ import type { createAgentReads } from './agents.ts';
 import type { Deploy, DeployMarker } from '../../domain/deploy-marker.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import { compareVersions, type VersionComparison } from '../../monitors/version-compare.ts';
-import type { MarkerStore } from '../../store/contracts/monitors.ts';
+import type { MarkerStore } from '../../store/monitors/deploy-markers.ts';
 import { computeAgreement, countAnswers } from '../../domain/agreement/agreement.ts';
 import { computeSpearman } from '../../domain/agreement/agreement.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';

@@ -9,7 +9,9 @@ import { ALL_TENANTS, EVERYTHING, type Mute } from '../../monitors/mute.ts';
 import { type Detection, isPinnable } from '../../monitors/rule.ts';
 import { computeSeriesId } from '../../monitors/series-key.ts';
 import type { Caller } from '../access/request-access.ts';
-import type { AlertNote, AlertStore, MonitorView } from '../../store/contracts/monitors.ts';
+import type { AlertNote } from '../../store/contracts/monitors.ts';
+import type { AlertStore } from '../../store/monitors/alert-events.ts';
+import type { MonitorView } from '../../store/monitors/monitor-view.ts';
 import type { KeyedRule } from '../../monitors/live/configured-monitors.ts';
 
 /**

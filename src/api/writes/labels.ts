@@ -10,7 +10,7 @@ import {
   readEstimates,
   readNewestEstimates,
 } from '../../labels/read-agreement.ts';
-import type { ListStore } from '../../store/contracts/lists.ts';
+import type { ListStore } from '../../store/lists/list-store.ts';
 import {
   pathsOf,
   findTenants,

@@ -5,7 +5,7 @@ import { findCause, NotFoundError, readErrorMessage } from '../../domain/errors.
 import type { SourceReader } from '../../sources/source.ts';
 import { createReader } from '../../sources/start-sources.ts';
 import { connectStore, openConnectedStore } from '../../store/connection/connect-store.ts';
-import type { EngineFiles } from '../../store/contracts/sources.ts';
+import type { EngineFiles } from '../../store/foreign/engine-files.ts';
 import type { Store } from '../../store/store.ts';
 import type { Log } from '../../telemetry/log.ts';
 import { isRecord } from '../../domain/unknown-values.ts';

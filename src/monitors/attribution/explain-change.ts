@@ -7,6 +7,7 @@ import {
   membershipOf,
   MOST_VARIANCE,
   type Segment,
+  sumGroups,
   weighNormal,
 } from './find-causes.ts';
 import { fitLevels, meanPrediction } from './levels.ts';
@@ -157,15 +158,8 @@ interface Whole {
   readonly change: number;
 }
 
-function totalOf({ cells, sums }: Facts, isIn: (cell: number) => boolean): Totals {
-  const both = new Float64Array(CELL_SUMS);
-  for (let cell = 0, at = 0; cell < cells; cell += 1, at += CELL_SUMS) {
-    if (isIn(cell)) {
-      for (let index = 0; index < CELL_SUMS; index += 1) {
-        both[index] = (both[index] as number) + (sums[at + index] as number);
-      }
-    }
-  }
+function totalOf({ sums }: Facts, isIn: (cell: number) => boolean): Totals {
+  const both = sumGroups(sums, { size: 1, find: (cell) => (isIn(cell) ? 0 : -1) });
   return { before: both.subarray(0, SUMS), after: both.subarray(SUMS) };
 }
 
@@ -191,14 +185,10 @@ function splitChange(
   { levels, total, change }: Whole & { readonly levels: Float64Array },
 ): Split {
   const { values, codes } = source;
-  const sums = new Float64Array(values.length * CELL_SUMS);
+  const sums = sumGroups(facts.sums, { size: values.length, find: (cell) => codes[cell] as number });
   const expected = new Float64Array(values.length);
   for (let cell = 0, at = 0; cell < facts.cells; cell += 1, at += CELL_SUMS) {
     const code = codes[cell] as number;
-    for (let index = 0; index < CELL_SUMS; index += 1) {
-      sums[code * CELL_SUMS + index] =
-        (sums[code * CELL_SUMS + index] as number) + (facts.sums[at + index] as number);
-    }
     expected[code] =
       (expected[code] as number) + (levels[cell] as number) * (facts.sums[at + SUMS + 1] as number);
   }

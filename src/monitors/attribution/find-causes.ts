@@ -215,7 +215,8 @@ function shiftSums(sums: Sums, at: number, by: number): void {
   sums[at + 5] = (sums[at + 5] ?? 0) - 2 * by * sum2 + by * by * squaredWeight;
 }
 
-function sumGroups(
+/** Sums the cells by group; a negative number is no group. */
+export function sumGroups(
   residuals: Sums,
   { size, find }: { readonly size: number; readonly find: (cell: number) => number },
 ): Sums {

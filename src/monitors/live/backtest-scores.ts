@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import { seriesSplitBy, type SeriesFacets, type SplitFacet, splitTexts } from '../../domain/series-facets.ts';
-import type { MonitorView } from '../../store/contracts/monitors.ts';
+import type { MonitorView } from '../../store/monitors/monitor-view.ts';
 import { type BacktestResult, type BacktestSeries, createBacktest, type ScoreRecord } from '../backtest.ts';
 import { SCORE_STEPS } from '../bucket.ts';
 import type { MonitorGroup } from '../rule.ts';

@@ -1,7 +1,7 @@
 import type { AnchorRow } from '../../domain/anchor.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../../process/parts.ts';
-import type { AlertStore } from '../../store/contracts/monitors.ts';
+import type { AlertStore } from '../../store/monitors/alert-events.ts';
 import {
   type AlertEvent,
   computeAlertEventId,

@@ -10,7 +10,7 @@ import {
 import { buildEndEvent } from '../../monitors/build-alert-event.ts';
 import { computeBudgetRest, type SpentCap } from './budget-request.ts';
 import { startRepeatedDuty, type DutyDeps, type StartedPart } from '../../process/parts.ts';
-import type { AlertStore } from '../../store/contracts/monitors.ts';
+import type { AlertStore } from '../../store/monitors/alert-events.ts';
 import type { BudgetMoment, CapState } from './budget-watch.ts';
 
 /** Interval of the checks of all caps, milliseconds. */

@@ -238,7 +238,7 @@ function engineOptions({ store }: Config, log: Log, user: StoreUser): EmbeddedEn
     ...(signal === undefined ? {} : { signal }),
     ...(onWanted === undefined ? {} : { onWanted }),
     dataDir,
-    log: engineLog(log),
+    log,
     username,
     ...(password === '' ? {} : { password }),
     // The port is for other programs beside `serve`. A command on another data directory may run beside it.
@@ -254,13 +254,6 @@ function findForeignTables({ spans }: Config['store']): ForeignTables | undefine
   return spans === undefined
     ? undefined
     : { traces: spans.table, logs: spans.logs, lookbackMs: durationMs(spans.lookback) };
-}
-
-/** Adapts the log to the engine, which passes the fields as the first argument. */
-function engineLog(log: Log) {
-  const at = (level: 'info' | 'warn' | 'error') => (fields: Record<string, unknown>, message: string) =>
-    log[level](message, fields);
-  return { info: at('info'), warn: at('warn'), error: at('error') };
 }
 
 /**

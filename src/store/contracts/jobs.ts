@@ -1,5 +1,4 @@
 import { column, jsonOf, wordOf, type RowOf, type Table } from '../../domain/table.ts';
-import type { Listed, ListPage } from './lists.ts';
 
 /** Status of a job. A paused or cancelled job may still have a runner that is about to stop. */
 export type JobStatus = JobRow['status'] | 'paused';
@@ -61,24 +60,4 @@ export type JobOrder = 'pause' | 'resume' | 'cancel';
 export interface JobFilter {
   readonly kind?: string | undefined;
   readonly tenant?: string | undefined;
-}
-
-/** Store of jobs. */
-export interface JobStore {
-  /** Stores a new job with the status `queued`. Changes nothing when a process has run the job of this id. */
-  create(job: NewJob): Promise<void>;
-  /** Stores the row of a job. Only for the holder of its lease. The greatest version wins. */
-  write(row: JobRow): Promise<void>;
-  /** Stores the word of a person. A job that has ended stays as it is. */
-  order(id: string, order: JobOrder): Promise<void>;
-  /** Stores the reason why a process cannot run a job. */
-  leave(id: string, reason: string): Promise<void>;
-  /** Lists the jobs that have not ended, the oldest first. */
-  listOpen(): Promise<Job[]>;
-  /** Lists the jobs with this task, open or not, the oldest first. The order of the keys of a specification does not count. */
-  listEqual(task: JobTask): Promise<Job[]>;
-  /** Lists jobs, the newest first. */
-  list(filter: JobFilter, page: ListPage): Promise<Listed<Job>>;
-  /** Reads one job; undefined for an unknown id. */
-  find(id: string): Promise<Job | undefined>;
 }

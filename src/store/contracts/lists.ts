@@ -228,31 +228,6 @@ export interface ListedSession extends SessionKey {
   readonly worst: Pick<Score, 'scorer' | 'score'> | null;
 }
 
-/** Lists for people, by keys that a new row does not move. */
-export interface ListStore {
-  /** By the start of the run and the id of the score. Another order takes `sinceMs` and `untilMs` as times of the scoring. */
-  scores(
-    filters: ListFilters,
-    page: ListPage & { readonly order?: ScoreOrder | undefined },
-  ): Promise<Listed<Score>>;
-  /** Traces of agents, by the start of their run and their id. */
-  traces(filters: ListFilters, page: ListPage): Promise<Listed<ListedTrace>>;
-  /** Traces of agents with their worst scores first. */
-  worstTraces(filters: ListFilters, limit: number): Promise<readonly ListedTrace[]>;
-  /** Counts traces by facet. Scorers and reasons are counted in the newest ones only. */
-  traceFacets(filters: ListFilters, of: readonly (keyof TraceFacets)[]): Promise<CountedTraces>;
-  /** Reads the traces of these ids that have a run. */
-  tracesOf(keys: readonly TraceKey[]): Promise<readonly ListedTrace[]>;
-  /** Lists the tenants that have a run of a trace, or a score that was not posted, by name. */
-  tenantsOf(traceId: string): Promise<readonly string[]>;
-  /** Sessions, by the start of their first turn. */
-  sessions(filters: ListFilters, page: ListPage): Promise<Listed<ListedSession>>;
-  /** Reads the sessions of an id that have a turn: of one tenant, or one for each tenant, by name. */
-  sessionsOf(sessionId: string, tenant: string | undefined): Promise<readonly ListedSession[]>;
-  /** The worst scores first, in the direction of each scorer. */
-  worstScores(filters: ListFilters, limit: number): Promise<readonly Score[]>;
-}
-
 /** One SELECT of a person. */
 export interface SqlRequest {
   readonly query: string;

@@ -1,4 +1,3 @@
-import type { Job } from './jobs.ts';
 import type { SessionKey } from './lists.ts';
 import type { TraceKey } from './stores.ts';
 
@@ -46,58 +45,11 @@ export interface StoredTombstone extends Tombstone {
   readonly atMs: number;
 }
 
-export interface TombstoneStore {
-  /** Stores one tombstone. */
-  write(tombstone: Tombstone, jobId: string): Promise<void>;
-  /**
-   * Reads the tombstones that were written at or after a time (Unix milliseconds by the store's clock), in batches. They may repeat
-   * those of an earlier read.
-   */
-  read(sinceMs: number): AsyncIterable<readonly StoredTombstone[]>;
-}
-
 /** Number of traces and sessions of a purge, and their tenants. */
 export interface PurgeExtent {
   readonly traces: number;
   readonly sessions: number;
   readonly tenants: readonly string[];
-}
-
-/** Store of the work of purges. A step that is repeated has the same result. */
-export interface PurgeStore {
-  /** Collects the traces of a subject: by its id in attributes of spans and logs, in `runs` and in `scores`. */
-  collect(jobId: string, subject: PurgeSubject): Promise<void>;
-  /** Collects the traces of a subject that arrived in a range of time, by the hash of its id alone. */
-  collectByHash(jobId: string, subject: HashedSubject, key: PurgeHashKey): Promise<void>;
-  /**
-   * Collects the traces and sessions that have a tombstone and rows nevertheless, and the tenants that were purged since a time (Unix
-   * milliseconds): rows of a copy that is older than the tombstones.
-   */
-  collectBuried(jobId: string, key: PurgeHashKey, sinceMs: number): Promise<void>;
-  /**
-   * Adds what belongs to the collected traces: traces of the same run, sessions, scores, dead letters. Leaves out traces with data that
-   * arrived at or after `beforeMs` (Unix milliseconds).
-   */
-  complete(jobId: string, beforeMs: number | undefined): Promise<void>;
-  readExtent(jobId: string): Promise<PurgeExtent>;
-  /** Counts the texts that the purge leaves and that name the id of a user or a session as a word: a person decides about them. */
-  countMentions(jobId: string, subject: PurgeSubject): Promise<number>;
-  /** Writes tombstones of the collected traces and sessions. */
-  bury(jobId: string, key: PurgeHashKey): Promise<void>;
-  /** Counts the rows that a purge deletes, or empties of ids, by table; without tables that have none. */
-  count(jobId: string): Promise<Readonly<Record<string, number>>>;
-  /** Deletes these rows of tables. Resolves when they are gone, or when the signal is aborted. */
-  remove(jobId: string, tables: readonly string[], signal: AbortSignal): Promise<void>;
-  /** Lets the collected sessions be scored again from their remaining turns. */
-  reopenSessions(jobId: string): Promise<void>;
-  /** Finds the texts that are ids of collected traces or sessions. */
-  findCollected(jobId: string, texts: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Replaces the specification in all rows of another job. */
-  replaceSpec(id: string, spec: Job['spec']): Promise<void>;
-  /** Deletes all rows of another job. */
-  removeJob(id: string): Promise<void>;
-  /** Deletes all that was collected. */
-  forget(jobId: string): Promise<void>;
 }
 
 /** Traces that were purged, as this process knows them. */

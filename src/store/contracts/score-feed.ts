@@ -1,5 +1,3 @@
-import type { Score } from '../../domain/score.ts';
-
 /** Revision of a score that an exporter has still to deliver. */
 export interface PendingExport {
   readonly scoreId: string;
@@ -29,25 +27,6 @@ export interface ExportPage {
   readonly doneUntilMs: number;
 }
 
-/** Part of the store that exporters use. */
-export interface ScoreFeed {
-  /** Records that the exporter exists. Scores written before its first registration are never sent to it. */
-  register(exporter: string): Promise<void>;
-  /**
-   * Reads revisions that the exporter has still to deliver; at most `limit` and the replays.
-   * @param hasDeletions true for an exporter that is told of deleted scores
-   */
-  readPending(exporter: string, limit: number, hasDeletions: boolean): Promise<ExportPage>;
-  /** Reads the rows of these revisions, also deleted ones; a revision that is no longer the current one is absent. */
-  readCurrent(pending: readonly PendingExport[]): Promise<Score[]>;
-  /** Records results. A repeat changes nothing. */
-  record(exporter: string, results: readonly ExportResult[]): Promise<void>;
-  /** Records that every score written before a time (Unix milliseconds) is delivered or a dead letter. */
-  advance(exporter: string, doneUntilMs: number): Promise<void>;
-  /** Makes a revision pending again. `round` must be above every earlier round. */
-  replay(exporter: string, revision: Pick<PendingExport, 'scoreId' | 'revision' | 'round'>): Promise<void>;
-}
-
 /** Formats in which the store exports rows. */
 export const EXPORT_FORMATS = ['parquet', 'csv', 'ndjson'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
@@ -62,17 +41,4 @@ export interface ExportedScores {
   readonly sinceMs: number;
   /** End of the range, exclusive. Absent: none. */
   readonly untilMs?: number;
-}
-
-/** Export of scores with the facts of their runs. */
-export interface ScoreExport {
-  /**
-   * Streams the current scores with the columns of their runs (`Run…`) in a format of the store, in no order. No spreadsheet computes a
-   * text of CSV, unless it is raw. Throws before the first byte, or not at all, unless the connection breaks.
-   */
-  read(
-    scores: ExportedScores,
-    format: ExportFormat,
-    options?: { readonly isRaw?: boolean | undefined },
-  ): AsyncIterable<Uint8Array>;
 }

@@ -1,11 +1,3 @@
-/** Cursors of sources of spans: a source may have several, by key. */
-export interface CursorStore {
-  /** Reads the cursors of a source. */
-  read(source: string): Promise<ReadonlyMap<string, unknown>>;
-  /** Records a place as JSON. The last one counts. */
-  write(source: string, key: string, cursor: unknown): Promise<void>;
-}
-
 /** Server of S3. Without an endpoint it is AWS; without keys, the engine takes the keys of its machine. */
 export interface S3Server {
   readonly endpoint?: string | undefined;
@@ -31,14 +23,6 @@ export interface FileRows {
   /** List of an export request of which each line is a member; undefined: each line is an export request. */
   readonly list: 'resourceSpans' | 'resourceLogs' | undefined;
   readonly bytes: AsyncIterable<Uint8Array>;
-}
-
-/** Reads files by functions of the engine. */
-export interface EngineFiles {
-  /** Lists the files in S3 that match the pattern of a place. */
-  list(place: FilePlace): Promise<ListedFile[]>;
-  /** Reads at most so many lines of a file from a line on. The order of the lines is the same at each read. */
-  read(place: FilePlace, from: number, most: number): Promise<FileRows>;
 }
 
 /** Trace that may have labels in another tool, with the spans of its runs. */

@@ -1,6 +1,6 @@
 import { HOUR_MS, SECOND_MS } from '../../domain/durations.ts';
 import { sleep } from '../../domain/waits.ts';
-import type { Database } from '../database.ts';
+import { type Database, readValue } from '../database.ts';
 import { type DatabaseOptions, openDatabase } from '../open-database.ts';
 import { listOwnTables, readSchemaStatus, refuseForeign } from '../schema/schema.ts';
 import { readClock } from '../spans/arrivals.ts';
@@ -20,13 +20,14 @@ export function openBackupStore(options: DatabaseOptions) {
     survey: async () => {
       const status = await readSchemaStatus(database);
       refuseForeign(status);
-      const [size] = await database.rows<{ bytes: number }>(
-        `SELECT sum(bytes_on_disk) AS bytes FROM system.parts
+      const bytes = await readValue(
+        database,
+        `SELECT sum(bytes_on_disk) FROM system.parts
          WHERE database = currentDatabase() AND active AND table IN {tables:Array(String)}`,
         { tables: listDataTables() },
       );
       const nowMs = await readClock(database);
-      return { database: database.name, schema: status.known, nowMs, bytes: size?.bytes ?? 0 };
+      return { database: database.name, schema: status.known, nowMs, bytes: bytes ?? 0 };
     },
     copy: (folder: string, onTable: (table: string) => void) => copy(database, folder, onTable),
     close: () => database.close(),
@@ -63,10 +64,11 @@ async function waitForInserts(database: Database): Promise<void> {
   const startedAtMs = performance.now();
   while (performance.now() - startedAtMs < INSERT_MS) {
     const passedS = (performance.now() - startedAtMs) / SECOND_MS;
-    const [row] = await database.rows<{ open: number }>(
-      `SELECT count() AS open FROM system.processes WHERE query_kind IN ('Insert', 'AsyncInsertFlush') AND elapsed >= ${passedS}`,
+    const open = await readValue(
+      database,
+      `SELECT count() FROM system.processes WHERE query_kind IN ('Insert', 'AsyncInsertFlush') AND elapsed >= ${passedS}`,
     );
-    if (row === undefined || row.open === 0) {
+    if (open === undefined || open === 0) {
       return;
     }
     await sleep(LOOK_EVERY_MS);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { MIB } from '../../domain/byte-sizes.ts';
 import { SECOND_MS } from '../../domain/durations.ts';
 import { InvalidInputError, StoreRejectedError, StoreUnavailableError } from '../../domain/errors.ts';
+import { readClock } from '../spans/arrivals.ts';
 import { COPY_LIMIT_MS, listDataTables } from './backup-store.ts';
 import type { Database } from '../database.ts';
 import { type DatabaseOptions, openDatabase } from '../open-database.ts';
@@ -76,7 +77,7 @@ async function prepare(
       'the store lacks tables of this version: run spanscore migrate, and then move',
     );
   }
-  const [here, there] = await Promise.all([readNow(source), readNow(target)]);
+  const [here, there] = await Promise.all([readClock(source.outside), readClock(target.outside)]);
   if (Math.abs(here - there) > CLOCK_SKEW_MS) {
     throw new StoreUnavailableError(
       `the clock of the target differs by ${((there - here) / SECOND_MS).toFixed(1)} s from that of this store: set both clocks (NTP), because exporters and monitors go on from stored times`,
@@ -113,11 +114,6 @@ async function setExpiry(target: Database, change: 'STOP' | 'START'): Promise<vo
   for (const table of listDataTables()) {
     await target.command(`SYSTEM ${change} TTL MERGES ${target.name}.${table}`);
   }
-}
-
-async function readNow({ outside }: Database): Promise<number> {
-  const [row] = await outside.rows<{ now: number }>('SELECT toUnixTimestamp64Milli(now64(3)) AS now');
-  return row?.now ?? Number.NaN;
 }
 
 /** Columns with the day of a row: stamps of the store. */

@@ -1,7 +1,7 @@
 import { BACKFILL_RULES, COMMAND_RULE, WHOLE_RULE } from '../../domain/decision.ts';
 import { InvalidInputError, StoreRejectedError } from '../../domain/errors.ts';
 import { COPY_LIMIT_MS, orderTables } from './backup-store.ts';
-import type { Database } from '../database.ts';
+import { type Database, readValue } from '../database.ts';
 import { openDatabase } from '../open-database.ts';
 import {
   createSchema,
@@ -72,11 +72,11 @@ async function load(
     await database.command(
       `RESTORE TABLE ${copied} SETTINGS create_table = 0, allow_different_table_def = 1`,
     );
-    const [found] = await database.rows<{ amount: number }>(`SELECT count() AS amount FROM ${table}`);
+    const found = await readValue(database, `SELECT count() FROM ${table}`);
     const expected = source.tables[table]?.rows;
-    if (found?.amount !== expected) {
+    if (found !== expected) {
       throw new StoreRejectedError(
-        `the table ${table} of the backup is damaged: it has ${found?.amount} rows, but backup.json says ${expected}; restore another backup`,
+        `the table ${table} of the backup is damaged: it has ${found} rows, but backup.json says ${expected}; restore another backup`,
         { table },
       );
     }
@@ -107,7 +107,7 @@ const LOST = `SELECT decided.*, names FROM (
  * become `failed`, because nobody tries them again. Returns their number.
  */
 async function reopenLostScores(database: Database): Promise<number> {
-  const [found] = await database.rows<{ lost: number }>(`SELECT count() AS lost FROM (${LOST})`);
+  const lost = await readValue(database, `SELECT count() FROM (${LOST})`);
   await database.insertSelected(
     `INSERT INTO decisions SELECT * EXCEPT names REPLACE (
        if(${IS_LIVE}, 'deferred', 'failed') AS Status,
@@ -119,5 +119,5 @@ async function reopenLostScores(database: Database): Promise<number> {
      FROM (${LOST})`,
     {},
   );
-  return found?.lost ?? 0;
+  return lost ?? 0;
 }

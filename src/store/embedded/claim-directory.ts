@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { AppError, rejectAborted } from '../../domain/errors.ts';
 import { sleep } from '../../domain/waits.ts';
 import { writeWhole } from './data-folder.ts';
-import type { EngineLog } from './engine-process.ts';
+import type { Log } from '../../telemetry/log.ts';
 import { type FileLock, tryFileLock } from './file-lock.ts';
 
 /**
@@ -23,7 +23,7 @@ export interface ClaimOptions<T> {
   readonly command: string;
   /** Time that the current owner may take to release the directory, milliseconds. */
   readonly patienceMs: number;
-  readonly log: EngineLog;
+  readonly log: Log;
   readonly signal?: AbortSignal | undefined;
   /** Called once when a `serve` waits for the directory of this command. */
   readonly onWanted?: (() => void) | undefined;
@@ -90,13 +90,13 @@ export async function pause(signal: AbortSignal | undefined): Promise<void> {
 }
 
 /** Logs each process that delays the claim once, and again when the expected event changes. */
-export function createWaitLogger(log: EngineLog): (name: string, expected?: string) => void {
+export function createWaitLogger(log: Log): (name: string, expected?: string) => void {
   let logged: string | undefined;
   return (name, expected = 'stop') => {
     const message = `waiting for ${name} to ${expected}`;
     if (logged !== message) {
       logged = message;
-      log.warn({}, message);
+      log.warn(message);
     }
   };
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { readErrorMessage } from '../../domain/errors.ts';
+import { sleep } from '../../domain/waits.ts';
+import type { Log } from '../../telemetry/log.ts';
 import { THREAD_POOL_SIZE } from './limits.ts';
 
 /** A child process that serves the engine. */
@@ -147,13 +148,6 @@ export interface FailedMessage {
 
 export type ToParent = ReadyMessage | FailedMessage;
 
-/** Log of the embedded engine. */
-export interface EngineLog {
-  info(fields: Record<string, unknown>, message: string): void;
-  warn(fields: Record<string, unknown>, message: string): void;
-  error(fields: Record<string, unknown>, message: string): void;
-}
-
 /** End of a child that was not asked to stop. */
 export interface EngineExit {
   readonly pid: number;
@@ -164,7 +158,7 @@ export interface EngineExit {
 export interface SupervisorOptions {
   /** Settings of the next child: the same port and password. */
   readonly open: Omit<OpenMessage, 'type'>;
-  readonly log: EngineLog;
+  readonly log: Log;
   readonly onExit: (exit: EngineExit) => void;
   /** Called for each new process, before its requests can succeed. */
   readonly onRestart: (process: EngineProcess) => Promise<void>;
@@ -216,10 +210,9 @@ export class EngineSupervisor {
   private async end(child: EngineProcess): Promise<void> {
     if ((await child.stop(STOP_GRACE_MS)) === 'killed') {
       const { pid } = child;
-      this.options.log.warn(
-        { pid },
-        `the embedded engine did not end within ${STOP_GRACE_MS} ms; it was killed`,
-      );
+      this.options.log.warn(`the embedded engine did not end within ${STOP_GRACE_MS} ms; it was killed`, {
+        pid,
+      });
     }
   }
 
@@ -233,7 +226,7 @@ export class EngineSupervisor {
       if (this.stopping) {
         return;
       }
-      this.options.log.error({ pid, ...exit }, 'the embedded engine ended unexpectedly; restarting it');
+      this.options.log.error('the embedded engine ended unexpectedly; restarting it', { pid, ...exit });
       this.options.onExit({ pid, ...exit });
       backoffMs = performance.now() - startedAtMs > HEALTHY_MS ? FIRST_BACKOFF_MS : backoffMs;
       backoffMs = await this.restart(backoffMs);
@@ -244,17 +237,17 @@ export class EngineSupervisor {
   private async restart(firstBackoffMs: number): Promise<number> {
     let backoffMs = firstBackoffMs;
     while (!this.stopping) {
-      await this.pause(backoffMs);
+      await sleep(backoffMs, this.wake.signal);
       backoffMs = Math.min(MAX_BACKOFF_MS, backoffMs * 2);
       if (this.stopping) {
         break;
       }
       const outcome = await startEngineProcess(this.options.open, (line) =>
-        this.options.log.warn({ line }, 'the embedded engine wrote to standard error'),
+        this.options.log.warn('the embedded engine wrote to standard error', { line }),
       );
       if (!outcome.ok) {
         const { reason, message } = outcome;
-        this.options.log.error({ reason, message }, 'the embedded engine could not be started again');
+        this.options.log.error('the embedded engine could not be started again', { reason, message });
         continue;
       }
       await this.adopt(outcome.process);
@@ -273,22 +266,8 @@ export class EngineSupervisor {
     try {
       await this.options.onRestart(child);
     } catch (error) {
-      this.options.log.error(
-        { error: readErrorMessage(error) },
-        'the address of the embedded engine was not published',
-      );
+      this.options.log.error('the address of the embedded engine was not published', { error });
     }
-    this.options.log.info({ pid: child.pid }, 'the embedded engine runs again');
-  }
-
-  private async pause(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      const cut = (): void => {
-        clearTimeout(timer);
-        resolve();
-      };
-      this.wake.signal.addEventListener('abort', cut, { once: true });
-    });
+    this.options.log.info('the embedded engine runs again', { pid: child.pid });
   }
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { totalmem } from 'node:os';
 import { AppError, rejectAborted, StoreUnavailableError } from '../../domain/errors.ts';
+import { type Log, silentLog } from '../../telemetry/log.ts';
 import {
   type EngineAddress,
   engineFolder,
@@ -11,7 +12,6 @@ import {
 } from './data-folder.ts';
 import {
   type EngineExit,
-  type EngineLog,
   type EngineProcess,
   EngineSupervisor,
   startEngineProcess,
@@ -51,7 +51,7 @@ export interface EmbeddedEngineOptions {
   readonly dataDir: string;
   /** Name of the command, for other processes; default `serve`, which has priority over any other command. */
   readonly command?: string;
-  readonly log?: EngineLog;
+  readonly log?: Log;
   /** Memory limit of the whole engine; default: a quarter of the memory, between 768 MiB and 4 GiB. */
   readonly memoryLimitBytes?: number;
   /** Port on 127.0.0.1; default: any free port. */
@@ -72,7 +72,6 @@ export interface EmbeddedEngineOptions {
 }
 
 const USERNAME = 'default';
-const SILENT: EngineLog = { info: () => undefined, warn: () => undefined, error: () => undefined };
 
 function defaultMemoryLimitBytes(): number {
   const constrained = process.constrainedMemory();
@@ -114,7 +113,7 @@ async function ownDirectory(
   }
   const supervisor = new EngineSupervisor(first, {
     open: { ...open, port: first.port },
-    log: options.log ?? SILENT,
+    log: options.log ?? silentLog,
     onExit: (exit) => options.onExit?.(exit),
     onRestart: async (child) => writeEngineFile(dataDir, await buildAddress(child)),
   });
@@ -155,9 +154,9 @@ type OpenOptions = Parameters<typeof startEngineProcess>[0];
 
 /** Starts the process of the engine. Returns undefined while the engine of a killed owner still has the files. */
 async function tryStart(context: OwnContext): Promise<EmbeddedEngine | undefined> {
-  const log = context.options.log ?? SILENT;
+  const log = context.options.log ?? silentLog;
   const outcome = await startEngineProcess(context.open, (line) =>
-    log.warn({ line }, 'the embedded engine wrote to standard error'),
+    log.warn('the embedded engine wrote to standard error', { line }),
   );
   if (outcome.ok) {
     return ownDirectory(outcome.process, context);
@@ -178,7 +177,7 @@ async function tryStart(context: OwnContext): Promise<EmbeddedEngine | undefined
 
 async function startEngine(context: OwnContext, deadlineMs: number): Promise<EmbeddedEngine> {
   const { dataDir, open, options } = context;
-  const log = options.log ?? SILENT;
+  const log = options.log ?? silentLog;
   const tell = createWaitLogger(log);
   const endOrphan = createOrphanEnder(dataDir, log);
   while (true) {
@@ -230,7 +229,7 @@ export async function startOrFindEngine<T>(
   findInstead: (holder: Holder) => Promise<T | undefined>,
 ): Promise<{ readonly engine: EmbeddedEngine } | { readonly instead: T }> {
   const dataDir = await prepareDirectory(options.dataDir);
-  const { command = 'serve', patienceMs = DEFAULT_PATIENCE_MS, signal, onWanted, log = SILENT } = options;
+  const { command = 'serve', patienceMs = DEFAULT_PATIENCE_MS, signal, onWanted, log = silentLog } = options;
   const deadlineMs = performance.now() + patienceMs;
   const wait = { dataDir, command, patienceMs, log, signal, onWanted };
   const outcome = await claimDirectory({ ...wait, findInstead });

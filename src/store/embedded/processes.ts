@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { hashValue } from '../../domain/identity.ts';
 import { type EngineAddress, readEngineFile } from './data-folder.ts';
-import type { EngineLog } from './engine-process.ts';
+import type { Log } from '../../telemetry/log.ts';
 
 /** Time that an engine may take to end after its owner ended, milliseconds. */
 const GRACE_MS = 5_000;
@@ -45,7 +45,7 @@ export async function isAnswering(address: EngineAddress): Promise<boolean> {
  * other owner of that engine runs. It ends a process only when `engine.json` of this directory and the engine's files both
  * name it, its start time is the recorded one, and it gave no answer for 5 s.
  */
-export function createOrphanEnder(dataDir: string, log: EngineLog): (holder: FileHolder) => Promise<void> {
+export function createOrphanEnder(dataDir: string, log: Log): (holder: FileHolder) => Promise<void> {
   const startedAtMs = performance.now();
   return async ({ pid }) => {
     if (pid === undefined || performance.now() - startedAtMs < GRACE_MS) {
@@ -56,7 +56,7 @@ export function createOrphanEnder(dataDir: string, log: EngineLog): (holder: Fil
       return;
     }
     if ((await readProcessStart(pid)) === address.startedAt) {
-      log.warn({ pid }, 'an engine of this directory whose owner has ended does not answer; it is killed');
+      log.warn('an engine of this directory whose owner has ended does not answer; it is killed', { pid });
       process.kill(pid, 'SIGKILL');
     }
   };

@@ -1,5 +1,5 @@
 import { ConfigError } from '../../domain/errors.ts';
-import type { EngineFiles, FilePlace, FileRows } from '../contracts/sources.ts';
+import type { FilePlace, FileRows, ListedFile } from '../contracts/sources.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../values.ts';
 import { COUNTS, END, eventName, KIND, START, STATUS } from './foreign-rows.ts';
@@ -18,9 +18,10 @@ const S3 = 's3://';
  * Creates the reader of files by functions of the engine: Parquet with the columns of the tables of the OpenTelemetry Collector's
  * exporter, and lines of JSON in S3.
  */
-export function createEngineFiles(database: Database): EngineFiles {
+export function createEngineFiles(database: Database) {
   return {
-    list: (place) => {
+    /** Lists the files in S3 that match the pattern of a place. */
+    list: (place: FilePlace): Promise<ListedFile[]> => {
       const { table, params } = readTable(place, 'One');
       return database.rows(
         `SELECT concat('${S3}', _path) AS path, toFloat64(_size) AS size, toUnixTimestamp(_time) * 1000 AS changedMs
@@ -28,7 +29,8 @@ export function createEngineFiles(database: Database): EngineFiles {
         params,
       );
     },
-    read: async (place, from, most) => {
+    /** Reads at most so many lines of a file from a line on. The order of the lines is the same at each read. */
+    read: async (place: FilePlace, from: number, most: number): Promise<FileRows> => {
       const isParquet = /\.parquet$/iu.test(place.path);
       const { list, statement, params } = isParquet
         ? await selectParquet(database, place)
@@ -46,6 +48,8 @@ export function createEngineFiles(database: Database): EngineFiles {
     },
   };
 }
+
+export type EngineFiles = ReturnType<typeof createEngineFiles>;
 
 interface Selected {
   readonly list: FileRows['list'];

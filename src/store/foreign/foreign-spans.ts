@@ -14,7 +14,7 @@ import {
   type TraceKey,
 } from '../contracts/stores.ts';
 import type { TraceListFilter, UnknownWord } from '../contracts/lists.ts';
-import type { Database } from '../database.ts';
+import { type Database, readValue } from '../database.ts';
 import { readFacts } from '../spans/facts.ts';
 import { limitsFor, READ_LIMITS, readTraces } from '../spans/read-traces.ts';
 import {
@@ -36,7 +36,7 @@ import { foreignParams, foreignTables, readBounds, type Remembered } from './for
 import { SPAN_KINDS, STATUS_CODES } from '../../domain/trace/span.ts';
 import { KIND, quoteTexts, STATUS, COUNTS, END, agentSpanSql, START, WANTED_TRACES } from './foreign-rows.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
-import { splitIntoSlices } from '../spans/trace-keys.ts';
+import { readSlices } from '../spans/trace-keys.ts';
 
 const HOUR_NS = 3_600_000_000_000n;
 
@@ -249,11 +249,10 @@ async function readForeignActivity(
   schema: ForeignSchema,
   keys: readonly TraceKey[],
 ): Promise<Map<string, TraceActivity>> {
-  const found = new Map<string, TraceActivity>();
   const wanted = keys.filter((key) => key.tenant === '');
-  for (const slice of splitIntoSlices(wanted)) {
+  const rows = await readSlices(wanted, async (slice) => {
     const bounds = await readBounds(database, schema.lookup, { keys: slice, activities: [] });
-    const rows = await database.rows<ActivityRow>(
+    return database.rows<ActivityRow>(
       `SELECT '' AS tenant, origin.TraceId AS traceId,
          intDiv(least(min(${END}), toUnixTimestamp64Nano(now64(9))), 1000000) AS firstArrivalMs,
          intDiv(least(max(${END}), toUnixTimestamp64Nano(now64(9))), 1000000) AS lastArrivalMs,
@@ -267,12 +266,8 @@ async function readForeignActivity(
        GROUP BY origin.TraceId`,
       foreignParams(slice, bounds),
     );
-    for (const row of rows) {
-      const activity = toActivity(row);
-      found.set(joinTraceKey(activity), activity);
-    }
-  }
-  return found;
+  });
+  return new Map(rows.map((row) => [joinTraceKey(row), toActivity(row)]));
 }
 
 /**
@@ -328,12 +323,9 @@ async function countForeign(
   if ((tenant ?? '') !== '') {
     return 0;
   }
-  const [row] = await database.rows<{ traces: number }>(
-    `SELECT uniq(origin.TraceId) AS traces FROM ${traces.name} AS origin
+  const sql = `SELECT uniq(origin.TraceId) FROM ${traces.name} AS origin
      WHERE origin.Timestamp >= fromUnixTimestamp64Nano({from:Int64})
        AND origin.Timestamp < fromUnixTimestamp64Nano({to:Int64}) AND ${COUNTS}
-     SETTINGS timeout_overflow_mode = 'break'`,
-    { from: toNanos(fromMs), to: toNanos(toMs) },
-  );
-  return row?.traces ?? 0;
+     SETTINGS timeout_overflow_mode = 'break'`;
+  return (await readValue(database, sql, { from: toNanos(fromMs), to: toNanos(toMs) })) ?? 0;
 }

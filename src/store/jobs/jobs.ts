@@ -1,27 +1,35 @@
 import { randomUUID } from 'node:crypto';
 import { canonicalJson } from '../../domain/identity.ts';
-import type { Job, JobRow, JobStatus, JobStore, JobTask } from '../contracts/jobs.ts';
-import type { Database } from '../database.ts';
+import type { Job, JobFilter, JobOrder, JobRow, JobStatus, JobTask, NewJob } from '../contracts/jobs.ts';
+import type { ListPage } from '../contracts/lists.ts';
+import { bind, type Database } from '../database.ts';
 import type { QueryParams } from '../values.ts';
 import { jobRows } from '../table-rows.ts';
 import { cutPage } from '../lists/keyset-page.ts';
 
 /** Creates the store of jobs. */
-export function createJobStore(database: Database): JobStore {
+export function createJobStore(database: Database) {
   return {
-    create: ({ id, kind, tenant, spec }) =>
+    /** Stores a new job with the status `queued`. Changes nothing when a process has run the job of this id. */
+    create: ({ id, kind, tenant, spec }: NewJob) =>
       database.insertRows('jobs', [
         { Id: id, Kind: kind, Tenant: tenant, Spec: JSON.stringify(spec), Status: 'queued', Version: '0' },
       ]),
-    write: (row) => jobRows.write(database, [row]),
-    // A job may be paused twice, so each word has a token of its own.
-    order: (id, order) =>
+    /** Stores the row of a job. Only for the holder of its lease. The greatest version wins. */
+    write: (row: JobRow) => jobRows.write(database, [row]),
+    /**
+     * Stores the word of a person. A job that has ended stays as it is. A job may be paused twice, so each word has a token of its own.
+     */
+    order: (id: string, order: JobOrder) =>
       database.insertRows('jobs', [{ Id: id, Word: 'order', Status: order }], randomUUID()),
-    leave: (id, reason) =>
+    /** Stores the reason why a process cannot run a job. */
+    leave: (id: string, reason: string) =>
       database.insertRows('jobs', [{ Id: id, Word: 'left', Error: reason }], randomUUID()),
+    /** Lists the jobs that have not ended, the oldest first. */
     listOpen: () => readJobs(database, `Status IN ('queued', 'running')`, {}),
-    listEqual: (task) => listEqual(database, task),
-    list: async ({ kind, tenant }, { limit, after }) => {
+    ...bind(database, { listEqual }),
+    /** Lists jobs, the newest first. */
+    list: async ({ kind, tenant }: JobFilter, { limit, after }: ListPage) => {
       const conditions = [
         '1',
         ...(kind === undefined ? [] : ['Kind = {kind:String}']),
@@ -35,11 +43,17 @@ export function createJobStore(database: Database): JobStore {
       const keyed = jobs.map((job) => ({ key: { atMs: job.createdAtMs, id: job.id }, item: job }));
       return cutPage(keyed.reverse(), limit);
     },
-    find: async (id) => (await readJobs(database, 'Id = {id:String}', { id }))[0],
+    /** Reads one job; undefined for an unknown id. */
+    find: async (id: string) => (await readJobs(database, 'Id = {id:String}', { id }))[0],
   };
 }
 
-/** The length leaves few specifications to compare: another order of the keys does not change it. */
+export type JobStore = ReturnType<typeof createJobStore>;
+
+/**
+ * Lists the jobs with this task, open or not, the oldest first. The order of the keys of a specification does not count. Its length leaves
+ * few specifications to compare.
+ */
 async function listEqual(database: Database, { kind, tenant, spec }: JobTask): Promise<Job[]> {
   const similar = await readJobs(
     database,

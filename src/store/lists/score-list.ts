@@ -5,7 +5,7 @@ import { findRowScorer } from '../../domain/score-rows.ts';
 import type { Listed, ListFilters, ListKey, ListPage, ScoreOrder } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import { scoreRows } from '../table-rows.ts';
-import { splitIntoSlices } from '../spans/trace-keys.ts';
+import { readSlices, splitIntoSlices } from '../spans/trace-keys.ts';
 import { asksDecisions, buildConditions, OF_DECISIONS, OF_SCORES, ofTimes } from './list-conditions.ts';
 import type { Keyed } from './keyset-page.ts';
 import { leaveOutRepeats, scanPage, SMALL_BLOCKS, type Candidates } from './scan-page.ts';
@@ -143,12 +143,8 @@ async function resolveScores(
   candidates: readonly Candidate[],
   order: ScoreOrder = 'started',
 ): Promise<readonly Keyed<Score>[]> {
-  const found = new Map<string, Score>();
-  for (const slice of splitIntoSlices(candidates)) {
-    for (const score of await readCurrent(database, filters, slice)) {
-      found.set(score.scoreId, score);
-    }
-  }
+  const scores = await readSlices(candidates, (slice) => readCurrent(database, filters, slice));
+  const found = new Map(scores.map((score) => [score.scoreId, score]));
   return candidates.flatMap(({ scoreId, atMs }) => {
     const item = found.get(scoreId);
     const isCurrent = item?.[ORDERS[order].field] === Number(atMs);

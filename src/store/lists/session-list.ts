@@ -1,10 +1,17 @@
 import { DAY_MS } from '../../domain/durations.ts';
 import { compareValues } from '../../domain/compare-values.ts';
-import type { Listed, ListedSession, ListFilters, ListPage, SessionKey } from '../contracts/lists.ts';
+import {
+  joinSessionKey,
+  type Listed,
+  type ListedSession,
+  type ListFilters,
+  type ListPage,
+  type SessionKey,
+} from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import { IS_TURN } from '../tables/sessions.ts';
 import { scoreRows } from '../table-rows.ts';
-import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
+import { readSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { fromInteger } from '../values.ts';
 import { buildConditions, OF_RUNS, startOf } from './list-conditions.ts';
 import { DISTANCE } from './score-list.ts';
@@ -65,7 +72,7 @@ async function resolveSessions(
 ): Promise<readonly Keyed<ListedSession>[]> {
   const sessions = await readSessions(database, filters, candidates);
   const first = candidates.flatMap((turn) => {
-    const session = sessions.get(joinKey(turn));
+    const session = sessions.get(joinSessionKey(turn));
     return session?.firstTraceId === turn.traceId && session.startedAtMs === turn.atMs
       ? [{ turn, session }]
       : [];
@@ -76,16 +83,12 @@ async function resolveSessions(
     readWorstOfSessions(database, found),
   ]);
   return first.map(({ turn, session }) => {
-    const name = joinKey(session);
+    const name = joinSessionKey(session);
     return {
       key: keyOf(turn),
       item: { ...session, scores: scores.get(name) ?? [], worst: worst.get(name) ?? null },
     };
   });
-}
-
-function joinKey({ tenant, sessionId }: SessionKey): string {
-  return `${tenant} ${sessionId}`;
 }
 
 type SessionFacts = Omit<ListedSession, 'scores' | 'worst'> & { readonly firstTraceId: string };
@@ -108,11 +111,10 @@ async function readSessions(
   { service, agent, environment, model, serviceVersion, userId }: ListFilters,
   keys: readonly SessionKey[],
 ): Promise<Map<string, SessionFacts>> {
-  const found = new Map<string, SessionFacts>();
   const asked = buildConditions({ service, agent, environment, model, serviceVersion, userId }, OF_RUNS);
-  const ids = [...new Map(keys.map((key) => [joinKey(key), key])).values()];
-  for (const slice of splitIntoSlices(ids)) {
-    const rows = await database.rows<FactsRow>(
+  const ids = [...new Map(keys.map((key) => [joinSessionKey(key), key])).values()];
+  const rows = await readSlices(ids, (slice) =>
+    database.rows<FactsRow>(
       `SELECT Tenant AS tenant, SessionId AS sessionId, argMin(TraceId, (StartedAt, TraceId)) AS firstTraceId,
          toString(toUnixTimestamp64Milli(min(StartedAt))) AS startedAtMs, toString(toUnixTimestamp64Milli(max(StartedAt))) AS lastTurnMs,
          uniqExact(TraceId) AS turnCount, argMax(UserId, StartedAt) AS userId,
@@ -127,42 +129,41 @@ async function readSessions(
        WHERE ${IS_TURN} AND TargetId = TraceId AND SessionId IN {sessionIds:Array(String)}
        GROUP BY Tenant, SessionId
        HAVING countIf(${asked.sql}) > 0`,
-      { ...asked.params, sessionIds: slice.map(({ sessionId }) => sessionId), tenants: tenantsOf(slice) },
-    );
-    for (const row of rows) {
-      found.set(joinKey(row), {
+      { ...asked.params, ...sessionParams(slice) },
+    ),
+  );
+  return new Map(
+    rows.map((row) => [
+      joinSessionKey(row),
+      {
         ...row,
         startedAtMs: Number(row.startedAtMs),
         lastTurnMs: Number(row.lastTurnMs),
         turnCount: Number(row.turnCount),
         totalTokens: fromInteger(row.totalTokens),
-      });
-    }
-  }
-  return found;
+      },
+    ]),
+  );
 }
 
-function tenantsOf(keys: readonly SessionKey[]): string[] {
-  return [...new Set(keys.map(({ tenant }) => tenant))];
+/** Returns the parameters of conditions on the ids and the tenants of sessions. */
+function sessionParams(keys: readonly SessionKey[]) {
+  const sessionIds = keys.map(({ sessionId }) => sessionId);
+  return { sessionIds, tenants: [...new Set(keys.map(({ tenant }) => tenant))] };
 }
 
 /** Reads the current scores of whole sessions. */
 async function readSessionScores(database: Database, keys: readonly SessionKey[]) {
-  const found = new Map<string, ListedSession['scores'][number][]>();
-  for (const slice of splitIntoSlices(keys)) {
-    const rows = await scoreRows.read(
+  const rows = await readSlices(keys, (slice) =>
+    scoreRows.read(
       database,
       `FROM scores FINAL
        PREWHERE ${WITHOUT_TRACE} AND SessionId IN {sessionIds:Array(String)} AND Tenant IN {tenants:Array(String)}
        ORDER BY Scorer, ScoreId`,
-      { sessionIds: slice.map(({ sessionId }) => sessionId), tenants: tenantsOf(slice) },
-    );
-    for (const score of rows) {
-      const key = joinKey(score);
-      found.set(key, [...(found.get(key) ?? []), score]);
-    }
-  }
-  return found;
+      sessionParams(slice),
+    ),
+  );
+  return Map.groupBy(rows, joinSessionKey);
 }
 
 type WorstRow = SessionKey & { readonly scorer: string; readonly score: number };
@@ -172,10 +173,9 @@ async function readWorstOfSessions(
   database: Database,
   keys: readonly SessionFacts[],
 ): Promise<Map<string, WorstRow>> {
-  const found = new Map<string, WorstRow>();
-  for (const slice of splitIntoSlices(keys)) {
+  const rows = await readSlices(keys, (slice) => {
     const firstMs = Math.min(Date.now(), ...slice.map(({ startedAtMs }) => startedAtMs));
-    const rows = await database.rows<WorstRow>(
+    return database.rows<WorstRow>(
       `SELECT Tenant AS tenant, SessionId AS sessionId,
          argMax((toString(Scorer), Score), (NOT startsWith(Scorer, 'behaviour-'), ${DISTANCE}, TraceTimestamp)) AS worst, worst.1 AS scorer, worst.2 AS score
        FROM scores FINAL
@@ -183,15 +183,13 @@ async function readWorstOfSessions(
          AND Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))
        WHERE isNotNull(${DISTANCE})
        GROUP BY Tenant, SessionId`,
-      {
-        sessionIds: slice.map(({ sessionId }) => sessionId),
-        tenants: tenantsOf(slice),
-        first: startOf(firstMs - 2 * DAY_MS),
-      },
+      { ...sessionParams(slice), first: startOf(firstMs - 2 * DAY_MS) },
     );
-    rows.forEach(({ tenant, sessionId, scorer, score }) =>
-      found.set(joinKey({ tenant, sessionId }), { tenant, sessionId, scorer, score }),
-    );
-  }
-  return found;
+  });
+  return new Map(
+    rows.map(({ tenant, sessionId, scorer, score }) => [
+      joinSessionKey({ tenant, sessionId }),
+      { tenant, sessionId, scorer, score },
+    ]),
+  );
 }

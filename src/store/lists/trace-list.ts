@@ -14,7 +14,7 @@ import { DAY_MS } from '../../domain/durations.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import { BAD_VERDICTS, type ScoreSource, type Verdict } from '../../domain/score.ts';
 import type { Database } from '../database.ts';
-import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
+import { IN_KEYS, keyParams, readSlices } from '../spans/trace-keys.ts';
 import {
   startOf,
   buildConditions,
@@ -109,23 +109,23 @@ async function readBriefs(
   database: Database,
   traces: readonly FoundTrace[],
 ): Promise<Map<string, FoundScore[]>> {
-  const found = new Map<string, FoundScore[]>();
-  for (const slice of splitIntoSlices(traces)) {
+  const rows = await readSlices(traces, (slice) => {
     const firstMs = Math.min(Date.now(), ...slice.map(({ startedAtMs }) => startedAtMs));
-    const rows = await database.rows<BriefRow>(
+    return database.rows<BriefRow>(
       `SELECT Tenant AS tenant, TraceId AS traceId, toString(ScoreId) AS scoreId, Scorer AS scorer, Score AS score, Label AS label,
          HigherIsBetter AS higherIsBetter, Source AS source, ${DISTANCE} AS distance, Verdicts AS verdicts
        FROM ${currentOfKeys("Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))")}
        ORDER BY Scorer, TargetId, ScoreId`,
       { ...keyParams(slice), first: startOf(firstMs - 2 * DAY_MS) },
     );
-    for (const { tenant, traceId, distance, verdicts, ...brief } of rows) {
-      const key = joinTraceKey({ tenant, traceId });
-      const directed = distance === null ? null : 1 - distance;
-      found.set(key, [...(found.get(key) ?? []), { brief: { ...brief, directed }, distance, verdicts }]);
-    }
-  }
-  return found;
+  });
+  const scores = rows.map(({ tenant, traceId, distance, verdicts, ...brief }) => ({
+    key: joinTraceKey({ tenant, traceId }),
+    brief: { ...brief, directed: distance === null ? null : 1 - distance },
+    distance,
+    verdicts,
+  }));
+  return Map.groupBy(scores, ({ key }) => key);
 }
 
 /** Finds the first bad verdict of the worst score that has one, a contradiction before other ones. */
@@ -155,16 +155,14 @@ async function readDecided(
   database: Database,
   keys: readonly TraceKey[],
 ): Promise<Map<string, DecidedRow[]>> {
-  const found = new Map<string, DecidedRow[]>();
-  for (const slice of splitIntoSlices(keys)) {
-    const rows = await database.rows<TraceKey & DecidedRow>(
+  const rows = await readSlices(keys, (slice) =>
+    database.rows<TraceKey & DecidedRow>(
       `SELECT Tenant AS tenant, TraceId AS traceId, Scorer AS scorer, Status AS status, if(Status = 'scored', '', Reason) AS reason
        FROM decisions FINAL PREWHERE ${IN_KEYS} ORDER BY status, Rule, scorer, TargetId`,
       keyParams(slice),
-    );
-    Map.groupBy(rows, joinTraceKey).forEach((group, name) => found.set(name, group));
-  }
-  return found;
+    ),
+  );
+  return Map.groupBy(rows, joinTraceKey);
 }
 
 /** Counts decisions by status, and lists the reasons of scorers that gave no score to any rule. */
@@ -430,17 +428,14 @@ async function readRuns(
   keys: readonly TraceKey[],
   filters: ListFilters = {},
 ): Promise<Map<string, RunRecord>> {
-  const found = new Map<string, RunRecord>();
-  for (const slice of splitIntoSlices(keys)) {
-    const decided = buildDecided(filters, IN_KEYS);
-    const asked = buildConditions(filters, OF_RUNS);
-    const runs = await readMainRuns(database, slice, {
-      sql: `${asked.sql} AND ${decided.sql}`,
-      params: { ...keyParams(slice), ...asked.params, ...decided.params },
-    });
-    runs.forEach((run, name) => found.set(name, run));
-  }
-  return found;
+  const decided = buildDecided(filters, IN_KEYS);
+  const asked = buildConditions(filters, OF_RUNS);
+  const sql = `${asked.sql} AND ${decided.sql}`;
+  const runs = await readSlices(keys, async (slice) => {
+    const params = { ...keyParams(slice), ...asked.params, ...decided.params };
+    return [...(await readMainRuns(database, slice, { sql, params }))];
+  });
+  return new Map(runs);
 }
 
 /**

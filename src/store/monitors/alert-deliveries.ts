@@ -1,17 +1,20 @@
 import { NIL } from 'uuid';
 import type { AlertDelivery, Delivery } from '../../domain/delivery.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
-import type { AlertFeed, PendingAlert, SentAlerts } from '../contracts/monitors.ts';
-import type { Database } from '../database.ts';
+import type { PendingAlert, SentAlerts } from '../contracts/monitors.ts';
+import { bind, type Database } from '../database.ts';
 import { deliveryRows } from '../table-rows.ts';
 
 /** Creates the store of alert deliveries. */
-export function createAlertFeed(database: Database): AlertFeed {
-  return {
-    pending: (channel, fromMs, limit) => readPending(database, { channel, fromMs, limit }),
-    record: (deliveries) => deliveryRows.write(database, deliveries.map(toDelivery)),
-    sent: (channel, sinceMs) => readSent(database, channel, sinceMs),
-  };
+export function createAlertFeed(database: Database) {
+  return bind(database, { pending: readPending, record, sent: readSent });
+}
+
+export type AlertFeed = ReturnType<typeof createAlertFeed>;
+
+/** Writes all deliveries or none; a repeat changes nothing. */
+function record(database: Database, deliveries: readonly AlertDelivery[]): Promise<void> {
+  return deliveryRows.write(database, deliveries.map(toDelivery));
 }
 
 function toDelivery(delivery: AlertDelivery): Delivery {
@@ -32,10 +35,16 @@ interface PendingRow {
   Round: number;
 }
 
-/** Finds events by narrow columns, then reads whole events: it runs every other second and mostly finds nothing. */
+/**
+ * Reads events that the channel has not delivered: first those of messages under way, then by time. The others are events of open
+ * incidents, and of incidents with an event written at or after `fromMs`. Finds them by narrow columns, then reads whole events: it runs
+ * every other second and mostly finds nothing.
+ */
 async function readPending(
   database: Database,
-  { channel, fromMs, limit }: { readonly channel: string; readonly fromMs: number; readonly limit: number },
+  channel: string,
+  fromMs: number,
+  limit: number,
 ): Promise<PendingAlert[]> {
   const rows = await database.rows<PendingRow>(
     `WITH known AS (
@@ -65,6 +74,10 @@ async function readPending(
   }));
 }
 
+/**
+ * Reads the alerts to remind the channel of: beginnings of open incidents, delivered or given up, and ends delivered since a time (Unix
+ * milliseconds).
+ */
 async function readSent(database: Database, channel: string, sinceMs: number): Promise<SentAlerts> {
   const rows = await database.rows<{ Event: string }>(
     `SELECT Event FROM alert_events FINAL

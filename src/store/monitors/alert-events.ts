@@ -1,21 +1,29 @@
 import { type AlertEvent, JUDGE_DETECTOR } from '../../monitors/alert-event.ts';
 import type { JudgeDrift } from '../../monitors/monitor-store.ts';
 import { ALL_TENANTS, type Mute } from '../../monitors/mute.ts';
-import type { AlertStore, Replier } from '../contracts/monitors.ts';
+import type { AlertMessage, AlertNote, Replier } from '../contracts/monitors.ts';
 import type { Listed, ListPage } from '../contracts/lists.ts';
-import type { Database } from '../database.ts';
+import { bind, type Database } from '../database.ts';
 import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
 import { readScoresSince } from './alert-evidence.ts';
-import { splitIntoSlices } from '../spans/trace-keys.ts';
+import { readSlices } from '../spans/trace-keys.ts';
 import { toDateTime } from '../values.ts';
 
-/** Creates the store of the beginnings and ends of incidents, and of people's acknowledgements and mutes. */
-export function createAlertStore(database: Database): AlertStore {
+/**
+ * Creates the store of the beginnings and ends of incidents, and of people's acknowledgements, notes and mutes. Times are Unix milliseconds
+ * by the store's clock.
+ */
+export function createAlertStore(database: Database) {
   return {
-    write: (events) => database.insertRows('alert_events', events.map(toRow)),
-    known: (ids) => knownEvents(database, ids),
+    /** Stores events under their ids; a repeated event has no effect. */
+    write: (events: readonly AlertEvent[]) => database.insertRows('alert_events', events.map(toRow)),
+    /** Returns the `firing` events of open incidents. */
     open: () => readEvents(database, `${IS_OPEN} ORDER BY StartsAt, EventId`),
-    incident: (id) =>
+    /**
+     * Returns the events of an incident, its beginning first; empty for an unknown id.
+     * @param id id of the incident, or of one of its events
+     */
+    incident: (id: string) =>
       readEvents(
         database,
         `IncidentId IN (SELECT IncidentId FROM alert_events
@@ -23,37 +31,50 @@ export function createAlertStore(database: Database): AlertStore {
          ORDER BY Status`,
         { id: id.toLowerCase() },
       ),
-    list: (filter, page) => listEvents(database, filter, page),
-    listOpen: (tenant, page) => listEvents(database, { tenant, isOpen: true }, page),
-    acknowledge: (incidentId, replier) =>
+    /** Lists the beginnings of incidents that have not ended, newest first. */
+    listOpen: (tenant: string | undefined, page: ListPage) =>
+      listEvents(database, { tenant, isOpen: true }, page),
+    /** Accepts the change of an incident as normal. */
+    acknowledge: (incidentId: string, replier: Replier) =>
       addReply(database, incidentId, { ...replier, kind: 'ack', text: '' }),
-    addNote: (incidentId, note) => addReply(database, incidentId, { ...note, kind: 'note' }),
-    notes: (incidentId) =>
-      database.rows(
+    /** Adds a note to an incident. */
+    addNote: (incidentId: string, note: Replier & { readonly text: string }) =>
+      addReply(database, incidentId, { ...note, kind: 'note' }),
+    /** Lists the notes on an incident, the oldest first. */
+    notes: (incidentId: string) =>
+      database.rows<AlertNote>(
         `SELECT toUnixTimestamp64Milli(WrittenAt) AS atMs, Author AS by, Text AS text FROM alert_replies
          WHERE IncidentId = {incidentId:UUID} AND Kind = 'note' ORDER BY WrittenAt, text`,
         { incidentId },
       ),
-    messages: (incidentId) =>
-      database.rows(
+    /** Lists what became of the events of an incident in each channel, by time; those of mutes are left out. */
+    messages: (incidentId: string) =>
+      database.rows<AlertMessage>(
         `SELECT Receiver AS channel, State AS state, toUnixTimestamp64Milli(if(State = 'planned', PlannedAt, WrittenAt)) AS atMs
          FROM deliveries FINAL WHERE Kind = 'alert' AND IncidentId = {incidentId:UUID} AND State IN ('planned', 'delivered', 'dead') ORDER BY atMs, channel`,
         { incidentId },
       ),
-    acknowledged: () => readAcknowledged(database),
-    deciding: (sinceMs) =>
+    /** Returns events written since a time for which it is not known who changed. */
+    deciding: (sinceMs: number) =>
       readEvents(
         database,
         `WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND JSONExtractString(Event, 'culprit', 'who') = 'deciding'`,
         { since: Math.trunc(sinceMs) },
       ),
-    scoresSince: (series, fromMs) => readScoresSince(database, series, fromMs),
-    judgeDrifts: () => readJudgeDrifts(database),
-    mute: (mute) => writeMute(database, mute),
-    mutes: (sinceMs) => readMutes(database, sinceMs),
-    listMutes: (tenant, page) => listMutes(database, tenant, page),
+    ...bind(database, {
+      known: knownEvents,
+      list: listEvents,
+      acknowledged: readAcknowledged,
+      scoresSince: readScoresSince,
+      judgeDrifts: readJudgeDrifts,
+      mute: writeMute,
+      mutes: readMutes,
+      listMutes,
+    }),
   };
 }
+
+export type AlertStore = ReturnType<typeof createAlertStore>;
 
 function toRow(event: AlertEvent): object {
   return {
@@ -92,12 +113,13 @@ function addReply(
 /** Condition on an event: its incident has not ended. */
 const IS_OPEN = `Status = 'firing' AND IncidentId NOT IN (SELECT IncidentId FROM alert_events WHERE Status = 'resolved')`;
 
-interface EventFilter {
+export interface EventFilter {
   readonly tenant?: string | undefined;
   readonly sinceMs?: number | undefined;
   readonly isOpen?: boolean;
 }
 
+/** Lists events, newest first. */
 function listEvents(
   database: Database,
   { tenant, sinceMs, isOpen = false }: EventFilter,
@@ -111,18 +133,18 @@ function listEvents(
   return readKeysetPage(database, { sql, params, order: 'newest', toItem }, page);
 }
 
+/** Returns the stored ones of these event ids. */
 async function knownEvents(database: Database, ids: readonly string[]): Promise<Set<string>> {
-  const known = new Set<string>();
-  for (const slice of splitIntoSlices(ids)) {
-    const rows = await database.rows<{ id: string }>(
+  const rows = await readSlices(ids, (slice) =>
+    database.rows<{ id: string }>(
       'SELECT DISTINCT toString(EventId) AS id FROM alert_events WHERE EventId IN {ids:Array(UUID)}',
       { ids: slice },
-    );
-    rows.forEach(({ id }) => known.add(id));
-  }
-  return known;
+    ),
+  );
+  return new Set(rows.map(({ id }) => id));
 }
 
+/** Reads the times of the first acknowledgements, by incident id. */
 async function readAcknowledged(database: Database): Promise<Map<string, number>> {
   const rows = await database.rows<{ id: string; atMs: number }>(
     `SELECT toString(IncidentId) AS id, toUnixTimestamp64Milli(min(WrittenAt)) AS atMs
@@ -131,6 +153,7 @@ async function readAcknowledged(database: Database): Promise<Map<string, number>
   return new Map(rows.map(({ id, atMs }) => [id, atMs]));
 }
 
+/** Reads the incidents of judges, the oldest first. */
 async function readJudgeDrifts(database: Database): Promise<JudgeDrift[]> {
   const events = await readEvents(
     database,
@@ -156,7 +179,7 @@ function toMute({ tenant, subject, untilMs, by, reason }: Required<Mute>): Mute 
   return { tenant, subject, untilMs, by, reason };
 }
 
-/** A mute that is active keeps its beginning. */
+/** Mutes a subject until a time; a time in the past ends the mute. An active mute keeps its beginning. */
 function writeMute(
   database: Database,
   { tenant, subject, untilMs, by = '', reason = '' }: Mute,
@@ -171,7 +194,8 @@ function writeMute(
   );
 }
 
-function readMutes(database: Database, sinceMs: number | undefined): Promise<Mute[]> {
+/** Reads the active mutes; with `sinceMs`, also those that ended after this time. */
+function readMutes(database: Database, sinceMs?: number): Promise<Mute[]> {
   return database.rows(
     `SELECT ${MUTE} FROM alert_mutes FINAL
      WHERE MutedUntil > ${sinceMs === undefined ? 'now64(3)' : 'fromUnixTimestamp64Milli({since:Int64})'}
@@ -180,6 +204,7 @@ function readMutes(database: Database, sinceMs: number | undefined): Promise<Mut
   );
 }
 
+/** Lists the active mutes of a tenant and of all tenants, the latest begun first. Without a tenant: every mute. */
 function listMutes(database: Database, tenant: string | undefined, page: ListPage): Promise<Listed<Mute>> {
   const sql = `SELECT ${MUTE}, toUnixTimestamp64Milli(MutedAt) AS atMs, ${keyIdOf('Subject, Tenant')} AS keyId
      FROM alert_mutes FINAL

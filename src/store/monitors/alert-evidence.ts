@@ -6,7 +6,7 @@ import { explainChange, writeSentence } from '../../monitors/attribution/explain
 import { FactTable, type RunFacets } from '../../monitors/attribution/fact-table.ts';
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
 import type { Explanation } from '../../monitors/monitor-store.ts';
-import type { Database } from '../database.ts';
+import { type Database, readValue } from '../database.ts';
 import type { QueryParams } from '../values.ts';
 import { DIRECTED, STANDING, STEP, UNIT } from './folded-scores-sql.ts';
 import { seriesCondition, seriesParams } from './series-columns.ts';
@@ -100,11 +100,8 @@ export async function readScoresSince(
  */
 async function readCells(database: Database, ofSeries: string, params: QueryParams): Promise<Cell[]> {
   const range = `WrittenAt >= fromUnixTimestamp64Milli({earlier:Int64}) AND ${ofSeries}`;
-  const [counted] = await database.rows<{ n: number }>(
-    `SELECT count() AS n FROM score_arrivals WHERE ${range}`,
-    params,
-  );
-  const every = Math.max(1, Math.ceil((counted?.n ?? 0) / MAX_SCORES));
+  const count = await readValue(database, `SELECT count() FROM score_arrivals WHERE ${range}`, params);
+  const every = Math.max(1, Math.ceil((count ?? 0) / MAX_SCORES));
   const isDrawn = (id: string) => (every === 1 ? '1' : `sipHash64(${id}) % ${every} = 0`);
   const isOfSeries = `TraceId IN (
     SELECT TraceId FROM score_arrivals WHERE TraceId != '' AND ${range} AND ${isDrawn('TraceId')})`;

@@ -1,7 +1,7 @@
 import type { DeployMarker, Deploy } from '../../domain/deploy-marker.ts';
 import type { Listed, ListPage } from '../contracts/lists.ts';
-import type { MarkerFilter, MarkerStore } from '../contracts/monitors.ts';
-import type { Database } from '../database.ts';
+import type { MarkerFilter } from '../contracts/monitors.ts';
+import { bind, type Database } from '../database.ts';
 import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
 import { markerRows } from '../table-rows.ts';
 import { type IntervalScores, SCORE_STEPS } from '../../monitors/bucket.ts';
@@ -49,14 +49,16 @@ export function recordSeenVersions(database: Database): Promise<void> {
  * Creates the store of versions: when each version of an agent or service was first seen in live scores (the passes of the sums store
  * those), or announced.
  */
-export function createMarkerStore(database: Database): MarkerStore {
+export function createMarkerStore(database: Database) {
   return {
-    record: (marker) => markerRows.write(database, [marker]),
-    list: (filter, page) => listMarkers(database, filter, page),
-    scoresAround: (deploy) => readVersionScores(database, deploy),
+    record: (marker: DeployMarker) => markerRows.write(database, [marker]),
+    ...bind(database, { list: listMarkers, scoresAround: readVersionScores }),
   };
 }
 
+export type MarkerStore = ReturnType<typeof createMarkerStore>;
+
+/** Lists markers, newest first. The first version that was seen of an agent is included. */
 function listMarkers(
   database: Database,
   { tenant, version, sinceMs = 0 }: MarkerFilter,
@@ -83,7 +85,7 @@ interface HourRow extends SeriesRow {
   readonly Counts: number[];
 }
 
-/** Folded scores of every series of a service or of some of its agents, by the hour: all before a deploy, those of the new version since. */
+/** Reads the folded scores of every series of a service or of some of its agents, by the hour: all of the two weeks before a deploy, those of the new version since. */
 async function readVersionScores(
   database: Database,
   { tenant, service, version, agents, atMs }: Deploy,

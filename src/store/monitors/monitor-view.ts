@@ -2,13 +2,13 @@ import { SPLIT_FACETS } from '../../domain/series-facets.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 import type {
   LateScores,
-  MonitorView,
   PastScore,
   RecentBuckets,
   ScorerSetAside,
   StatusFilter,
 } from '../contracts/monitors.ts';
-import type { Database } from '../database.ts';
+import type { ListPage } from '../contracts/lists.ts';
+import { bind, type Database } from '../database.ts';
 import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
 import { DIRECTED, IS_OF_NEW_AGENT, meanStep, STEP, UNIT } from './folded-scores-sql.ts';
 import {
@@ -24,13 +24,14 @@ import { MIB } from '../../domain/byte-sizes.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
 
 /** Creates the view of monitors for people. */
-export function createMonitorView(database: Database): MonitorView {
+export function createMonitorView(database: Database) {
   return {
-    pastScores: (range) => readPastScores(database, range),
-    statuses: (filter, limit) => readStatuses(database, filter, limit),
-    listStatuses: (filter, page) =>
+    ...bind(database, { pastScores: readPastScores, statuses: readStatuses, lateScores: readLateScores }),
+    /** Lists the same states as `statuses` by alert and series, which a change of a state does not move. */
+    listStatuses: (filter: StatusFilter, page: ListPage) =>
       readKeysetPage(database, { ...statusSource(filter), order: 'id', toItem: fromStatusRow }, page),
-    setAside: ({ intervalMs, sinceMs, tenant }) =>
+    /** Counts the folded and omitted scores since a time, by scorer, from buckets of one length. */
+    setAside: ({ intervalMs, sinceMs, tenant }: RecentBuckets) =>
       database.rows<ScorerSetAside>(
         `SELECT Scorer AS scorer, toUInt32(sum(arraySum(Counts))) AS folded, toUInt32(sum(Refused)) AS refused,
            toUInt32(sum(Repeated)) AS repeated, toUInt32(sum(Rescored)) AS rescored, toUInt32(sum(Late)) AS late,
@@ -42,10 +43,12 @@ export function createMonitorView(database: Database): MonitorView {
          GROUP BY scorer ORDER BY scorer`,
         { intervalMs, sinceMs: Math.trunc(sinceMs), tenant },
       ),
-    lateScores: (query) => readLateScores(database, query),
   };
 }
 
+export type MonitorView = ReturnType<typeof createMonitorView>;
+
+/** Counts the late scores of each series that has any, from buckets of one length. */
 async function readLateScores(
   database: Database,
   { intervalMs, sinceMs, tenant }: RecentBuckets,
@@ -68,6 +71,9 @@ async function readLateScores(
 /** Memory of the past scores of traces; further ones go to the disk of the store. */
 const MAX_GROUP_BYTES = 256 * MIB;
 
+/**
+ * Reads current scores of live traffic and backfills whose runs began in a range of time: those of the uniform sample with a range.
+ */
 async function* readPastScores(
   database: Database,
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
@@ -122,6 +128,10 @@ function statusSource({ tenant, sinceMs, ruleKeys }: StatusFilter) {
   return { sql, params: { ruleKeys, tenant, sinceMs: Math.trunc(sinceMs ?? 0) } };
 }
 
+/**
+ * Reads the states of rules on their series: alerts first, then by alert and series. Includes rules of the last hour, each with its current
+ * state.
+ */
 async function readStatuses(
   database: Database,
   filter: StatusFilter,

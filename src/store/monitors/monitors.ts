@@ -6,9 +6,9 @@ import {
   type MonitorStore,
   type ProcessRun,
 } from '../../monitors/monitor-store.ts';
-import type { AlertStore } from '../contracts/monitors.ts';
-import type { Database } from '../database.ts';
-import { toDateTime } from '../values.ts';
+import type { AlertStore } from '../monitors/alert-events.ts';
+import { type Database, readValue } from '../database.ts';
+import { type QueryParams, toDateTime } from '../values.ts';
 import { markDoneUntil, readDoneUntil } from '../tables/progress.ts';
 import { STANDING } from './folded-scores-sql.ts';
 import { readAlertEvidence } from './alert-evidence.ts';
@@ -64,13 +64,8 @@ export function createMonitorStore(
   };
 }
 
-async function readMoment(
-  database: Database,
-  sql: string,
-  params: Record<string, unknown> = {},
-): Promise<number | null> {
-  const [row] = await database.rows<{ atMs: number | null }>(sql, params);
-  return row?.atMs ?? null;
+async function readMoment(database: Database, sql: string, params?: QueryParams): Promise<number | null> {
+  return (await readValue<number | null>(database, sql, params)) ?? null;
 }
 
 /** Maximum number of states in one insert. The state of a detector that learns has some kilobytes. */
@@ -155,10 +150,7 @@ async function countLateScores(
   fromMs: number,
   toMs: number,
 ): Promise<number> {
-  const [row] = await database.rows<{ late: number }>(
-    `SELECT toUInt32(uniqExact(ScoreId)) AS late FROM score_arrivals
-     WHERE ${WITHIN} AND ${seriesCondition(series)} AND ${STANDING} = 'late'`,
-    { ...seriesParams(series), from: fromMs, to: toMs },
-  );
-  return row?.late ?? 0;
+  const sql = `SELECT toUInt32(uniqExact(ScoreId)) FROM score_arrivals
+     WHERE ${WITHIN} AND ${seriesCondition(series)} AND ${STANDING} = 'late'`;
+  return (await readValue(database, sql, { ...seriesParams(series), from: fromMs, to: toMs })) ?? 0;
 }

@@ -5,11 +5,12 @@ import type {
   PurgeExtent,
   PurgeHashKey,
   PurgeKind,
-  PurgeStore,
   PurgeSubject,
-  TombstoneStore,
+  StoredTombstone,
+  Tombstone,
 } from '../contracts/purge.ts';
-import type { Database } from '../database.ts';
+import type { Job } from '../contracts/jobs.ts';
+import { bind, type Database, readValue } from '../database.ts';
 import { type QueryParams, toDateTime } from '../values.ts';
 import { hourOf } from '../sums/score-sums.ts';
 import { HOLDS_ID, idParams, isId, MENTIONS_OF_ID, NAMES_ID, TEXTS } from './find-id.ts';
@@ -33,11 +34,15 @@ type Finding = readonly [kind: ItemKind, selection: string];
 
 type JobParams = QueryParams & { readonly jobId: string };
 
-/** Creates the store of the work of purges: all of it finds items, and changes the rows that the items name. */
-export function createPurgeStore(database: Database): PurgeStore {
+/**
+ * Creates the store of the work of purges: all of it finds items, and changes the rows that the items name. A step that is repeated has the
+ * same result.
+ */
+export function createPurgeStore(database: Database) {
   return {
-    collect: (jobId, subject) => collect(database, jobId, subject),
-    async collectByHash(jobId, subject, key) {
+    ...bind(database, { collect, complete, countMentions, readExtent, count: countRows, remove: removeRows }),
+    /** Collects the traces of a subject that arrived in a range of time, by the hash of its id alone. */
+    async collectByHash(jobId: string, subject: HashedSubject, key: PurgeHashKey) {
       const { hash, tenant, sinceMs, untilMs } = subject;
       const params = {
         jobId,
@@ -48,34 +53,38 @@ export function createPurgeStore(database: Database): PurgeStore {
       };
       await addItems(database, findByHash(subject), tenant === undefined ? params : { ...params, tenant });
     },
-    async collectBuried(jobId, key, sinceMs) {
+    /**
+     * Collects the traces and sessions that have a tombstone and rows nevertheless, and the tenants that were purged since a time (Unix
+     * milliseconds): rows of a copy that is older than the tombstones.
+     */
+    async collectBuried(jobId: string, key: PurgeHashKey, sinceMs: number) {
       const [buried] = await database.rows('SELECT 1 FROM tombstones LIMIT 1');
       if (buried !== undefined) {
         const findings = findBuried(await listTraceTables(database));
         await addItems(database, findings, { jobId, since: toDateTime(sinceMs), ...hashParams(key) });
       }
     },
-    complete: (jobId, beforeMs) => complete(database, jobId, beforeMs),
-    countMentions: (jobId, subject) => countMentions(database, jobId, subject),
-    readExtent: (jobId) => readExtent(database, jobId),
-    bury: (jobId, key) =>
+    /** Writes tombstones of the collected traces and sessions. */
+    bury: (jobId: string, key: PurgeHashKey) =>
       database.insertSelected(
         `INSERT INTO tombstones (Tenant, Kind, Hash, KeyId, JobId)
          SELECT Tenant, Kind, ${hashSql('Kind', 'Tenant', composedSql('Id'))}, {keyId:String}, JobId
          FROM purge_items FINAL WHERE JobId = {jobId:String} AND Kind IN ('trace', 'session')`,
         { jobId, keyId: key.keyId, ...hashParams(key) },
       ),
-    count: (jobId) => countRows(database, jobId),
-    remove: (jobId, tables, signal) => removeRows(database, { jobId, tables, signal }),
-    // A turn that counts as read now makes the search find the session, which has no decision any more.
-    reopenSessions: (jobId) =>
+    /**
+     * Lets the collected sessions be scored again from their remaining turns: a turn that counts as read now makes the search find the
+     * session, which has no decision any more.
+     */
+    reopenSessions: (jobId: string) =>
       database.insertSelected(
         `INSERT INTO runs SELECT * REPLACE (now64(3) AS WrittenAt) FROM runs FINAL
          WHERE Target = 'trace' AND SessionId != '' AND (Tenant, SessionId) IN (SELECT Tenant, Id ${itemsOf(jobId, 'session')})
          LIMIT 1 BY Tenant, SessionId`,
         {},
       ),
-    async findCollected(jobId, texts) {
+    /** Finds the texts that are ids of collected traces or sessions. */
+    async findCollected(jobId: string, texts: readonly string[]): Promise<ReadonlySet<string>> {
       const rows = await database.rows<{ id: string }>(
         `SELECT DISTINCT Id AS id FROM purge_items
          WHERE JobId = {jobId:String} AND Kind IN ('trace', 'session') AND Id IN {texts:Array(String)}`,
@@ -83,15 +92,19 @@ export function createPurgeStore(database: Database): PurgeStore {
       );
       return new Set(rows.map(({ id }) => id));
     },
-    // Rows of a job that a later one replaced are changed, too: they may stay for long.
-    replaceSpec: (id, spec) =>
+    /** Replaces the specification in all rows of another job. Rows that a later one replaced are changed, too: they may stay for long. */
+    replaceSpec: (id: string, spec: Job['spec']) =>
       changeRows(database, [
         ['jobs', `UPDATE Spec = ${literal(JSON.stringify(spec))} WHERE Id = ${literal(id)} AND Word = ''`],
       ]),
-    removeJob: (id) => changeRows(database, [['jobs', `DELETE WHERE Id = ${literal(id)}`]]),
-    forget: (jobId) => dropItems(database, jobId, '1'),
+    /** Deletes all rows of another job. */
+    removeJob: (id: string) => changeRows(database, [['jobs', `DELETE WHERE Id = ${literal(id)}`]]),
+    /** Deletes all that was collected. */
+    forget: (jobId: string) => dropItems(database, jobId, '1'),
   };
 }
+
+export type PurgeStore = ReturnType<typeof createPurgeStore>;
 
 async function readExtent(database: Database, jobId: string): Promise<PurgeExtent> {
   const [row] = await database.rows<PurgeExtent>(
@@ -103,6 +116,7 @@ async function readExtent(database: Database, jobId: string): Promise<PurgeExten
   return row ?? { traces: 0, sessions: 0, tenants: [] };
 }
 
+/** Counts the rows that a purge deletes, or empties of ids, by table; without tables that have none. */
 async function countRows(database: Database, jobId: string): Promise<Record<string, number>> {
   const counts = (await readPurgeTables(database, jobId)).map(
     ({ name, condition }) => `SELECT '${name}' AS owner, count() AS n FROM ${name} WHERE ${condition}`,
@@ -113,9 +127,12 @@ async function countRows(database: Database, jobId: string): Promise<Record<stri
   return Object.fromEntries(rows.map(({ owner, n }) => [owner, n]));
 }
 
+/** Deletes these rows of tables. Resolves when they are gone, or when the signal is aborted. */
 async function removeRows(
   database: Database,
-  { jobId, tables, signal }: { jobId: string; tables: readonly string[]; signal: AbortSignal },
+  jobId: string,
+  tables: readonly string[],
+  signal: AbortSignal,
 ): Promise<void> {
   const changes = (await readPurgeTables(database, jobId))
     .filter(({ name }) => tables.includes(name))
@@ -134,13 +151,18 @@ async function removeRows(
 }
 
 /** Creates the store of tombstones. */
-export function createTombstoneStore(database: Database): TombstoneStore {
+export function createTombstoneStore(database: Database) {
   return {
-    write: ({ kind, tenant, hash, keyId }, jobId) =>
+    /** Stores one tombstone. */
+    write: ({ kind, tenant, hash, keyId }: Tombstone, jobId: string) =>
       database.insertRows('tombstones', [
         { Tenant: tenant, Kind: kind, Hash: hash, KeyId: keyId, JobId: jobId },
       ]),
-    async *read(sinceMs) {
+    /**
+     * Reads the tombstones that were written at or after a time (Unix milliseconds by the store's clock), in batches. They may repeat
+     * those of an earlier read.
+     */
+    async *read(sinceMs: number): AsyncGenerator<readonly StoredTombstone[]> {
       const rows = database.stream(
         `SELECT Kind, Tenant, Hash, KeyId, toUnixTimestamp64Milli(WrittenAt) FROM tombstones
          WHERE WrittenAt >= fromUnixTimestamp64Milli({sinceMs:Int64})`,
@@ -155,6 +177,8 @@ export function createTombstoneStore(database: Database): TombstoneStore {
     },
   };
 }
+
+export type TombstoneStore = ReturnType<typeof createTombstoneStore>;
 
 /** Adds the items that some findings name to a job, one finding after the other. */
 export async function addItems(
@@ -174,11 +198,11 @@ export async function addItems(
 
 /** Returns settings of an insert that waits for every replica: each deletes what its own copy of the items names. */
 async function onEveryReplica(database: Pick<Database, 'rows'>): Promise<string> {
-  const [row] = await database.rows<{ replicas: number }>(
-    `SELECT max(total_replicas) AS replicas FROM system.replicas
-     WHERE database = currentDatabase() AND table = 'purge_items'`,
+  const replicas = await readValue(
+    database,
+    "SELECT max(total_replicas) FROM system.replicas WHERE database = currentDatabase() AND table = 'purge_items'",
   );
-  return `SETTINGS insert_quorum = ${row?.replicas ?? 1}`;
+  return `SETTINGS insert_quorum = ${replicas ?? 1}`;
 }
 
 /** Deletes items of a job. */
@@ -255,6 +279,7 @@ function ofTenant(tenant: string | undefined): string {
   return tenant === undefined ? '1' : 'Tenant = {tenant:String}';
 }
 
+/** Collects the traces of a subject: by its id in attributes of spans and logs, in `runs` and in `scores`. */
 async function collect(database: Database, jobId: string, subject: PurgeSubject): Promise<void> {
   const { kind, id, tenant } = subject;
   const params = { jobId, ...idParams(id), ...(tenant === undefined ? {} : { tenant }) };
@@ -305,7 +330,10 @@ async function* listRowsByDay(
   }
 }
 
-/** Counts the texts of what stays that name the id as a word: of spans, of log records and of reasons of scores. */
+/**
+ * Counts the texts of what stays that name the id of a user or a session as a word: of spans, of log records and of reasons of scores. A
+ * person decides about them.
+ */
 async function countMentions(
   database: Database,
   jobId: string,
@@ -316,11 +344,8 @@ async function countMentions(
   }
   const params = { ...idParams(id), ...(tenant === undefined ? {} : { tenant }) };
   const stays = `${ofTenant(tenant)} AND (Tenant, TraceId) NOT IN (SELECT Tenant, Id ${itemsOf(jobId, 'trace')})`;
-  const count = async (rows: string, more: QueryParams): Promise<number> => {
-    const sql = `SELECT sum(${MENTIONS_OF_ID}) AS n FROM (${rows})`;
-    const [row] = await database.rows<{ n: number }>(sql, { ...params, ...more });
-    return row?.n ?? 0;
-  };
+  const count = async (rows: string, more: QueryParams) =>
+    (await readValue(database, `SELECT sum(${MENTIONS_OF_ID}) FROM (${rows})`, { ...params, ...more })) ?? 0;
   const reasons = `SELECT [Reason] AS texts FROM scores FINAL WHERE ${stays}
     AND toString(ScoreId) NOT IN (SELECT Id ${itemsOf(jobId, 'score')})`;
   let mentions = await count(reasons, {});
@@ -391,6 +416,10 @@ const SUMMED_TIMES = new Map([
   ['run_starts', 'StartedAt'],
 ]);
 
+/**
+ * Adds what belongs to the collected traces: traces of the same run, sessions, scores, dead letters. Leaves out traces with data that
+ * arrived at or after `beforeMs` (Unix milliseconds).
+ */
 async function complete(database: Database, jobId: string, beforeMs: number | undefined): Promise<void> {
   const params = { jobId };
   const traces = `(SELECT Tenant, Id ${itemsOf(jobId, 'trace')})`;

@@ -4,7 +4,7 @@ import { FACT_KEYS } from '../../conventions/fact-keys.ts';
 import { AppError } from '../../domain/errors.ts';
 import { sha256Hex } from '../../domain/identity.ts';
 import type { SchemaStatus } from '../contracts/stores.ts';
-import type { Database } from '../database.ts';
+import { type Database, readValue } from '../database.ts';
 import { checkTables, renderReplicated, requireReplicated } from '../replicated.ts';
 
 /** View that says with which schema the store was made. Its one statement both takes the database and records the version. */
@@ -230,12 +230,9 @@ export async function readDefinitions(database: Database): Promise<Map<string, s
 const MARK = 'unfinished_copy';
 
 /** Returns the mark of the command that has not finished with the database; undefined for a database in use. */
-export async function readUnfinished(database: Database): Promise<string | undefined> {
-  const [row] = await database.outside.rows<{ mark: string }>(
-    `SELECT comment AS mark FROM system.tables WHERE database = {name:String} AND name = '${MARK}'`,
-    { name: database.name },
-  );
-  return row?.mark;
+export function readUnfinished({ outside, name }: Database): Promise<string | undefined> {
+  const sql = `SELECT comment FROM system.tables WHERE database = {name:String} AND name = '${MARK}'`;
+  return readValue<string>(outside, sql, { name });
 }
 
 /** Returns true for a database with tables, whoever made them. */

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { NIL } from 'uuid';
 import type { Delivery } from '../../domain/delivery.ts';
 import type { Score } from '../../domain/score.ts';
-import type { ExportPage, ExportResult, PendingExport, ScoreFeed } from '../contracts/score-feed.ts';
-import type { Database } from '../database.ts';
+import type { ExportPage, ExportResult, PendingExport } from '../contracts/score-feed.ts';
+import { bind, type Database } from '../database.ts';
 import { forgetProgress } from '../tables/progress.ts';
 import { toDateTime } from '../values.ts';
 import { deliveryRows, scoreRows } from '../table-rows.ts';
@@ -19,13 +19,11 @@ const IS_REPLAY = "Kind = 'replay' AND Receiver = {exporter:String}";
 const IS_PROGRESS = "Kind = 'export' AND Name = {exporter:String}";
 
 /** Creates the store of deliveries of scores. */
-export function createScoreFeed(database: Database): ScoreFeed {
+export function createScoreFeed(database: Database) {
   return {
-    register: (exporter) => register(database, exporter),
-    readPending: (exporter, limit, hasDeletions) => readPending(database, { exporter, limit, hasDeletions }),
-    readCurrent: (pending) => readCurrent(database, pending),
-    record: (exporter, results) => record(database, exporter, results),
-    advance: (exporter, doneUntilMs) => {
+    ...bind(database, { register, readPending, readCurrent, record }),
+    /** Records that every score written before a time (Unix milliseconds) is delivered or a dead letter. */
+    advance: (exporter: string, doneUntilMs: number) => {
       const at = toDateTime(doneUntilMs);
       return database.insertSelected(
         `INSERT INTO progress (Kind, Name, SeenAt, DoneUntil)
@@ -34,15 +32,21 @@ export function createScoreFeed(database: Database): ScoreFeed {
         { exporter, at },
       );
     },
-    replay: (exporter, { scoreId, revision, round }) =>
+    /** Makes a revision pending again. `round` must be above every earlier round. */
+    replay: (
+      exporter: string,
+      { scoreId, revision, round }: Pick<PendingExport, 'scoreId' | 'revision' | 'round'>,
+    ) =>
       deliveryRows.write(database, [
         toDelivery('replay', exporter, { scoreId, revision, round, state: 'planned' }),
       ]),
   };
 }
 
+export type ScoreFeed = ReturnType<typeof createScoreFeed>;
+
 /**
- * Records the exporter unless it is known. An exporter with deliveries lost its progress when the store's clock went back: its last day is
+ * Records the exporter unless it is known. Scores written before its first registration are never sent to it. An exporter with deliveries lost its progress when the store's clock went back: its last day is
  * read once more.
  */
 async function register(database: Database, exporter: string): Promise<void> {
@@ -63,15 +67,17 @@ interface ProgressRow {
   readonly replays: number;
 }
 
-interface AskedPage {
-  readonly exporter: string;
-  readonly limit: number;
-  readonly hasDeletions: boolean;
-}
-
-/** Reads narrow columns only, because the read runs every second and mostly finds nothing. */
-async function readPending(database: Database, asked: AskedPage): Promise<ExportPage> {
-  const { exporter, limit, hasDeletions } = asked;
+/**
+ * Reads revisions that the exporter has still to deliver; at most `limit` and the replays. Reads narrow columns only, because the read
+ * runs every second and mostly finds nothing.
+ * @param hasDeletions true for an exporter that is told of deleted scores
+ */
+async function readPending(
+  database: Database,
+  exporter: string,
+  limit: number,
+  hasDeletions: boolean,
+): Promise<ExportPage> {
   const [progress] = await database.rows<ProgressRow>(
     `SELECT toUnixTimestamp64Milli(now64(3)) AS readAtMs, toUnixTimestamp64Milli(min(SeenAt)) AS seenAtMs,
        toUnixTimestamp64Milli(max(DoneUntil)) AS doneUntilMs,
@@ -81,12 +87,12 @@ async function readPending(database: Database, asked: AskedPage): Promise<Export
   );
   if (progress === undefined) {
     await register(database, exporter);
-    return readPending(database, asked);
+    return readPending(database, exporter, limit, hasDeletions);
   }
   const { readAtMs, seenAtMs, doneUntilMs } = progress;
   if (doneUntilMs > readAtMs + CLOCK_SKEW_MS) {
     await forgetProgress(database, 'export', exporter);
-    return readPending(database, asked);
+    return readPending(database, exporter, limit, hasDeletions);
   }
   const replays = progress.replays === 0 ? [] : await readReplays(database, exporter);
   const since = Math.max(seenAtMs, doneUntilMs - OVERLAP_MS);
@@ -136,7 +142,10 @@ function readReplays(database: Database, exporter: string): Promise<PendingExpor
   );
 }
 
-/** Two owners that score an id before and after midnight write it under two days: the row with the newer evidence counts. */
+/**
+ * Reads the rows of these revisions, also deleted ones; a revision that is no longer the current one is absent. Two owners that score an id
+ * before and after midnight write it under two days: the row with the newer evidence counts.
+ */
 async function readCurrent(database: Database, pending: readonly PendingExport[]): Promise<Score[]> {
   const from = Math.min(...pending.map(({ writtenAtMs }) => writtenAtMs));
   const rows = await scoreRows.read(
@@ -163,7 +172,7 @@ async function readDeleted(database: Database, pending: readonly PendingExport[]
 }
 
 /**
- * A revision and the end of its replay are one insert. A score that is deleted and comes again has the same row once more: so each insert
+ * Records results; a repeat changes nothing. A revision and the end of its replay are one insert. A score that is deleted and comes again has the same row once more: so each insert
  * has a token of its own.
  */
 function record(database: Database, exporter: string, results: readonly ExportResult[]): Promise<void> {

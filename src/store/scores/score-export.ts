@@ -1,7 +1,7 @@
 import { MIB } from '../../domain/byte-sizes.ts';
 import { COMPUTED_TEXT } from '../../domain/text-encoding.ts';
-import type { ExportedScores, ExportFormat, ScoreExport } from '../contracts/score-feed.ts';
-import type { Database } from '../database.ts';
+import type { ExportedScores, ExportFormat } from '../contracts/score-feed.ts';
+import { type Database, readValue } from '../database.ts';
 import type { QueryParams } from '../values.ts';
 
 /** Memory for the runs of the join, bytes. Beyond it they go to disk. */
@@ -51,10 +51,21 @@ const SETTINGS = {
   output_format_parquet_string_as_string: '1',
 };
 
-/** @param maxKeys most scores that are read by their keys */
-export function createScoreExport(database: Database, maxKeys: number = MAX_KEYS): ScoreExport {
+/**
+ * Creates the export of scores with the facts of their runs.
+ * @param maxKeys most scores that are read by their keys
+ */
+export function createScoreExport(database: Database, maxKeys: number = MAX_KEYS) {
   return {
-    async *read(scores, format, { isRaw = false } = {}) {
+    /**
+     * Streams the current scores with the columns of their runs (`Run…`) in a format of the store, in no order. No spreadsheet computes a
+     * text of CSV, unless it is raw. Throws before the first byte, or not at all, unless the connection breaks.
+     */
+    async *read(
+      scores: ExportedScores,
+      format: ExportFormat,
+      { isRaw = false }: { readonly isRaw?: boolean | undefined } = {},
+    ): AsyncGenerator<Uint8Array> {
       const { conditions, params } = buildConditions(scores);
       const where = conditions.join(' AND ');
       const isFew = await hasFewScores(database, { where, params, most: maxKeys });
@@ -107,11 +118,8 @@ async function hasFewScores(
   database: Database,
   { where, params, most }: { readonly where: string; readonly params: QueryParams; readonly most: number },
 ): Promise<boolean> {
-  const [counted] = await database.rows<{ scores: number }>(
-    `SELECT count() AS scores FROM (SELECT 1 FROM scores WHERE ${where} LIMIT ${most + 1})`,
-    params,
-  );
-  return (counted?.scores ?? 0) <= most;
+  const sql = `SELECT count() FROM (SELECT 1 FROM scores WHERE ${where} LIMIT ${most + 1})`;
+  return ((await readValue(database, sql, params)) ?? 0) <= most;
 }
 
 /** Builds a condition by which the index finds the rows of the export. Rows that FINAL would take away are looked for in vain. */

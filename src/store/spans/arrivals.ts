@@ -1,12 +1,11 @@
 import { type Arrival, joinTraceKey, type TraceActivity, type TraceKey } from '../contracts/stores.ts';
-import type { Database } from '../database.ts';
+import { type Database, readValue } from '../database.ts';
 import { agentSeenSql, knownLateSql } from './agent-signal-sql.ts';
-import { IN_KEYS, keyParams, splitIntoSlices } from './trace-keys.ts';
+import { IN_KEYS, keyParams, readSlices, splitIntoSlices } from './trace-keys.ts';
 
 /** The store's clock, Unix milliseconds. */
-export async function readClock(database: Database): Promise<number> {
-  const [row] = await database.rows<{ now: number }>('SELECT toUnixTimestamp64Milli(now64(3)) AS now');
-  return row?.now ?? Number.NaN;
+export async function readClock(database: Pick<Database, 'rows'>): Promise<number> {
+  return (await readValue(database, 'SELECT toUnixTimestamp64Milli(now64(3))')) ?? Number.NaN;
 }
 
 /**
@@ -64,18 +63,13 @@ export async function readActivity(
   database: Database,
   keys: readonly TraceKey[],
 ): Promise<Map<string, TraceActivity>> {
-  const found = new Map<string, TraceActivity>();
-  for (const slice of splitIntoSlices(keys)) {
-    const rows = await database.rows<ActivityRow>(
+  const rows = await readSlices(keys, (slice) =>
+    database.rows<ActivityRow>(
       `SELECT ${activityColumns(database)} FROM trace_activity WHERE ${IN_KEYS} GROUP BY Tenant, TraceId`,
       keyParams(slice),
-    );
-    for (const row of rows) {
-      const activity = toActivity(row);
-      found.set(joinTraceKey(activity), activity);
-    }
-  }
-  return found;
+    ),
+  );
+  return new Map(rows.map((row) => [joinTraceKey(row), toActivity(row)]));
 }
 
 /** Activity of the traces of this id, of any tenant. */

@@ -1,6 +1,6 @@
 import type { AgentSignals } from '../../domain/trace/agent-signals.ts';
 import { signalsFromTheStart, type KnownSignals } from './agent-signal-sql.ts';
-import type { Database } from '../database.ts';
+import { type Database, readValue } from '../database.ts';
 import { toDateTime } from '../values.ts';
 
 const KINDS = ['scopes', 'scopePrefixes', 'keyPrefixes', 'eventPrefixes', 'words'] as const;
@@ -16,8 +16,7 @@ export async function readKnownSignals(
   signals: AgentSignals,
   nowMs: number,
 ): Promise<KnownSignals> {
-  const [table] = await database.rows<{ result: number }>('EXISTS TABLE progress');
-  if (table?.result !== 1) {
+  if ((await readValue(database, 'EXISTS TABLE progress')) !== 1) {
     return signalsFromTheStart(signals);
   }
   const rows = await database.rows<{ signal: string; knownFrom: number }>(

@@ -12,7 +12,7 @@ import {
   type TraceData,
 } from '../../domain/trace/span.ts';
 import { joinTraceKey, type TraceKey } from '../contracts/stores.ts';
-import type { Database, StreamedRow } from '../database.ts';
+import { type Database, readValue, type StreamedRow } from '../database.ts';
 import { jsonAttributes } from '../foreign/json-attributes.ts';
 import { agentSignalSql } from './agent-signal-sql.ts';
 import { ownTables, type SpanTables } from './span-tables.ts';
@@ -236,11 +236,8 @@ function byStart(a: Span, b: Span): number {
 }
 
 async function countSpans({ database, tables }: Reading, params: QueryParams): Promise<number> {
-  const [row] = await database.rows<{ spans: number }>(
-    `SELECT uniqExact(SpanId) AS spans FROM ${tables.spans} WHERE ${IN_KEYS} AND ScopeName != {own:String}`,
-    params,
-  );
-  return row?.spans ?? 0;
+  const sql = `SELECT uniqExact(SpanId) FROM ${tables.spans} WHERE ${IN_KEYS} AND ScopeName != {own:String}`;
+  return (await readValue(database, sql, params)) ?? 0;
 }
 
 /**

@@ -33,6 +33,18 @@ export function pairParams(pairs: readonly CoveredPair[]): QueryParams {
   };
 }
 
+/** Reads the rows of any number of keys: one statement after the other, each for as many as one takes. */
+export async function readSlices<Key, Row>(
+  keys: readonly Key[],
+  read: (slice: readonly Key[]) => Promise<readonly Row[]>,
+): Promise<Row[]> {
+  const found: (readonly Row[])[] = [];
+  for (const slice of splitIntoSlices(keys)) {
+    found.push(await read(slice));
+  }
+  return found.flat();
+}
+
 /** The keys in slices that one query takes. */
 export function* splitIntoSlices<T>(items: readonly T[], size: number = MAX_KEYS): Generator<readonly T[]> {
   for (let from = 0; from < items.length; from += size) {

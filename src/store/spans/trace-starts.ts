@@ -6,7 +6,7 @@ import {
   type TraceActivity,
   type TraceKey,
 } from '../contracts/stores.ts';
-import type { Database } from '../database.ts';
+import { type Database, readValue } from '../database.ts';
 
 export type StartRange = Parameters<SpanSource['list']>[0];
 
@@ -108,14 +108,11 @@ export async function countByStart(
   database: Database,
   { tenant, fromMs, toMs }: Parameters<SpanSource['count']>[0],
 ): Promise<number> {
-  const [row] = await database.rows<{ traces: number }>(
-    `SELECT uniq(Tenant, TraceId) AS traces FROM trace_starts
+  const sql = `SELECT uniq(Tenant, TraceId) FROM trace_starts
      WHERE FirstStart >= {from:Int64} AND FirstStart < {to:Int64}
        ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}
-     SETTINGS timeout_overflow_mode = 'break'`,
-    { tenant: tenant ?? '', from: toNanos(fromMs), to: toNanos(toMs) },
-  );
-  return row?.traces ?? 0;
+     SETTINGS timeout_overflow_mode = 'break'`;
+  return (await readValue(database, sql, { tenant, from: toNanos(fromMs), to: toNanos(toMs) })) ?? 0;
 }
 
 function findEarliest(

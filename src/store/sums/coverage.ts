@@ -9,7 +9,7 @@ import type {
   WaitingQuery,
 } from '../contracts/sums.ts';
 import type { CoveredPair } from '../contracts/stores.ts';
-import { bind, type Database } from '../database.ts';
+import { bind, type Database, readValue } from '../database.ts';
 import { activityColumns } from '../spans/arrivals.ts';
 import { pairParams } from '../spans/trace-keys.ts';
 import {
@@ -64,28 +64,10 @@ async function countDecided(database: Database, query: CoverageQuery): Promise<C
  * Counts decisions in queries of limited size. A row with newer evidence is always current, so the rows since a time are enough, and
  * no FINAL over the table is needed.
  */
-async function countRows(database: Database, query: CoverageQuery): Promise<CoverageRow[]> {
+function countRows(database: Database, query: CoverageQuery): Promise<CoverageRow[]> {
   const { pairs, sinceMs, tenant } = query;
-  const params = {
-    since: sinceMs,
-    written: Math.max(0, sinceMs - CLOCKS_MS),
-    tenant: tenant ?? '',
-    ...pairParams(pairs),
-  };
-  const source = await chooseSource(database, params.written);
-  const rows: CoverageRow[] = [];
-  for (const [from, to] of await readPieces(database, query, { params, source })) {
-    const piece = `TraceId >= {from:String} ${to === null ? '' : 'AND TraceId < {to:String}'}
-      ${tenant === undefined ? '' : OF_TENANT}`;
-    rows.push(
-      ...(await database.rows<CoverageRow>(countPiece(piece, source, query), {
-        ...params,
-        from,
-        to: to ?? '',
-      })),
-    );
-  }
-  return rows;
+  const params = { since: sinceMs, written: Math.max(0, sinceMs - CLOCKS_MS), tenant, ...pairParams(pairs) };
+  return readPieces<CoverageRow>(database, params, (source, piece) => countPiece(piece, source, query));
 }
 
 export const WRITTEN = 'WrittenAt >= fromUnixTimestamp64Milli({written:Int64})';
@@ -98,32 +80,39 @@ export type Source = 'decisions' | 'decision_arrivals';
 /** Chooses the arrivals, which are in the order of time, if they reach back far enough. */
 export async function chooseSource(database: Database, sinceMs: number): Promise<Source> {
   // 0 without a row. The engine knows the minimum of each part, which it does not use for `minOrNull`.
-  const [row] = await database.rows<{ firstMs: number }>(
-    'SELECT toUnixTimestamp64Milli(min(WrittenAt)) AS firstMs FROM decision_arrivals',
-  );
-  const firstMs = row?.firstMs ?? 0;
+  const sql = 'SELECT toUnixTimestamp64Milli(min(WrittenAt)) FROM decision_arrivals';
+  const firstMs = (await readValue(database, sql)) ?? 0;
   return firstMs > 0 && firstMs < sinceMs ? 'decision_arrivals' : 'decisions';
 }
 
-/** Divides the trace ids into ranges with about as many decisions as one query may count. Sessions have the id ''. */
-export async function readPieces(
+/**
+ * Reads decisions by ranges of trace ids, each with about as many as one query may count. Sessions have the id ''.
+ * @param build returns the statement of a piece, from its table and its condition
+ */
+export async function readPieces<Row>(
   database: Database,
-  { tenant }: Pick<CoverageQuery, 'tenant'>,
-  { params, source }: { readonly params: QueryParams; readonly source: Source },
-): Promise<[from: string, to: string | null][]> {
-  const [row] = await database.rows<{ decisions: number }>(
-    `SELECT count() AS decisions FROM ${source} WHERE ${SINCE} ${tenant === undefined ? '' : OF_TENANT}`,
-    params,
+  params: QueryParams & { readonly written: number; readonly tenant: string | undefined },
+  build: (source: Source, piece: string) => string,
+): Promise<Row[]> {
+  const source = await chooseSource(database, params.written);
+  const ofTenant = params.tenant === undefined ? '' : OF_TENANT;
+  const counted = `SELECT count() FROM ${source} WHERE ${SINCE} ${ofTenant}`;
+  const decisions = (await readValue(database, counted, params)) ?? 0;
+  const pieces = Math.min(MAX_PIECES, Math.ceil(decisions / DECISIONS_PER_QUERY));
+  const bounds = Array.from({ length: pieces }, (_, piece) =>
+    piece === 0
+      ? ''
+      : Math.round((piece * MAX_PIECES) / pieces)
+          .toString(16)
+          .padStart(2, '0'),
   );
-  const pieces = Math.min(MAX_PIECES, Math.ceil((row?.decisions ?? 0) / DECISIONS_PER_QUERY));
-  const bound = (piece: number) =>
-    Math.round((piece * MAX_PIECES) / pieces)
-      .toString(16)
-      .padStart(2, '0');
-  return Array.from({ length: pieces }, (_, piece) => [
-    piece === 0 ? '' : bound(piece),
-    piece === pieces - 1 ? null : bound(piece + 1),
-  ]);
+  const found: Row[][] = [];
+  for (const [piece, pieceFrom] of bounds.entries()) {
+    const pieceTo = bounds[piece + 1];
+    const within = `TraceId >= {pieceFrom:String} ${pieceTo === undefined ? '' : 'AND TraceId < {pieceTo:String}'} ${ofTenant}`;
+    found.push(await database.rows<Row>(build(source, within), { ...params, pieceFrom, pieceTo }));
+  }
+  return found.flat();
 }
 
 /** Returns SQL for the current decisions of each target and rule, for `buildDecidedPairs`. */

@@ -4,16 +4,7 @@ import { bind, type Database } from '../database.ts';
 import { pairParams } from '../spans/trace-keys.ts';
 import { readRanges } from '../tables/decisions.ts';
 import type { QueryParams } from '../values.ts';
-import {
-  chooseSource,
-  CLOCKS_MS,
-  currentTargets,
-  OF_TENANT,
-  readPieces,
-  selectWaiting,
-  SINCE,
-  WRITTEN,
-} from './coverage.ts';
+import { CLOCKS_MS, currentTargets, readPieces, selectWaiting, SINCE, WRITTEN } from './coverage.ts';
 import { IS_LIVE, readSummedUntil, selectDecidedRuns } from './decision-hours.ts';
 import { paramsOf, within } from './run-sums.ts';
 
@@ -78,35 +69,27 @@ function ofNames({ tenant, agent, environment }: FunnelQuery): string {
 }
 
 /** Counts the decisions that the sums lack, in queries of limited size. */
-async function countPresent(
+function countPresent(
   database: Database,
   query: FunnelQuery,
   { params: of, summedUntilMs }: { readonly params: QueryParams; readonly summedUntilMs: number },
 ): Promise<FunnelRow[]> {
+  const { tenant } = query;
   const written = Math.max(0, Math.trunc(Math.max(query.fromMs, summedUntilMs)) - CLOCKS_MS);
-  const params = { ...of, written, since: summedUntilMs };
-  const source = await chooseSource(database, written);
-  const found: FunnelRow[] = [];
-  for (const [from, to] of await readPieces(database, query, { params, source })) {
-    const piece = `TraceId >= {pieceFrom:String} ${to === null ? '' : 'AND TraceId < {pieceTo:String}'}
-      ${query.tenant === undefined ? '' : OF_TENANT}`;
+  const params = { ...of, tenant, written, since: summedUntilMs };
+  return readPieces<FunnelRow>(database, params, (source, piece) => {
     const condition = `${SINCE} AND ${piece}`;
     const decided = selectDecidedRuns(
       currentTargets(source, condition),
       `SELECT Tenant, TraceId FROM ${source} WHERE ${condition}`,
       `${WRITTEN} AND ${piece}`,
     );
-    const rows = await database.rows<FunnelRow>(
-      foldCounts(
-        `SELECT * FROM (${decided})
-         WHERE startMs >= {from:Int64} AND startMs < {to:Int64} AND ${ofNames(query)} AND ${IS_LIVE}`,
-        { count: 'count()', runs: "uniqExactIf((Tenant, TraceId), TraceId != '')" },
-      ),
-      { ...params, pieceFrom: from, pieceTo: to ?? '' },
+    return foldCounts(
+      `SELECT * FROM (${decided})
+       WHERE startMs >= {from:Int64} AND startMs < {to:Int64} AND ${ofNames(query)} AND ${IS_LIVE}`,
+      { count: 'count()', runs: "uniqExactIf((Tenant, TraceId), TraceId != '')" },
     );
-    found.push(...rows);
-  }
-  return found;
+  });
 }
 
 /** Returns the statement that folds decisions: by scorer, by reason, by agent and over time, and of all together. */

@@ -4,7 +4,7 @@ import type { AggregateFacet } from '../../domain/aggregate-facets.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import { BIN_GROWTH, RANGE_STEPS } from '../../domain/limits.ts';
 import type { AggregateStore, TouchedHour } from '../contracts/sums.ts';
-import type { Database } from '../database.ts';
+import { type Database, readValue } from '../database.ts';
 import { recordSeenVersions } from '../monitors/deploy-markers.ts';
 import { forgetProgress, markDoneUntil, readDoneUntil } from '../tables/progress.ts';
 import type { QueryParams } from '../values.ts';
@@ -225,11 +225,7 @@ const FORMER_HOURS = `
 
 async function listTouched(database: Database, sinceMs: number): Promise<TouchedHour[]> {
   const params = { since: Math.max(0, Math.trunc(sinceMs)) };
-  const [row] = await database.rows<{ replacing: number }>(
-    `SELECT count() AS replacing ${REPLACING}`,
-    params,
-  );
-  const hasReplacing = (row?.replacing ?? 0) > 0;
+  const hasReplacing = (await readValue(database, `SELECT count() ${REPLACING}`, params)) !== 0;
   return listHours(database, hasReplacing ? WRITTEN_HOURS + FORMER_HOURS : WRITTEN_HOURS, params);
 }
 

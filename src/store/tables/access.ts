@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { StoreUnavailableError } from '../../domain/errors.ts';
 import type { AuditRecord } from '../contracts/stores.ts';
-import type { Database } from '../database.ts';
+import { type Database, readValue } from '../database.ts';
 
 /** Creates the store of the writes through the API. */
 export function createAuditStore(database: Database) {
@@ -38,11 +38,8 @@ export function createCookieKeyStore(database: Database) {
   return { read: async () => (known ??= (await readKey(database)) ?? (await createKey(database))) };
 }
 
-async function readKey(database: Database): Promise<string | undefined> {
-  const [first] = await database.rows<{ key: string }>(
-    'SELECT Key AS key FROM cookie_keys ORDER BY WrittenAt, Key LIMIT 1',
-  );
-  return first?.key;
+function readKey(database: Database): Promise<string | undefined> {
+  return readValue<string>(database, 'SELECT Key FROM cookie_keys ORDER BY WrittenAt, Key LIMIT 1');
 }
 
 /** Inserts a key under a token that only one insert can have: of several processes, all read the key of the first one. */

@@ -1,5 +1,5 @@
 import type { DeadLetter, StoredDeadLetter } from '../contracts/dead-letters.ts';
-import { bind, type Database } from '../database.ts';
+import { bind, type Database, readValue } from '../database.ts';
 import { deadLetterRows } from '../table-rows.ts';
 
 /** Above the version of every attempt: a dropped letter stays dropped. */
@@ -42,6 +42,5 @@ function readDeadLetters(
 }
 
 async function countDeadLetters(database: Database): Promise<number> {
-  const [row] = await database.rows<{ letters: number }>('SELECT count() AS letters FROM dead_letters FINAL');
-  return row?.letters ?? 0;
+  return (await readValue(database, 'SELECT count() FROM dead_letters FINAL')) ?? 0;
 }

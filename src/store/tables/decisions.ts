@@ -10,7 +10,7 @@ import {
   type TraceKey,
   type UndecidedQuery,
 } from '../contracts/stores.ts';
-import { bind, type Database } from '../database.ts';
+import { bind, type Database, readValue } from '../database.ts';
 import { activityColumns, type ActivityRow, toActivity } from '../spans/arrivals.ts';
 import { pairParams, IN_KEYS, IN_SHARDS } from '../spans/trace-keys.ts';
 import { decisionRows } from '../table-rows.ts';
@@ -42,60 +42,57 @@ function ofTraces(database: Database, keys: readonly TraceKey[]): Promise<Map<st
 const SESSION_IN_SHARDS = IN_SHARDS.replace('TraceId', 'TargetId');
 
 const IS_DEFERRED = `Status = 'deferred' AND NOT startsWith(Rule, '${BACKFILL_RULES}')`;
-const IS_HELD = `${IS_DEFERRED} AND startsWith(Reason, '${HELD_BACK}')`;
-const IS_DUE = `${IS_DEFERRED} AND NextAttemptAt <= fromUnixTimestamp64Milli({until:Int64})`;
-
-/** Returns the condition on decisions on sessions, or on traces. */
-function isOfKind(ofSessions: boolean): string {
-  return ofSessions ? "TraceId = ''" : "TraceId != ''";
-}
+const IS_HELD = `startsWith(Reason, '${HELD_BACK}')`;
+const BY_UNTIL = 'NextAttemptAt <= fromUnixTimestamp64Milli({until:Int64})';
 
 /**
  * Finds deferred rows of live rules by the time of their next attempt alone, earliest first, without those that a budget holds
- * back. A backfill retries its own rows. The inner query finds candidates by the index on the status; FINAL then leaves out rows that a
- * later one replaced.
+ * back. A backfill retries its own rows.
  */
-function readDue(database: Database, query: DueQuery): Promise<Decision[]> {
-  const { untilMs, shards, limit, ofSessions = false } = query;
-  const isAsked = `${isOfKind(ofSessions)} AND NOT startsWith(Reason, '${HELD_BACK}') AND ${IS_DUE}`;
-  return decisionRows.read(
-    database,
-    `FROM decisions FINAL
-     WHERE (Tenant, TraceId) IN (
-       SELECT Tenant, TraceId FROM decisions
-       WHERE ${isAsked} ${shards === null ? '' : `AND ${ofSessions ? SESSION_IN_SHARDS : IN_SHARDS}`})
-       AND ${isAsked} ${shards === null || !ofSessions ? '' : `AND ${SESSION_IN_SHARDS}`}
-     ORDER BY NextAttemptAt, Tenant, TraceId
-     LIMIT {limit:UInt32}`,
-    { until: Math.trunc(untilMs), limit, ...(shards === null ? {} : { shards: [...shards] }) },
-  );
+function readDue(database: Database, { untilMs, ...query }: DueQuery): Promise<Decision[]> {
+  const conditions = [`NOT ${IS_HELD}`, BY_UNTIL];
+  const order = 'NextAttemptAt, Tenant, TraceId';
+  return readDeferred(database, query, { conditions, order, params: { until: Math.trunc(untilMs) } });
 }
 
-/** Finds deferred rows of live rules that a budget holds back. The inner query finds candidates as above. */
+/** Finds deferred rows of live rules that a budget holds back. */
 function readHeldBack(
   database: Database,
-  { untilMs, evidenceBeforeMs, order, shards, limit, ofSessions = false }: HeldBackQuery,
+  { untilMs, evidenceBeforeMs, order, ...query }: HeldBackQuery,
 ): Promise<Decision[]> {
-  const inShards = shards === null ? [] : [ofSessions ? SESSION_IN_SHARDS : IN_SHARDS];
-  const conditions = [
-    isOfKind(ofSessions),
-    IS_HELD,
-    ...inShards,
-    ...(untilMs === undefined ? [] : ['NextAttemptAt <= fromUnixTimestamp64Milli({until:Int64})']),
-    ...(evidenceBeforeMs === undefined ? [] : ['EvidenceUntil < fromUnixTimestamp64Milli({before:Int64})']),
+  return readDeferred(database, query, {
+    conditions: [
+      IS_HELD,
+      ...(untilMs === undefined ? [] : [BY_UNTIL]),
+      ...(evidenceBeforeMs === undefined ? [] : ['EvidenceUntil < fromUnixTimestamp64Milli({before:Int64})']),
+    ],
+    order: `EvidenceUntil ${order === 'newest-first' ? 'DESC' : 'ASC'}, Tenant, TraceId, TargetId`,
+    params: { until: Math.trunc(untilMs ?? 0), before: Math.trunc(evidenceBeforeMs ?? 0) },
+  });
+}
+
+/**
+ * Reads deferred rows of live rules. The inner query finds candidates by the index on the status; FINAL then leaves out rows that a later
+ * one replaced.
+ */
+function readDeferred(
+  database: Database,
+  { shards, limit, ofSessions = false }: Pick<DueQuery, 'shards' | 'limit' | 'ofSessions'>,
+  of: { readonly conditions: readonly string[]; readonly order: string; readonly params: QueryParams },
+): Promise<Decision[]> {
+  const isAsked = [
+    ofSessions ? "TraceId = ''" : "TraceId != ''",
+    IS_DEFERRED,
+    ...of.conditions,
+    ...(shards === null ? [] : [ofSessions ? SESSION_IN_SHARDS : IN_SHARDS]),
   ].join(' AND ');
   return decisionRows.read(
     database,
     `FROM decisions FINAL
-     WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM decisions WHERE ${conditions}) AND ${conditions}
-     ORDER BY EvidenceUntil ${order === 'newest-first' ? 'DESC' : 'ASC'}, Tenant, TraceId, TargetId
+     WHERE (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM decisions WHERE ${isAsked}) AND ${isAsked}
+     ORDER BY ${of.order}
      LIMIT {limit:UInt32}`,
-    {
-      until: Math.trunc(untilMs ?? 0),
-      before: Math.trunc(evidenceBeforeMs ?? 0),
-      limit,
-      ...(shards === null ? {} : { shards: [...shards] }),
-    },
+    { ...of.params, limit, ...(shards === null ? {} : { shards: [...shards] }) },
   );
 }
 
@@ -132,11 +129,8 @@ async function readToRepair(database: Database, query: RepairQuery, limit: numbe
 
 /** Counts the decisions after the place of the query. */
 async function countToRepair(database: Database, query: RepairQuery): Promise<number> {
-  const [row] = await database.rows<{ decisions: number }>(
-    `SELECT count() AS decisions FROM decisions FINAL WHERE ${buildConditions(query)}`,
-    buildParams(query),
-  );
-  return row?.decisions ?? 0;
+  const sql = `SELECT count() FROM decisions FINAL WHERE ${buildConditions(query)}`;
+  return (await readValue(database, sql, buildParams(query))) ?? 0;
 }
 
 function idColumn({ ofSessions }: Pick<RepairQuery, 'ofSessions'>): string {

@@ -11,7 +11,7 @@ import {
   type SignatureTraces,
 } from '../contracts/issues.ts';
 import type { TraceKey } from '../contracts/stores.ts';
-import { bind, type Database } from '../database.ts';
+import { bind, type Database, readValue } from '../database.ts';
 import { IN_KEYS } from '../spans/trace-keys.ts';
 import { failureRows, issueRows } from '../table-rows.ts';
 import type { QueryParams } from '../values.ts';
@@ -115,10 +115,7 @@ function readIssues(database: Database, tenant: string | undefined): Promise<Sto
 
 /** Reads the version that a row would get now. */
 async function readVersion(database: Database): Promise<number> {
-  const [row] = await database.rows<{ readonly version: number }>(
-    'SELECT toUInt64(toUnixTimestamp64Micro(now64(6))) AS version',
-  );
-  return row?.version ?? 0;
+  return (await readValue(database, 'SELECT toUInt64(toUnixTimestamp64Micro(now64(6)))')) ?? 0;
 }
 
 /** Reads open issues that no judge was asked about, issues with the newest failures first. */

@@ -18,8 +18,8 @@ import type {
   Reviewer,
 } from '../contracts/sums.ts';
 import type { LabelledTrace } from '../contracts/sources.ts';
-import { bind, type Database } from '../database.ts';
-import { splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
+import { bind, type Database, readValue } from '../database.ts';
+import { readSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { FACET_COLUMNS } from '../sums/score-sums.ts';
 import { scoreRows } from '../table-rows.ts';
 import { currentOfKeys } from './scores.ts';
@@ -58,12 +58,9 @@ export function createLabelStore(database: Database) {
     },
     /** Counts the targets that have a score of the reviewer. */
     countLabelled: async (query: LabelQuery) => {
-      const [row] = await database.rows<{ n: number }>(
-        `SELECT uniqExact(Tenant, TargetId) AS n FROM scores FINAL
-         PREWHERE ${LABELLED(query)} WHERE TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})`,
-        buildParams(query),
-      );
-      return row?.n ?? 0;
+      const sql = `SELECT uniqExact(Tenant, TargetId) FROM scores FINAL
+         PREWHERE ${LABELLED(query)} WHERE TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})`;
+      return (await readValue(database, sql, buildParams(query))) ?? 0;
     },
     /** Reads the versions of a scorer, the last used first. */
     versions: async (query: LabelledScorer): Promise<readonly VersionFacts[]> => {
@@ -285,22 +282,17 @@ async function readDrawn(
   { scorer }: LabelQuery,
   drawn: ReadonlyMap<Drawn, boolean>,
 ): Promise<LabelTarget[]> {
-  const targets: LabelTarget[] = [];
-  for (const slice of splitIntoSlices([...drawn.keys()])) {
-    const draws = new Map(
-      slice.map((each) => [each[3], { draw: each[0] / MAX_DRAW, passes: drawn.get(each) === true }]),
-    );
-    const rows = await database.rows<StoredTarget>(READ_DRAWN, {
+  const draws = new Map(
+    [...drawn].map(([[draw, , , scoreId], passes]) => [scoreId, { draw: draw / MAX_DRAW, passes }]),
+  );
+  const rows = await readSlices([...drawn.keys()], (slice) =>
+    database.rows<StoredTarget>(READ_DRAWN, {
       ids: slice.map(([, tenant, day, scoreId]) => new TupleParam([tenant, scorer, day, scoreId])),
-    });
-    targets.push(
-      ...rows.map(({ scoreId, ...row }) => ({
-        ...row,
-        ...(draws.get(scoreId) ?? { draw: 0, passes: false }),
-      })),
-    );
-  }
-  return targets.toSorted((a, b) => a.draw - b.draw || compareValues(a.targetId, b.targetId));
+    }),
+  );
+  return rows
+    .map(({ scoreId, ...row }) => ({ ...row, ...(draws.get(scoreId) ?? { draw: 0, passes: false }) }))
+    .toSorted((a, b) => a.draw - b.draw || compareValues(a.targetId, b.targetId));
 }
 
 const READ_DRAWN = `
@@ -420,16 +412,15 @@ async function readTenants(
   kind: keyof typeof QUERIES,
   ids: readonly string[],
 ): Promise<Map<string, string[]>> {
-  const found = new Map<string, Set<string>>();
-  for (const slice of splitIntoSlices([...new Set(ids)])) {
-    const rows = await Promise.all(
-      QUERIES[kind].map((sql) => database.rows<{ tenant: string; id: string }>(sql, { ids: slice })),
-    );
-    for (const { tenant, id } of rows.flat()) {
-      found.set(id, (found.get(id) ?? new Set()).add(tenant));
-    }
-  }
-  return new Map([...found].map(([id, tenants]) => [id, [...tenants].toSorted()]));
+  const rows = await readSlices([...new Set(ids)], (slice) =>
+    database.rows<{ tenant: string; id: string }>(QUERIES[kind].join(' UNION DISTINCT '), { ids: slice }),
+  );
+  return new Map(
+    [...Map.groupBy(rows, ({ id }) => id)].map(([id, found]) => [
+      id,
+      found.map(({ tenant }) => tenant).toSorted(),
+    ]),
+  );
 }
 
 /** Lists traces with runs since a time (Unix milliseconds), the newest first. */

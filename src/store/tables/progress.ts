@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Database } from '../database.ts';
+import { type Database, readValue } from '../database.ts';
 import { toDateTime } from '../values.ts';
 
 /** Kind of work whose progress is a time of the store's clock. */
@@ -11,12 +11,9 @@ export async function readDoneUntil(
   kind: ProgressKind,
   name: string,
 ): Promise<number | null> {
-  const [row] = await database.rows<{ atMs: number | null }>(
-    `SELECT toUnixTimestamp64Milli(maxOrNull(DoneUntil)) AS atMs FROM progress
-     WHERE Kind = {kind:String} AND Name = {name:String}`,
-    { kind, name },
-  );
-  return row?.atMs ?? null;
+  const sql = `SELECT toUnixTimestamp64Milli(maxOrNull(DoneUntil)) FROM progress
+     WHERE Kind = {kind:String} AND Name = {name:String}`;
+  return (await readValue<number | null>(database, sql, { kind, name })) ?? null;
 }
 
 /** Records the time until which work is done. A time before the stored one changes nothing. */

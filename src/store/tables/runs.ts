@@ -1,7 +1,7 @@
 import type { RunRecord } from '../../domain/run-record.ts';
 import { joinTraceKey, type TraceKey } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
-import { IN_KEYS, keyParams, splitIntoSlices } from '../spans/trace-keys.ts';
+import { IN_KEYS, keyParams, readSlices } from '../spans/trace-keys.ts';
 import { runRows } from '../table-rows.ts';
 import type { QueryParams } from '../values.ts';
 
@@ -40,14 +40,12 @@ export async function readMainRuns(
 
 /** Reads the last arrival up to which each trace was read from its content, Unix milliseconds, also without a run; keyed by `joinTraceKey`. */
 async function readUntil(database: Database, keys: readonly TraceKey[]): Promise<Map<string, number>> {
-  const found = new Map<string, number>();
-  for (const slice of splitIntoSlices(keys)) {
-    const rows = await database.rows<TraceKey & { until: number }>(
+  const rows = await readSlices(keys, (slice) =>
+    database.rows<TraceKey & { until: number }>(
       `SELECT Tenant AS tenant, TraceId AS traceId, toUnixTimestamp64Milli(max(EvidenceUntil)) AS until
        FROM runs WHERE ${IN_KEYS} AND Target = 'trace' AND ReadFrom = 'content' GROUP BY Tenant, TraceId`,
       keyParams(slice),
-    );
-    rows.forEach((row) => found.set(joinTraceKey(row), row.until));
-  }
-  return found;
+    ),
+  );
+  return new Map(rows.map((row) => [joinTraceKey(row), row.until]));
 }

@@ -3,7 +3,7 @@ import { countTransitions } from '../../domain/behaviour/measures.ts';
 import type { Score } from '../../domain/score.ts';
 import { type AgentKey, joinAgentKey, MAX_AGENTS, MAX_PATHS, type TraceKey } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
-import { IN_KEYS, splitIntoSlices } from '../spans/trace-keys.ts';
+import { IN_KEYS, readSlices } from '../spans/trace-keys.ts';
 import { scoreRows } from '../table-rows.ts';
 
 /** Creates the store of current scores: one row for each id, the one with the newest evidence, without tombstones. */
@@ -35,18 +35,16 @@ function ofTraces(database: Database, keys: readonly TraceKey[]): Promise<Map<st
  * evidence counts.
  */
 async function byIds(database: Database, ids: readonly string[]): Promise<Map<string, Score>> {
-  const found = new Map<string, Score>();
-  for (const slice of splitIntoSlices(ids)) {
-    const rows = await scoreRows.read(
+  const rows = await readSlices(ids, (slice) =>
+    scoreRows.read(
       database,
       `FROM scores FINAL
        WHERE ScoreId IN {ids:Array(UUID)}
        ORDER BY Version DESC LIMIT 1 BY ScoreId`,
       { ids: slice },
-    );
-    rows.forEach((score) => found.set(score.scoreId, score));
-  }
-  return found;
+    ),
+  );
+  return new Map(rows.map((score) => [score.scoreId, score]));
 }
 
 /** Reads the scorer names in score rows, also those of earlier configurations. */

@@ -15,7 +15,7 @@ import {
 } from '../contracts/lists.ts';
 import { SHARDS } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
-import { pairParams, splitIntoSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
+import { pairParams, readSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { decisionRows, scoreRows } from '../table-rows.ts';
 
 /** Time by which the evidence of a session may be older than the read of its last turn, milliseconds: spans that waited for a read. */
@@ -35,21 +35,16 @@ export function createSessionStore(database: Database) {
     /** Lists the newest turns, at most `limit`, and counts all. */
     turns: async (key: SessionKey, limit: number) => (await readTurns(database, [key], limit))[0] ?? NO_TURNS,
     /** Reads the current decisions of the sessions with these target ids. */
-    decisions: async (tenant: string, targetIds: readonly string[]) => {
-      const slices = [...splitIntoSlices(targetIds)];
-      const rows = await Promise.all(
-        slices.map((targets) =>
-          decisionRows.read(
-            database,
-            `FROM decisions FINAL
-             WHERE Tenant = {tenant:String} AND TraceId = '' AND Target = 'session' AND TargetId IN {targets:Array(String)}
-             ORDER BY TargetId, Rule, Scorer`,
-            { tenant, targets },
-          ),
+    decisions: (tenant: string, targetIds: readonly string[]) =>
+      readSlices(targetIds, (targets) =>
+        decisionRows.read(
+          database,
+          `FROM decisions FINAL
+           WHERE Tenant = {tenant:String} AND TraceId = '' AND Target = 'session' AND TargetId IN {targets:Array(String)}
+           ORDER BY TargetId, Rule, Scorer`,
+          { tenant, targets },
         ),
-      );
-      return rows.flat();
-    },
+      ),
     /** Lists the times since when a session was scored or failed, in order, one for each state of its turns. */
     resultTimes: async ({ tenant, targetId, rules, sinceMs }: SessionResultsQuery) => {
       const rows = await database.rows<{ at: number }>(
@@ -171,22 +166,18 @@ async function readActivity(database: Database, key: SessionKey): Promise<Sessio
 }
 
 /** Finds those of these sessions with a turn that was read at or after a time, Unix milliseconds. */
-async function readChanged(
+function readChanged(
   database: Database,
   keys: readonly SessionKey[],
   sinceMs: number,
 ): Promise<SessionKey[]> {
-  const found: SessionKey[] = [];
-  for (const slice of splitIntoSlices(keys)) {
-    found.push(
-      ...(await database.rows<SessionKey>(
-        `SELECT DISTINCT Tenant AS tenant, SessionId AS sessionId FROM (${RECENT})
-         WHERE (Tenant, SessionId) IN {keys:Array(Tuple(String, String))}`,
-        { since: Math.max(0, Math.trunc(sinceMs)), keys: slice.map(toTuple) },
-      )),
-    );
-  }
-  return found;
+  return readSlices(keys, (slice) =>
+    database.rows<SessionKey>(
+      `SELECT DISTINCT Tenant AS tenant, SessionId AS sessionId FROM (${RECENT})
+       WHERE (Tenant, SessionId) IN {keys:Array(Tuple(String, String))}`,
+      { since: Math.max(0, Math.trunc(sinceMs)), keys: slice.map(toTuple) },
+    ),
+  );
 }
 
 function toTuple({ tenant, sessionId }: SessionKey): TupleParam {
@@ -243,21 +234,18 @@ async function readTurns(
   keys: readonly SessionKey[],
   limit: number,
 ): Promise<ListedTurns[]> {
-  const rows: TurnRow[] = [];
-  for (const slice of splitIntoSlices(keys)) {
-    rows.push(
-      ...(await database.rows<TurnRow>(
-        `SELECT Tenant AS tenant, SessionId AS sessionId, TraceId AS traceId,
-           toUnixTimestamp64Milli(max(StartedAt)) AS startedAtMs, count() OVER (PARTITION BY tenant, sessionId) AS total
-         FROM runs
-         WHERE ${IS_TURN} AND (Tenant, SessionId) IN {keys:Array(Tuple(String, String))}
-         GROUP BY Tenant, SessionId, TraceId
-         ORDER BY startedAtMs DESC, traceId DESC
-         LIMIT {limit:UInt32} BY tenant, sessionId`,
-        { keys: slice.map(toTuple), limit },
-      )),
-    );
-  }
+  const rows = await readSlices(keys, (slice) =>
+    database.rows<TurnRow>(
+      `SELECT Tenant AS tenant, SessionId AS sessionId, TraceId AS traceId,
+         toUnixTimestamp64Milli(max(StartedAt)) AS startedAtMs, count() OVER (PARTITION BY tenant, sessionId) AS total
+       FROM runs
+       WHERE ${IS_TURN} AND (Tenant, SessionId) IN {keys:Array(Tuple(String, String))}
+       GROUP BY Tenant, SessionId, TraceId
+       ORDER BY startedAtMs DESC, traceId DESC
+       LIMIT {limit:UInt32} BY tenant, sessionId`,
+      { keys: slice.map(toTuple), limit },
+    ),
+  );
   const bySession = Map.groupBy(rows, joinSessionKey);
   return keys.map((key) => {
     const found = bySession.get(joinSessionKey(key)) ?? [];

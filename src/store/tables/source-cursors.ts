@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { CursorStore } from '../contracts/sources.ts';
 import type { Database } from '../database.ts';
 
-/** Creates the store of the cursors of sources. */
-export function createCursorStore(database: Database): CursorStore {
+/** Creates the store of the cursors of sources of spans: a source may have several, by key. */
+export function createCursorStore(database: Database) {
   return {
-    read: async (source) => {
+    read: async (source: string) => {
       const rows = await database.rows<{ key: string; cursor: string }>(
         `SELECT Key AS key, argMax(Cursor, WrittenAt) AS cursor FROM source_cursors
          WHERE Source = {source:String} GROUP BY Key`,
@@ -13,8 +12,8 @@ export function createCursorStore(database: Database): CursorStore {
       );
       return new Map(rows.map(({ key, cursor }) => [key, JSON.parse(cursor) as unknown]));
     },
-    // A place may come again, so each insert has a token of its own.
-    write: (source, key, cursor) =>
+    /** Records a place as JSON. The last one counts. A place may come again, so each insert has a token of its own. */
+    write: (source: string, key: string, cursor: unknown) =>
       database.insertRows(
         'source_cursors',
         [{ Source: source, Key: key, Cursor: JSON.stringify(cursor) }],
@@ -22,3 +21,5 @@ export function createCursorStore(database: Database): CursorStore {
       ),
   };
 }
+
+export type CursorStore = ReturnType<typeof createCursorStore>;

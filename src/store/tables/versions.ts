@@ -7,7 +7,7 @@ import {
   type VersionSample,
 } from '../contracts/stores.ts';
 import { bind, type Database } from '../database.ts';
-import { splitIntoSlices } from '../spans/trace-keys.ts';
+import { readSlices } from '../spans/trace-keys.ts';
 import { toDateTime } from '../values.ts';
 
 /** Creates the store of rule versions and their first moments. Writing a version again keeps its first moment. */
@@ -59,9 +59,8 @@ async function readSamples(
   database: Database,
   keys: readonly VersionKey[],
 ): Promise<Map<string, VersionSample>> {
-  const found = new Map<string, VersionSample>();
-  for (const slice of splitIntoSlices(keys)) {
-    const rows = await database.rows<SampleRow>(
+  const rows = await readSlices(keys, (slice) =>
+    database.rows<SampleRow>(
       `SELECT tenant, rule, service, agent, serviceVersion, agentVersion,
          argMin(most, slot) AS slots, groupArrayIf(target, slot > 0) AS targets
        FROM (
@@ -73,12 +72,14 @@ async function readSamples(
          ORDER BY slot)
        GROUP BY tenant, rule, service, agent, serviceVersion, agentVersion`,
       { keys: slice.map((key) => new TupleParam(listParts(key))) },
-    );
-    for (const { slots, targets, ...key } of rows) {
-      found.set(joinVersionKey(key), { slots, targets: targets.slice(0, slots) });
-    }
-  }
-  return found;
+    ),
+  );
+  return new Map(
+    rows.map(({ slots, targets, ...key }) => [
+      joinVersionKey(key),
+      { slots, targets: targets.slice(0, slots) },
+    ]),
+  );
 }
 
 /**

@@ -17,7 +17,9 @@ it('a stop answers the gRPC calls that are under way, on every connection', asyn
   const sessions = [1, 2, 3].map(() => grpcConnection(collector.grpcAddress ?? collector.address));
   const body = framed(requestBytes(traceRequest([jsonSpan()])));
   const calls = sessions.flatMap((session) => [callOn(session, { body }), callOn(session, { body })]);
-  await until(() => collector.stats().counts.requests === calls.length && sink.attempts.length > 0);
+  await until(
+    () => collector.count('spanscore.receiver.requests') === calls.length && sink.attempts.length > 0,
+  );
 
   const stopped = collector.stop();
   // Whoever has been told to go is told so before the store answers.
@@ -72,7 +74,7 @@ describe.each(['plain', 'TLS'])(
 
     it('waits for its call as long as the grace time, and no longer', async () => {
       const { collector, socket } = await stubbornPeer([BEGUN_CALL], GRACE_MS);
-      await until(() => collector.stats().counts.requests === 1);
+      await until(() => collector.count('spanscore.receiver.requests') === 1);
       const startedMs = performance.now();
       await collector.stop();
       // A timer may be a millisecond early.

@@ -201,10 +201,10 @@ describe('senders that take their time', () => {
     for (let i = 0; i < 20; i++) {
       const socket = socketTo();
       socket.write(`${HEAD}Content-Length: 100000\r\n\r\n{"resourceSpans"`);
-      await until(() => collector.stats().counts.requests > i);
+      await until(() => collector.count('spanscore.receiver.requests') > i);
       socket.destroy();
     }
-    await until(() => collector.stats().counts.refused_requests === 20);
+    await until(() => collector.count('spanscore.receiver.requests.refused') === 20);
     expect(collector.stats().heldBytes).toBe(0);
     expect(sink.attempts).toHaveLength(0);
   });
@@ -215,7 +215,7 @@ describe('senders that take their time', () => {
     const ofOneAddress = DEFAULT_COLLECTOR_LIMITS.maxConnections / 2;
     const closed = new Set<Socket>();
     const sockets: Socket[] = [];
-    const dropped = () => collector.stats().counts.connections_dropped;
+    const dropped = () => collector.count('spanscore.receiver.connections.dropped');
     while (sockets.length < 10_000) {
       const some = Array.from({ length: 500 }, socketTo);
       some.forEach((socket) => socket.resume().once('close', () => closed.add(socket)));

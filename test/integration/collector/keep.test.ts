@@ -68,7 +68,12 @@ async function stored(keep: Keep) {
   const now = await store.store.spans.nowMs();
   const arrivals = await store.store.spans.arrivals(now - 600_000, now + 1_000);
   const mine = arrivals.find((arrival) => arrival.tenant === keep);
-  return { data: data as TraceData, activity, arrival: mine, stubs: collector.stats().counts.spans_stubbed };
+  return {
+    data: data as TraceData,
+    activity,
+    arrival: mine,
+    stubs: collector.count('spanscore.receiver.spans.stubbed'),
+  };
 }
 
 describe('keeping agent spans only', () => {

@@ -97,7 +97,8 @@ describe('accepted requests', () => {
     const answer = await send({ path: '/v1/logs', body: logRequest([jsonLog(), jsonLog({ traceId: '' })]) });
     expect(answer).toMatchObject({ status: 200, body: '{}' });
     expect(sink.rows('otel_logs').map((row) => row['EventName'])).toEqual(['gen_ai.choice']);
-    expect(collector.stats().counts).toMatchObject({ logs_accepted: 1, logs_dropped: 1 });
+    expect(collector.count('spanscore.receiver.records.written logs')).toBe(1);
+    expect(collector.count('spanscore.receiver.logs.dropped')).toBe(1);
   });
 
   it('the good spans of a request, with the bad ones named as a partial success', async () => {

@@ -1,3 +1,4 @@
+import { countedMetrics } from '../../support/collector/counted-metrics.ts';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Collector, startCollector } from '../../../collector/collector.ts';
 import { bearerTokens, type ReceiverDefinition } from '../../../collector/receivers/receiver.ts';
@@ -40,6 +41,7 @@ async function start(definition: ReceiverDefinition) {
     ]),
     limits: { batchAgeMs: 5, insertRetries: 0, maxBodyBytes: MAX_BODY_BYTES },
     log: silentLog,
+    metrics: countedMetrics(),
   });
   collectors.push(collector);
   const address = collector.addresses.get(definition.name);

@@ -12,7 +12,7 @@ import { memoryScoreFeed } from '../../support/fakes/memory-score-feed.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../support/fakes/http-receiver.ts';
 import { recordingLetters } from '../../support/fakes/recording-letters.ts';
 import { soleDuties } from '../../support/fakes/sole-duties.ts';
-import type { ScoreFeed } from '../../../src/store/contracts/score-feed.ts';
+import type { ScoreFeed } from '../../../src/store/scores/exports.ts';
 
 let receiver: HttpReceiver;
 let loops: DeliveryLoop[];

@@ -1,4 +1,5 @@
-import type { ListFilters, ListStore } from '../../../src/store/contracts/lists.ts';
+import type { ListFilters } from '../../../src/store/contracts/lists.ts';
+import type { ListStore } from '../../../src/store/lists/list-store.ts';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -9,6 +9,7 @@ import { startOtlpGrpc } from '../../../collector/receivers/otlp-grpc.ts';
 import { startOtlpHttp } from '../../../collector/receivers/otlp-http.ts';
 import type { ListenAddress, ListenOptions, StartReceiver } from '../../../collector/receivers/receiver.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
+import { countedMetrics, type CountedMetrics } from './counted-metrics.ts';
 import { recordingLetters, type RecordingLetters } from '../fakes/recording-letters.ts';
 import { recordingSink, type RecordingSink } from '../fakes/recording-sink.ts';
 
@@ -20,6 +21,8 @@ export interface TestCollector extends Collector {
   readonly grpcAddress: ListenAddress | undefined;
   /** Reader of Kafka; undefined without that receiver. */
   readonly kafka: KafkaReceiver | undefined;
+  /** Reads what a metric has counted. */
+  readonly count: CountedMetrics['count'];
 }
 
 interface TestReceivers {
@@ -34,7 +37,7 @@ export async function startTestCollector({
   grpc,
   kafka,
   ...options
-}: Omit<CollectorOptions, 'receivers'> & TestReceivers): Promise<TestCollector> {
+}: Omit<CollectorOptions, 'receivers' | 'metrics'> & TestReceivers): Promise<TestCollector> {
   let reader: KafkaReceiver | undefined;
   const receivers = new Map<string, StartReceiver>([['otlp-http', (deps) => startOtlpHttp(http, deps)]]);
   if (grpc !== undefined) {
@@ -46,12 +49,14 @@ export async function startTestCollector({
       return describeReader(reader);
     });
   }
-  const collector = await startCollector({ ...options, receivers });
+  const metrics = countedMetrics();
+  const collector = await startCollector({ ...options, metrics, receivers });
   const address = collector.addresses.get('otlp-http');
   if (address === undefined) {
     throw new Error('OTLP/HTTP has no address');
   }
-  return { ...collector, address, grpcAddress: collector.addresses.get('otlp-grpc'), kafka: reader };
+  const grpcAddress = collector.addresses.get('otlp-grpc');
+  return { ...collector, address, grpcAddress, kafka: reader, count: metrics.count };
 }
 
 /** Starts a collector on a free port with a sink in memory. Its batches are short, so that tests do not wait. */

@@ -1,7 +1,8 @@
 import { deliveryVersion } from '../../../src/domain/delivery.ts';
 import type { AlertEvent } from '../../../src/monitors/alert-event.ts';
 import type { AlertDelivery } from '../../../src/domain/delivery.ts';
-import type { AlertFeed, PendingAlert } from '../../../src/store/contracts/monitors.ts';
+import type { PendingAlert } from '../../../src/store/contracts/monitors.ts';
+import type { AlertFeed } from '../../../src/store/monitors/alert-deliveries.ts';
 
 /** Delivery states of alerts in memory. For each alert, the record with the greatest version counts. */
 export class MemoryAlertFeed implements AlertFeed {

@@ -1,5 +1,6 @@
 import type { Score } from '../../../src/domain/score.ts';
-import type { ExportResult, PendingExport, ScoreFeed } from '../../../src/store/contracts/score-feed.ts';
+import type { ExportResult, PendingExport } from '../../../src/store/contracts/score-feed.ts';
+import type { ScoreFeed } from '../../../src/store/scores/exports.ts';
 
 /** Deliveries of scores, in memory. */
 export interface MemoryScoreFeed extends ScoreFeed {

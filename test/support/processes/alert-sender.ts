@@ -2,7 +2,7 @@
  * Process that sends all alerts of a store to web hooks and ends. It kills itself at one step: each call of the delivery's
  * ports counts as two steps, before and after the call.
  */
-import type { AlertFeed } from '../../../src/store/contracts/monitors.ts';
+import type { AlertFeed } from '../../../src/store/monitors/alert-deliveries.ts';
 import { openStore, type StoreOptions } from '../../../src/store/store.ts';
 import { createWebhookPass } from '../monitors/webhook-pass.ts';
 

@@ -1,7 +1,8 @@
+import { countedMetrics } from '../collector/counted-metrics.ts';
 import { startCollector, type Collector } from '../../../collector/collector.ts';
 import { parseConfig, type ConfigInput } from '../../../src/configuration.ts';
 import { configureSources, type ConfiguredSources } from '../../../src/sources/start-sources.ts';
-import type { EngineFiles } from '../../../src/store/contracts/sources.ts';
+import type { EngineFiles } from '../../../src/store/foreign/engine-files.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { recordingLetters, type RecordingLetters } from '../fakes/recording-letters.ts';
 import { recordingSink, type RecordingSink } from '../fakes/recording-sink.ts';
@@ -84,6 +85,7 @@ export function sourceWorld(engineFiles: EngineFiles = noEngineFiles): SourceWor
         log: silentLog,
         limits: { batchAgeMs: 1 },
         receivers: new Map([['sources', configured.start]]),
+        metrics: countedMetrics(),
       });
       running.push(collector);
       return {

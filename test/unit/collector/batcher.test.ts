@@ -2,7 +2,7 @@ import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { Batcher } from '../../../collector/batcher.ts';
 import { BlockInserter, createInsertHealth } from '../../../collector/block-inserter.ts';
-import { createCounter } from '../../../collector/counts.ts';
+import { countedMetrics } from '../../support/collector/counted-metrics.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
 import type { RowPiece } from '../../../collector/otlp/row-pieces.ts';
@@ -21,14 +21,14 @@ const ORIGIN = { tenant: 'a', source: 'otlp-http' };
 
 function setUp(limits: Partial<CollectorLimits> = {}) {
   const sink = recordingSink();
-  const counter = createCounter();
+  const metrics = countedMetrics();
   let tokens = 0;
   const all = { ...DEFAULT_COLLECTOR_LIMITS, ...limits };
   const inserter = new BlockInserter({
     purged: NOTHING_PURGED,
     sink,
     deadLetters: recordingLetters(),
-    counter,
+    metrics,
     limits: all,
     log: silentLog,
     health: createInsertHealth(sink),
@@ -36,7 +36,7 @@ function setUp(limits: Partial<CollectorLimits> = {}) {
   });
   const batcher = new Batcher({ inserter, limits: all, nowMs: () => Date.now() });
   const names = (): unknown[] => sink.rows().map((row) => row['SpanName']);
-  return { batcher, sink, counter, names };
+  return { batcher, sink, metrics, names };
 }
 
 /** The code of what a promise rejects with, 'stored' when it resolves. */
@@ -143,14 +143,15 @@ describe('a batcher', () => {
   });
 
   it('repeats a failed insert with the same block and token until the store is back', async () => {
-    const { batcher, sink, counter, names } = setUp();
+    const { batcher, sink, metrics, names } = setUp();
     sink.before = unavailable(2);
     const result = outcome(batcher.add('otel_traces', buildPieces('a'), ORIGIN));
     await vi.advanceTimersByTimeAsync(3_000);
     expect(await result).toBe('stored');
     expect(sink.attempts.map((attempt) => attempt.token)).toEqual(['token 1', 'token 1', 'token 1']);
     expect(names()).toEqual(['a']);
-    expect(counter.totals()).toMatchObject({ inserts: 1, insert_retries: 2, insert_failures: 0 });
+    expect(metrics.count('spanscore.insert.retries')).toBe(2);
+    expect(metrics.count('spanscore.insert.failures')).toBe(0);
   });
 
   it('tells every sender that the store is unavailable once their patience ends', async () => {

@@ -1,7 +1,7 @@
 import { NOTHING_PURGED } from '../../../src/store/contracts/purge.ts';
 import { describe, expect, it } from 'vitest';
 import { BlockInserter, type SentPiece, createInsertHealth } from '../../../collector/block-inserter.ts';
-import { createCounter } from '../../../collector/counts.ts';
+import { countedMetrics } from '../../support/collector/counted-metrics.ts';
 import { type CollectorLimits, DEFAULT_COLLECTOR_LIMITS } from '../../../collector/limits.ts';
 import { decodeRequest } from '../../../collector/otlp/decode-request.ts';
 import { StoreRejectedError, StoreUnavailableError } from '../../../src/domain/errors.ts';
@@ -21,14 +21,14 @@ function sent(names: readonly string[], tenant = 'a'): SentPiece[] {
 function setUp(limits: Partial<CollectorLimits> = {}) {
   const sink = recordingSink();
   const letters = recordingLetters();
-  const counter = createCounter();
+  const metrics = countedMetrics();
   const lines: string[] = [];
   let tokens = 0;
   const inserter = new BlockInserter({
     purged: NOTHING_PURGED,
     sink,
     deadLetters: letters,
-    counter,
+    metrics,
     limits: { ...DEFAULT_COLLECTOR_LIMITS, insertRetries: 0, ...limits },
     log: createLog('debug', { destination: { write: (line) => void lines.push(line) } }),
     health: createInsertHealth(sink),
@@ -37,7 +37,7 @@ function setUp(limits: Partial<CollectorLimits> = {}) {
   const names = (): unknown[] => sink.rows().map((row) => row['SpanName']);
   const setAside = (): unknown[] =>
     letters.letters.flatMap(({ body }) => readRows('otel_traces', body).map((row) => row['SpanName']));
-  return { inserter, sink, letters, counter, lines, names, setAside };
+  return { inserter, sink, letters, metrics, lines, names, setAside };
 }
 
 /** For `before`: refuses every block that holds a row of such a name. */
@@ -54,7 +54,7 @@ const good = (count: number): string[] => Array.from({ length: count }, (_, i) =
 
 describe('rows that the store refuses', () => {
   it('are set aside with their bytes, tenant and reason; their neighbours are stored and every sender is answered', async () => {
-    const { inserter, sink, letters, counter, names, setAside } = setUp();
+    const { inserter, sink, letters, metrics, names, setAside } = setUp();
     sink.before = refusing(isPoison);
     const pieces = [...sent(['a', 'poison', 'b']), ...sent(['c'], 'other'), ...sent(['poison too'], 'other')];
     const outcomes = await inserter.insert('otel_traces', pieces);
@@ -74,7 +74,7 @@ describe('rows that the store refuses', () => {
       code: 'store_rejected',
       reason: 'a poisonous row',
     });
-    expect(counter.totals().dead_letters).toBe(2);
+    expect(metrics.count('spanscore.dead_letters')).toBe(2);
   });
 
   it('are found in 2·log2(n) inserts, each under a token of its own that follows from the block’s', async () => {

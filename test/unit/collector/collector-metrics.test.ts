@@ -1,23 +1,10 @@
-import { afterEach, describe, expect, it } from 'vitest';
-import {
-  collectorChecks,
-  collectorReadings,
-  metricListener,
-  type CollectorStats,
-} from '../../../collector/collector.ts';
-import { createCounter } from '../../../collector/counts.ts';
+import { describe, expect, it } from 'vitest';
+import { collectorChecks, collectorReadings, type CollectorStats } from '../../../collector/collector.ts';
 import { describeReader, type KafkaStatus } from '../../../collector/receivers/kafka/kafka-receiver.ts';
 import { createMemoryLimiter } from '../../../collector/memory-limiter.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
-import { createMetrics } from '../../../src/telemetry/metrics.ts';
-import { metricValue } from '../../support/documents/metric-lines.ts';
-
-const metrics = createMetrics({ version: '1', log: silentLog });
-afterEach(() => metrics.stop());
 
 function stats(overrides: Partial<CollectorStats> = {}): CollectorStats {
   return {
-    counts: createCounter().totals(),
     heldBytes: 5,
     pendingRowBytes: 6,
     insertsRunning: 1,
@@ -46,20 +33,6 @@ function collector(given: CollectorStats, status?: KafkaStatus, nowMs = 0) {
 }
 
 describe('the metrics of a collector', () => {
-  it('are its counts by signal and reason, and its measures in seconds', async () => {
-    const counter = createCounter(metricListener(metrics));
-    counter.add('spans_accepted', 3);
-    counter.add('logs_accepted', 2);
-    counter.add('dead_letters', 1, 'input_invalid');
-    counter.measure('request_ms', 1_500, { transport: 'grpc' });
-
-    const text = await metrics.text();
-    expect(metricValue(text, 'spanscore_receiver_records_written_total{signal="traces"}')).toBe(3);
-    expect(metricValue(text, 'spanscore_receiver_records_written_total{signal="logs"}')).toBe(2);
-    expect(metricValue(text, 'spanscore_dead_letters_total{reason="input_invalid"}')).toBe(1);
-    expect(metricValue(text, 'spanscore_receiver_duration_seconds_sum{transport="grpc"}')).toBe(1.5);
-  });
-
   it('report the held bytes, and the lag of Kafka by partition', () => {
     expect(collectorReadings(collector(stats(), kafka({ lags: new Map([['spans/0', 7]]) })))).toEqual([
       { name: 'spanscore.receiver.held', value: 5 },

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { BlockInserter, createInsertHealth } from '../../../../collector/block-inserter.ts';
-import { createCounter } from '../../../../collector/counts.ts';
+import { countedMetrics } from '../../../support/collector/counted-metrics.ts';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../../../collector/limits.ts';
 import { decodeRequest } from '../../../../collector/otlp/decode-request.ts';
 import { ChannelDelivery } from '../../../../src/delivery/deliver-alerts.ts';
@@ -39,7 +39,7 @@ test('a row that the store refused is listed by dlq with its reason, stored by a
     deadLetters: base.store.deadLetters,
     limits: DEFAULT_COLLECTOR_LIMITS,
     log: silentLog,
-    counter: createCounter(),
+    metrics: countedMetrics(),
     health: createInsertHealth(sink),
     newToken: () => 'block',
   });

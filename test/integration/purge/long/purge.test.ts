@@ -27,7 +27,8 @@ import {
 import { createPurgeKey } from '../../../../src/purge/purge-key.ts';
 import { watchPurgedTraces, type WatchedTraces, withoutPurged } from '../../../../src/purge/purged-traces.ts';
 import type { Job } from '../../../../src/store/contracts/jobs.ts';
-import type { PurgeStore, PurgeSubject } from '../../../../src/store/contracts/purge.ts';
+import type { PurgeSubject } from '../../../../src/store/contracts/purge.ts';
+import type { PurgeStore } from '../../../../src/store/purge/purge-store.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { joinTraceKey } from '../../../../src/store/contracts/stores.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
@@ -446,7 +447,6 @@ test('late spans over HTTP and gRPC are a partial success and are not stored; th
     body: framed(requestBytes(traceRequest([jsonSpan({ traceId })]))),
   });
   session.close();
-  const { counts } = collector.stats();
   await collector.stop();
 
   expect(overHttp.status).toBe(200);
@@ -455,7 +455,9 @@ test('late spans over HTTP and gRPC are a partial success and are not stored; th
   });
   expect(overGrpc.status).toBe(0);
   expect(overGrpc.body.toString()).toContain('1 spans rejected: 1 record of purged traces');
-  expect(counts).toMatchObject({ records_purged: 3, spans_accepted: 1, spans_rejected: 0 });
+  expect(collector.count('spanscore.receiver.records.purged')).toBe(3);
+  expect(collector.count('spanscore.receiver.records.written traces')).toBe(1);
+  expect(collector.count('spanscore.receiver.records.rejected')).toBe(0);
   expect(await countRows('otel_traces', `TraceId = '${other}'`)).toBe(1);
   expect(await findTexts(it.options, [traceId])).toEqual([]);
 });

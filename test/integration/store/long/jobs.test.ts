@@ -10,7 +10,8 @@ import { startJobRunner, type JobRunner } from '../../../../src/jobs/job-runner.
 import { createOutput } from '../../../../src/cli/show/output.ts';
 import { runAttached } from '../../../../src/cli/jobs/run-job.ts';
 import type { DutyStore } from '../../../../src/store/tables/members.ts';
-import type { Job, JobProgress, JobStore } from '../../../../src/store/contracts/jobs.ts';
+import type { Job, JobProgress } from '../../../../src/store/contracts/jobs.ts';
+import type { JobStore } from '../../../../src/store/jobs/jobs.ts';
 import { silentLog } from '../../../../src/telemetry/log.ts';
 import { testStore, type TestStore } from '../../../support/store/store-rows.ts';
 import { until } from '../../../support/until.ts';

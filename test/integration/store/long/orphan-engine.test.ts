@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import type { EngineLog } from '../../../../src/store/embedded/engine-process.ts';
+import { type Log, silentLog } from '../../../../src/telemetry/log.ts';
 import {
   useEngineDirectory,
   isProcessAlive,
@@ -12,9 +12,9 @@ import { until } from '../../../support/until.ts';
 
 const directory = useEngineDirectory();
 
-const recordedLog = (lines: string[]): EngineLog => {
-  const write = (fields: object, message: string) => void lines.push(`${message} ${JSON.stringify(fields)}`);
-  return { info: write, warn: write, error: write };
+const recordedLog = (lines: string[]): Log => {
+  const write: Log['warn'] = (message, fields) => void lines.push(`${message} ${JSON.stringify(fields)}`);
+  return { ...silentLog, info: write, warn: write, error: write };
 };
 
 /** An engine that hangs and whose owner was killed. Returns the engine's process. */

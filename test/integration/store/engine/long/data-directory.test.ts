@@ -15,6 +15,7 @@ import {
   type EngineAddress,
 } from '../../../../support/processes/engine-directory.ts';
 import { until } from '../../../../support/until.ts';
+import { silentLog } from '../../../../../src/telemetry/log.ts';
 
 const directory = useEngineDirectory();
 const LONG_AGO = new Date(Date.now() - 60_000);
@@ -32,8 +33,7 @@ async function listRows(client: ClickHouseClient, query: string): Promise<{ n: n
 /** A log that keeps its warnings, which tell whom a process waits for. */
 function recordedLog() {
   const warnings: string[] = [];
-  const warn = (_fields: unknown, message: string): void => void warnings.push(message);
-  return { warnings, log: { info: () => undefined, warn, error: () => undefined } };
+  return { warnings, log: { ...silentLog, warn: (message: string) => void warnings.push(message) } };
 }
 
 /** Makes the owner look as if it had been stopped for long. */
