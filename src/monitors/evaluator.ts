@@ -342,8 +342,7 @@ class IntervalEvaluator {
   }
 
   #lastClosed(nowMs: number): number {
-    const intervalMs = this.#intervalMs;
-    return Math.floor((nowMs - CLOSE_AFTER_MS) / intervalMs) * intervalMs - intervalMs;
+    return Math.floor((nowMs - CLOSE_AFTER_MS) / this.#intervalMs - 1) * this.#intervalMs;
   }
 
   /** Finds where to begin. Incidents that ended before monitors were first switched on are never sent. */
@@ -567,13 +566,12 @@ interface ReceivedBucket {
 /** Splits a range into windows of one query each. Windows of few scores get longer: most of their time is that of a query, whatever its length. */
 function* splitIntoWindows({ intervalMs, fromMs, toMs }: BucketRange): Generator<BucketRange> {
   let lengthMs = WINDOW.leastMs;
-  for (let startMs = fromMs; startMs < toMs;) {
-    const endMs = startMs + Math.max(intervalMs, Math.floor(lengthMs / intervalMs) * intervalMs);
+  for (let startMs = fromMs, endMs = 0; startMs < toMs; startMs = endMs) {
+    endMs = startMs + Math.max(intervalMs, Math.floor(lengthMs / intervalMs) * intervalMs);
     const begunMs = performance.now();
     yield { intervalMs, fromMs: startMs, toMs: Math.min(endMs, toMs) };
     const isQuick = performance.now() - begunMs < WINDOW.quickMs;
     lengthMs = isQuick ? Math.min(2 * lengthMs, WINDOW.mostMs) : WINDOW.leastMs;
-    startMs = endMs;
   }
 }
 
