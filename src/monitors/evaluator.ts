@@ -189,8 +189,8 @@ function createWarnings(warn: EvaluatorDeps['warn']) {
   };
 }
 
-/** Length of time that is closed or read with one query, milliseconds. */
-const WINDOW_MS = 6 * HOUR_MS;
+/** Least and greatest length of time that is closed or read with one query, and the time of a query after which the next is longer; milliseconds. */
+const WINDOW = { leastMs: 6 * HOUR_MS, mostMs: 4 * DAY_MS, quickMs: 1_000 };
 
 /** Time after its end at which a bucket is closed, milliseconds; longer than any insert takes. */
 const CLOSE_AFTER_MS = 60_000;
@@ -342,8 +342,7 @@ class IntervalEvaluator {
   }
 
   #lastClosed(nowMs: number): number {
-    const intervalMs = this.#intervalMs;
-    return Math.floor((nowMs - CLOSE_AFTER_MS) / intervalMs) * intervalMs - intervalMs;
+    return Math.floor((nowMs - CLOSE_AFTER_MS) / this.#intervalMs - 1) * this.#intervalMs;
   }
 
   /** Finds where to begin. Incidents that ended before monitors were first switched on are never sent. */
@@ -564,11 +563,15 @@ interface ReceivedBucket {
   readonly received: ReadonlyMap<string, SeriesBucket>;
 }
 
-/** Splits a range into windows of one query each. */
+/** Splits a range into windows of one query each. Windows of few scores get longer: most of their time is that of a query, whatever its length. */
 function* splitIntoWindows({ intervalMs, fromMs, toMs }: BucketRange): Generator<BucketRange> {
-  const stepMs = Math.max(intervalMs, Math.floor(WINDOW_MS / intervalMs) * intervalMs);
-  for (let startMs = fromMs; startMs < toMs; startMs += stepMs) {
-    yield { intervalMs, fromMs: startMs, toMs: Math.min(startMs + stepMs, toMs) };
+  let lengthMs = WINDOW.leastMs;
+  for (let startMs = fromMs, endMs = 0; startMs < toMs; startMs = endMs) {
+    endMs = startMs + Math.max(intervalMs, Math.floor(lengthMs / intervalMs) * intervalMs);
+    const begunMs = performance.now();
+    yield { intervalMs, fromMs: startMs, toMs: Math.min(endMs, toMs) };
+    const isQuick = performance.now() - begunMs < WINDOW.quickMs;
+    lengthMs = isQuick ? Math.min(2 * lengthMs, WINDOW.mostMs) : WINDOW.leastMs;
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * Simulates products with a judge that makes mistakes, and estimates their pass rate from labels: how often the interval has the truth, its
  * width beside that of other estimates, and how often a certificate is wrong; then the same for cascades of two judges.
- * `node test/bench/pass-rates.ts [--products 1000] [--cascades 1080] [--seed 1]`
+ * `node test/bench/pass-rates.ts [--products 1000] [--below 1080] [--cascades 1080] [--widths 10] [--seed 1]`
  */
 import { parseArgs } from 'node:util';
 import { computeWilsonInterval } from '../../src/domain/agreement/agreement.ts';
@@ -9,6 +9,7 @@ import {
   allocateLabels,
   certify,
   estimatePassRate,
+  type JudgedScores,
   measureRates,
 } from '../../src/domain/agreement/pass-rate.ts';
 import { seededRandom } from '../support/builders/score-streams.ts';
@@ -28,7 +29,9 @@ import {
 const { values: options } = parseArgs({
   options: {
     products: { type: 'string', default: '1000' },
+    below: { type: 'string', default: '1080' },
     cascades: { type: 'string', default: '1080' },
+    widths: { type: 'string', default: '10' },
     seed: { type: 'string', default: '1' },
   },
 });
@@ -81,10 +84,9 @@ function measure(
     return;
   }
   const naive = computeWilsonInterval({ share: raw, n: effectiveN }) ?? { low: 0, high: 1 };
-  const { rate, sensitivity, specificity } = terms;
+  const { rate } = terms;
   const isIn = (interval: { low: number; high: number }) => interval.low <= rate && rate <= interval.high;
-  const required = { sensitivity: REQUIRED, specificity: REQUIRED };
-  const isCertified = certify(measureRates(judged), required).state === 'certified';
+  const isCertified = getsCertificate(judged);
   tally.products += 1;
   tally.covered += isIn({ low, high }) ? 1 : 0;
   tally.rawCovered += isIn(naive) ? 1 : 0;
@@ -93,7 +95,16 @@ function measure(
   tally.labelsWidth += estimateByLabels(judged);
   tally.randomWidth += drawLabelsAlone(rate, labelled.length, random);
   tally.certified += isCertified ? 1 : 0;
-  tally.wrong += isCertified && (sensitivity < REQUIRED || specificity < REQUIRED) ? 1 : 0;
+  tally.wrong += isCertified && !deservesCertificate(terms) ? 1 : 0;
+}
+
+function getsCertificate(judged: JudgedScores): boolean {
+  const required = { sensitivity: REQUIRED, specificity: REQUIRED };
+  return certify(measureRates(judged), required).state === 'certified';
+}
+
+function deservesCertificate({ sensitivity, specificity }: Product): boolean {
+  return sensitivity >= REQUIRED && specificity >= REQUIRED;
 }
 
 console.log(`seed ${options.seed}, ${products} products`);
@@ -139,6 +150,48 @@ const [certified, wrong] = [sumOf((each) => each.certified), sumOf((each) => eac
 console.log(
   `\n${certified} certificates, ${wrong} wrong: ${verdictOn('certificates', [atMost(wrong / certified, 0.05, 'of certificates wrong')])}`,
 );
+
+/** Judges that miss what a certificate requires by 0.01, in one or in both shares. */
+const BELOW = [
+  [0.95, REQUIRED - 0.01],
+  [REQUIRED - 0.01, 0.95],
+  [REQUIRED - 0.01, REQUIRED - 0.01],
+] as const;
+
+/** Counts how often a judge that just misses a certificate gets one. */
+function measureBelow(count: number): void {
+  const seed = Number(options.seed) + 2;
+  const belowRandom = seededRandom(seed);
+  head(
+    `Certificates of judges just below, seed ${seed}`,
+    'sensitivity / specificity',
+    'draws',
+    'certified',
+    'goals',
+  );
+  const drawn = BELOW.map(([sensitivity, specificity]) => ({ sensitivity, specificity, n: 0, wrong: 0 }));
+  for (let index = 0; index < count; index += 1) {
+    const judge = drawn[index % drawn.length];
+    if (judge !== undefined) {
+      const rate = BASE_RATES[Math.floor(index / 3) % 4] ?? 0.5;
+      const labels = LABELS[Math.floor(index / 12) % 3] ?? 100;
+      const rows = drawProduct(
+        { ...judge, rate, sampling: SAMPLING[Math.floor(index / 36) % 3] ?? 1 },
+        belowRandom,
+      );
+      judge.n += 1;
+      judge.wrong += getsCertificate(
+        gatherStrata(rows, pickLabels(rows, { labels, part: 1 / 2 }, belowRandom)),
+      )
+        ? 1
+        : 0;
+    }
+  }
+  for (const { sensitivity, specificity, n, wrong } of drawn) {
+    const name = `${sensitivity} / ${specificity}`;
+    row(name, n, wrong / n, verdictOn(name, [atMost(wrong / n, 0.05, 'certified')]));
+  }
+}
 
 /** First judges by the area under their curve, with the distance of good and bad runs that gives it. */
 const FIRST_JUDGES = [
@@ -189,12 +242,14 @@ function measureCascades(count: number): void {
   row('all', n, covered / n, '', verdictOn('cascades', goals));
 }
 
+if (Number(options.below) > 0) {
+  measureBelow(Number(options.below));
+}
 if (Number(options.cascades) > 0) {
   measureCascades(Number(options.cascades));
 }
 
 const WIDTH = 0.08;
-const TURNS = 10;
 
 /** Labels until the interval is narrow, where each further one is chosen by what it tells. */
 function countChosen(terms: Product): number {
@@ -224,20 +279,27 @@ function countRandom({ rate }: Product): number {
   return n;
 }
 
-head('Labels until a width of 0.08', 'judge', 'pass rate', 'chosen', 'at random', 'goals');
-let [chosen, drawn] = [0, 0];
-for (const [sensitivity, specificity] of JUDGES.slice(0, 2)) {
-  for (const rate of [0.95, 0.85]) {
-    const terms = { sensitivity, specificity, rate, sampling: 1 };
-    let [best, any] = [0, 0];
-    for (let turn = 0; turn < TURNS; turn += 1) {
-      best += countChosen(terms) / TURNS;
-      any += countRandom(terms) / TURNS;
+/** Compares the labels that the queue chooses with labels at random, until the interval is narrow. */
+function measureWidths(turns: number): void {
+  head('Labels until a width of 0.08', 'judge', 'pass rate', 'chosen', 'at random', 'goals');
+  let [chosen, drawn] = [0, 0];
+  for (const [sensitivity, specificity] of JUDGES.slice(0, 2)) {
+    for (const rate of [0.95, 0.85]) {
+      const terms = { sensitivity, specificity, rate, sampling: 1 };
+      let [best, any] = [0, 0];
+      for (let turn = 0; turn < turns; turn += 1) {
+        best += countChosen(terms) / turns;
+        any += countRandom(terms) / turns;
+      }
+      chosen += best;
+      drawn += any;
+      row(`${sensitivity} / ${specificity}`, rate, best, any, '');
     }
-    chosen += best;
-    drawn += any;
-    row(`${sensitivity} / ${specificity}`, rate, best, any, '');
   }
+  row('all', '', chosen, drawn, verdictOn('labels', [atMost(chosen / drawn, 0.7, 'of the labels')]));
 }
-row('all', '', chosen, drawn, verdictOn('labels', [atMost(chosen / drawn, 0.7, 'of the labels')]));
+
+if (Number(options.widths) > 0) {
+  measureWidths(Number(options.widths));
+}
 sumUp();

@@ -21,6 +21,9 @@ const MOST = 0.5;
 /** Least part of the change of a value whose part of the traffic moved. */
 const LEAST_MIX_SHARE = 0.1;
 
+/** Part of the change by which the shares of two values count as equal. */
+const SAME_SHARE = 0.25;
+
 /** Most values whose part of the traffic moved. */
 const MAX_MIX = 5;
 
@@ -30,7 +33,7 @@ const NO_CHANGE = 1e-9;
 /** Least part of the traffic since the change of a new value that took it over. */
 const TAKEN_OVER = 0.8;
 
-/** Most segments of a dimension in an explanation: those of the most runs. */
+/** Most segments of a dimension in an explanation: those with the greatest parts of the change. */
 const MAX_SEGMENTS = 50;
 
 /** Runs of a segment in a period. */
@@ -373,7 +376,8 @@ function findMain(split: readonly Split[], segment: Segment = []): Split | undef
 
 /**
  * Lists the values whose part of the traffic moved, with what that moved: the change of the part times the distance of the value's mean from
- * that of all.
+ * that of the values whose parts moved the other way. So the values that grew sum to the mix, and those that shrank, too: the side with the
+ * value that tells most is listed.
  */
 function listMixed(
   { dimension, segments }: Split,
@@ -383,29 +387,42 @@ function listMixed(
     change,
   }: { readonly before: Side; readonly after: Side; readonly change: number },
 ): Cause[] {
-  const middle = (allBefore.mean + allAfter.mean) / 2;
-  return segments
-    .map(({ value, before, after, isNew }): Cause => {
-      const old = before ?? { mean: after?.mean ?? 0, n: 0, part: 0 };
-      const present = after ?? { mean: old.mean, n: 0, part: 0 };
-      const moved = present.part - old.part;
-      const pooled = (old.n + present.n) / (allBefore.n + allAfter.n);
-      const error = Math.sqrt(pooled * (1 - pooled) * (1 / allBefore.n + 1 / allAfter.n));
-      return {
+  const moves = segments.map(({ value, before, after, isNew }) => {
+    const old = before ?? { mean: after?.mean ?? 0, n: 0, part: 0 };
+    const present = after ?? { mean: old.mean, n: 0, part: 0 };
+    const pooled = (old.n + present.n) / (allBefore.n + allAfter.n);
+    const error = Math.sqrt(pooled * (1 - pooled) * (1 / allBefore.n + 1 / allAfter.n));
+    const moved = present.part - old.part;
+    return {
+      value,
+      isNew,
+      moved,
+      mean: (old.mean + present.mean) / 2,
+      before: before && old.mean,
+      after: after && present.mean,
+      n: present.n,
+      evidenceLog10: error > 0 ? (moved / error) ** 2 / 2 / Math.LN10 : 0,
+    };
+  });
+  const sides = [1, -1].map((sign) => {
+    const others = moves.filter(({ moved }) => moved * sign < 0);
+    const sum = others.reduce((total, { moved }) => total + moved, 0);
+    const from = others.reduce((total, { moved, mean }) => total + moved * mean, 0) / sum;
+    return moves
+      .filter(({ moved }) => moved * sign > 0)
+      .map(({ value, moved, mean, ...each }): Cause => ({
         segment: { [dimension]: value },
         kind: 'mix',
-        before: before && old.mean,
-        after: after && present.mean,
-        n: present.n,
-        share: shareOf(moved * ((old.mean + present.mean) / 2 - middle), change),
-        isNew,
-        evidenceLog10: error > 0 ? (moved / error) ** 2 / 2 / Math.LN10 : 0,
+        ...each,
+        share: shareOf(moved * (mean - from), change),
         same: [],
-      };
-    })
-    .filter(({ share }) => share >= LEAST_MIX_SHARE)
-    .toSorted((a, b) => b.share - a.share)
-    .slice(0, MAX_MIX);
+      }))
+      .filter(({ share }) => share >= LEAST_MIX_SHARE)
+      .toSorted((a, b) => b.share - a.share);
+  });
+  const [grown = [], shrunk = []] = sides;
+  const mostOf = ([first]: readonly Cause[]) => first?.share ?? 0;
+  return (mostOf(shrunk) > mostOf(grown) + SAME_SHARE ? shrunk : grown).slice(0, MAX_MIX);
 }
 
 /** Writes the reason of a change in one sentence: `−0.07 in grounding: 92 % within agent version 3.2 × tool search (0.81 → 0.64), mix 3 %.` */

@@ -204,7 +204,7 @@ function beginDrift(set: AnchorSet, { judge, thresholds, isSuspect }: DriftTerms
       count: since.length,
       lateScores: 0,
       evidenceLog10,
-      labels: { judge },
+      labels: { scorer, judge },
       annotations: {},
       worstTraces: [],
       serviceVersion: '',

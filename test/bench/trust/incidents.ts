@@ -1,7 +1,16 @@
 import { seededRandom } from '../../support/builders/score-streams.ts';
 
 /** Kinds of changes. */
-export const PLANTED = ['single', 'pair', 'new version', 'tool', 'mix', 'everywhere', 'none'] as const;
+export const PLANTED = [
+  'single',
+  'pair',
+  'new version',
+  'unfinished deploy',
+  'tool',
+  'mix',
+  'everywhere',
+  'none',
+] as const;
 export type Planted = (typeof PLANTED)[number];
 
 const DIMENSIONS = [
@@ -24,6 +33,9 @@ const FIRST_DECOY = 6;
 
 /** Runs of each period. */
 const RUNS = 1_500;
+
+/** Parts of the runs that have the new version already before the change, and since. */
+const DEPLOYED = { before: 0.03, after: 0.85 };
 
 export interface IncidentRow {
   readonly score: number;
@@ -81,6 +93,7 @@ export function drawIncident(
     single: { agentVersion: `v${world.version}` },
     pair: { agentVersion: `v${world.version}`, model: `v${world.model}` },
     'new version': { agentVersion: 'new' },
+    'unfinished deploy': { agentVersion: 'new' },
     tool: { tool: TOOLS[world.tool] ?? '' },
   };
   return {
@@ -134,7 +147,10 @@ function drawRow(
   const isAfter = period === 'after';
   const codes = drawCodes(world, { random, isMoved: isAfter, isMix: isAfter && planted === 'mix' });
   const values = codes.map((code) => `v${code}`);
-  const isNew = planted === 'new version' && isAfter && codes[0] === version;
+  const isNew =
+    codes[0] === version &&
+    ((planted === 'new version' && isAfter) ||
+      (planted === 'unfinished deploy' && random() < DEPLOYED[period]));
   const tools = TOOLS.filter((_, index) => random() < (codes[0] === index ? 0.7 : 0.3));
   const level = dimensions.reduce((sum, { levels }, index) => sum + (levels[codes[index] ?? 0] ?? 0), 0);
   const own = odd.get((codes[0] ?? 0) * 6 + (codes[2] ?? 0)) ?? 0;
@@ -142,12 +158,13 @@ function drawRow(
     single: codes[0] === version,
     pair: codes[0] === version && codes[2] === model,
     'new version': isNew,
+    'unfinished deploy': isNew,
     tool: tools.includes(TOOLS[tool] ?? ''),
     mix: false,
     everywhere: true,
     none: false,
   }[planted];
-  const fall = isAfter && isHit ? fallOf(planted, world) : 0;
+  const fall = (isAfter || isNew) && isHit ? fallOf(planted, world) : 0;
   const low = planted === 'mix' && codes[1] === grown ? 0.25 : 0;
   const noise = (random() + random() + random() - 1.5) * 2 * NOISE;
   const named = Object.fromEntries(dimensions.map(({ name }, index) => [name, values[index] ?? '']));

@@ -142,7 +142,7 @@ it.concurrent('a judge that turns strict under the same name is blamed for the f
   expect(verdict.cause?.judge.after).toBeLessThan(0.7);
   const alerts = await read<Incident>(addresses, '/alerts');
   expect(alerts.filter(({ alert }) => alert === 'JudgeDrift')).toMatchObject([
-    { status: 'firing', labels: { judge: 'local/judge' }, cause: null },
+    { status: 'firing', labels: { scorer: 'hallucination', judge: 'local/judge' }, cause: null },
   ]);
   expect(await read(addresses, '/anchors')).toMatchObject([
     { scorer: 'hallucination', size: SIZE, before: 1, state: 'drifted' },

@@ -39,6 +39,17 @@ describe('a change by the values of a dimension', () => {
     expect(explained.sentence).toMatch(/^−0\.05 in faithfulness: the mix of the traffic, .* model B/u);
   });
 
+  it('lists the value that shrank where others took its traffic in equal parts', () => {
+    const models = ['B', 'C', 'D', 'E'];
+    const runs = (period: 'before' | 'after', ofA: number, ofOthers: number): Runs[] => [
+      [period, { model: 'A' }, ofA, 0.9],
+      ...models.map((model): Runs => [period, { model }, ofOthers, 0.6]),
+    ];
+    const { verdict, causes } = explainRuns([...runs('before', 600, 100), ...runs('after', 200, 200)]);
+    expect(verdict).toBe('mix');
+    expect(causes).toMatchObject([{ segment: { model: 'A' }, share: expect.closeTo(1, 6) as number }]);
+  });
+
   it('blames a new version, whose past is that of the same traffic, as within', () => {
     const explained = explainRuns([
       ['before', { ...version('1'), tenant: 'a' }, 500, 0.9],
@@ -181,6 +192,12 @@ describe('a change by the values of a dimension', () => {
 });
 
 describe('the first cause among ten dimensions with decoys', () => {
+  it('is the part of a version that few runs had before the change, and not what comes along with it', () => {
+    const { verdict, causes, truth } = explainIncident('unfinished deploy', 7_923);
+    expect([verdict, causes[0]?.segment, causes[0]?.kind]).toEqual(['mix', truth, 'mix']);
+    expect(causes.every(({ share }) => share > 0)).toBe(true);
+  });
+
   it.each(['single', 'pair', 'new version', 'tool'] as const)('is the planted one: %s', (planted) => {
     const { causes, truth } = explainIncident(planted, 11);
     expect(causes[0]?.segment).toEqual(truth);
