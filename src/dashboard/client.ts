@@ -21,7 +21,12 @@ export class ProblemError extends Error {
   }
 }
 
-interface Request {
+/** Says why something failed. */
+export function describeFailure(error: unknown): string {
+  return error instanceof ProblemError ? error.message : String(error);
+}
+
+export interface Request {
   readonly params?: Readonly<Record<string, string>>;
   readonly query?: Query;
   readonly signal?: AbortSignal;

@@ -2,8 +2,9 @@ import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { read, write } from './client.ts';
 import { isHelpOpen } from './keyboard.ts';
+import { Choice } from './parts/choice.tsx';
 import { answeredAtMs, isPaused, isServerGone, nowMs, startRenewals } from './live.ts';
-import { useResource } from './resource.ts';
+import { useRead } from './resource.ts';
 import { adjustQuery, framed, path, push, query } from './router.ts';
 import { isSignedOut, scopes } from './session.ts';
 import { theme, THEMES } from './theme.ts';
@@ -11,7 +12,6 @@ import { BASE_PATH } from './base-path.ts';
 import { formatDuration } from './view-models/format.ts';
 import { chooseInFrame, defaultSince, keepFrame, searchPath, TIME_RANGES } from './view-models/frame.ts';
 import { MENU, SET_UP } from './view-models/shortcuts.ts';
-import { visibleText } from './view-models/visible-text.ts';
 
 /** States of monitors that are read for the number of open incidents: those that fire come first. */
 const STATES_READ = 100;
@@ -148,28 +148,15 @@ function SetUp() {
 }
 
 function ThemeChoice() {
-  return (
-    <label>
-      Theme{' '}
-      <select
-        value={theme.value}
-        onChange={({ currentTarget }) => {
-          theme.value = THEMES.find((name) => name === currentTarget.value) ?? 'auto';
-        }}
-      >
-        {THEMES.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
-  );
+  const choose = (value: string): void => {
+    theme.value = THEMES.find((name) => name === value) ?? 'auto';
+  };
+  return <Choice label="Theme" value={theme.value} choices={THEMES} onChoice={choose} />;
 }
 
 /** Name of the token that the reader has signed in with, and the way out. */
 function Account() {
-  const session = useResource('session', (abort) => read('/session', { signal: abort }));
+  const session = useRead('/session');
   useEffect(() => {
     if (session.kind === 'ready') {
       scopes.value = session.data.scopes;
@@ -198,13 +185,10 @@ function Account() {
 
 /** Search, filters and freshness of all pages. */
 function Bar() {
-  const facets = useResource('frame', (abort) =>
-    read('/traces/facets', {
-      query: { since: '30d', of: ['agent', 'environment', 'tenant'] },
-      signal: abort,
-      isOfAll: true,
-    }),
-  );
+  const facets = useRead('/traces/facets', {
+    query: { since: '30d', of: ['agent', 'environment', 'tenant'] },
+    isOfAll: true,
+  });
   const values = (name: 'agent' | 'environment' | 'tenant'): readonly (readonly [string, string])[] =>
     facets.kind === 'ready' ? facets.data[name].map(({ value }) => [value, value]) : [];
   const since = query.value.get('since') ?? defaultSince(path.value, query.value);
@@ -214,22 +198,27 @@ function Bar() {
   return (
     <div class="bar-of-page">
       <Search />
-      <Choice
+      <FrameChoice
         name="agent"
         label="Agent"
         choices={[['', 'all agents'], ...values('agent')]}
         value={query.value.getAll('agent').join(', ')}
       />
-      <Choice
+      <FrameChoice
         name="environment"
         label="Environment"
         choices={[['', 'all environments'], ...values('environment')]}
         value={query.value.getAll('environment').join(', ')}
       />
       {(tenants.length > 1 || tenant !== '') && (
-        <Choice name="tenant" label="Tenant" choices={[['', 'all tenants'], ...tenants]} value={tenant} />
+        <FrameChoice
+          name="tenant"
+          label="Tenant"
+          choices={[['', 'all tenants'], ...tenants]}
+          value={tenant}
+        />
       )}
-      <Choice
+      <FrameChoice
         name="since"
         label="Time range"
         choices={TIME_RANGES}
@@ -266,30 +255,15 @@ function Search() {
   );
 }
 
-interface ChoiceProps {
+interface FrameChoiceProps {
   readonly name: string;
   readonly label: string;
   readonly choices: readonly (readonly [value: string, name: string])[];
   readonly value: string;
 }
 
-function Choice({ name, label, choices, value }: ChoiceProps) {
-  const known = choices.some(([choice]) => choice === value)
-    ? choices
-    : [...choices, [value, value] as const];
-  return (
-    <select
-      aria-label={label}
-      value={value}
-      onChange={({ currentTarget }) => adjustQuery(chooseInFrame(name, currentTarget.value))}
-    >
-      {known.map(([choice, text]) => (
-        <option key={choice} value={choice} selected={choice === value}>
-          {visibleText(text)}
-        </option>
-      ))}
-    </select>
-  );
+function FrameChoice({ name, ...choice }: FrameChoiceProps) {
+  return <Choice {...choice} isLabelHidden onChoice={(value) => adjustQuery(chooseInFrame(name, value))} />;
 }
 
 /** Age of what is shown. */

@@ -48,7 +48,8 @@ function act(action: Exclude<KeyAction, { kind: 'wait' }>): void {
   }
 }
 
-function isWriting(target: EventTarget | null): boolean {
+/** Returns true for a field that keys write into. */
+export function isWriting(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
     (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/u.test(target.tagName))

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useState } from 'preact/hooks';
-import { ProblemError } from './client.ts';
+import type { ReadPath, Replies } from './api-types.ts';
+import { ProblemError, read, type Request } from './client.ts';
 import { renewals } from './live.ts';
 import { query } from './router.ts';
 import { isSignedOut, signIns } from './session.ts';
@@ -70,6 +71,16 @@ export function useResource<T>(
   }, [key, round, signedIn, renewal]);
   const state = entry.key === key ? entry.state : LOADING;
   return { ...state, isRefreshing: state.kind === 'ready' && loadedRound !== round, reload };
+}
+
+/** Reads a route for a page, as `useResource` loads data: the route and what is asked of it are the key. */
+export function useRead<Path extends ReadPath>(
+  path: Path,
+  request: Omit<Request, 'signal'> = {},
+  options?: ResourceOptions,
+): Resource<Replies[Path]> {
+  const load = (signal: AbortSignal) => read(path, { ...request, signal });
+  return useResource(`${path} ${JSON.stringify(request)}`, load, options);
 }
 
 /** Returns true when what is shown stays: the same came again, or nothing came, which the frame tells. */

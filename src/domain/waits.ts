@@ -11,6 +11,14 @@ export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   }
 }
 
+/** Port of timers, so that tests control the time. */
+export interface Timers {
+  /** Resolves after the time, or at once when the signal is aborted. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export const systemTimers: Timers = { sleep };
+
 /** Waits for work until the signal is aborted; then throws the reason of the signal. A later result of the work is dropped. */
 export async function untilAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();

@@ -5,7 +5,8 @@ import type { SweepSettings } from '../readiness/readiness.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import type { ScoringMode } from '../scoring/scoring-mode.ts';
 import { buildRuleHistory, type PreparedRule, type Where, type RuleHistory } from '../scoring/select/rule.ts';
-import { computeWaitUntil, listOpenRules, type TraceCandidate } from '../scoring/select/select-rules.ts';
+import { computeWaitUntil, listOpenRules } from '../scoring/select/select-rules.ts';
+import type { TraceCandidate } from '../scoring/trace-task.ts';
 import { readFacts, selectTrace, type Selected } from '../scoring/select/select-traces.ts';
 import { isMetUnread, listAttributeKeys, needsFactsFor } from '../scoring/select/where.ts';
 import {

@@ -158,9 +158,10 @@ export function createJudgeRegistry(
   const { options = {} } = config;
   const providers = new Map<string, Provider>();
   const windows = new Map<string, JudgeWindow>();
+  const share = createSharing(opened, (entry) => openProvider(entry, config, limits, deps));
 
   function findProvider(name: string, modelName: string): Provider {
-    const provider = providers.get(name) ?? shareProvider(name, modelName, { config, limits, deps, opened });
+    const provider = providers.get(name) ?? share(readProvider(name, modelName, config));
     providers.set(name, provider);
     return provider;
   }
@@ -209,6 +210,19 @@ export function createJudgeRegistry(
   };
 }
 
+type Entry = ReturnType<typeof readProvider>;
+
+/** Finds the provider that was opened with the same settings, with its limits and its breaker. Else opens it. */
+function createSharing(opened: Map<string, Provider>, open: (entry: Entry) => Provider) {
+  return (entry: Entry): Provider => {
+    const { kind, ...settings } = entry;
+    const key = JSON.stringify([kind.name, settings]);
+    const provider = opened.get(key) ?? open(entry);
+    opened.set(key, provider);
+    return provider;
+  };
+}
+
 function splitModelName(name: string): { provider: string; modelId: string } {
   const slash = name.indexOf('/');
   if (slash < 1 || slash === name.length - 1) {
@@ -248,42 +262,17 @@ function readProvider(
   return { name, kind, baseURL, api, settings: { ...ofPackage, ...settings }, packagesFrom, limits: entry };
 }
 
-/** Finds a provider that was opened with the same settings, else opens it. */
-function shareProvider(
-  name: string,
-  modelName: string,
-  {
-    config,
-    limits,
-    deps,
-    opened,
-  }: {
-    readonly config: JudgesConfig;
-    readonly limits: JudgeLimits;
-    readonly deps: JudgeRegistryDeps;
-    readonly opened: Map<string, Provider>;
-  },
-): Provider {
-  const { kind, ...settings } = readProvider(name, modelName, config);
-  const key = JSON.stringify([name, kind.name, settings]);
-  const provider = opened.get(key) ?? openProvider(name, modelName, config, limits, deps);
-  opened.set(key, provider);
-  return provider;
-}
-
 function openProvider(
-  name: string,
-  modelName: string,
-  config: JudgesConfig,
+  { limits: settings, ...entry }: Entry,
+  { limits: own }: JudgesConfig,
   limits: JudgeLimits,
   deps: JudgeRegistryDeps,
 ): Provider {
-  const { limits: settings, ...entry } = readProvider(name, modelName, config);
   const { baseURL = '' } = entry;
   const guarded = { ...entry, fetch: createGuardedFetch(limits, deps) };
   const [openChat, openDecision] = [openModels(guarded), openDecisionModels(guarded)];
   const models = new Map<string, Promise<AnyModelObject>>();
-  const timeoutMs = isLocal(baseURL) ? (config.limits?.timeoutMs ?? LOCAL_TIMEOUT_MS) : limits.timeoutMs;
+  const timeoutMs = isLocal(baseURL) ? (own?.timeoutMs ?? LOCAL_TIMEOUT_MS) : limits.timeoutMs;
   return {
     timeoutMs,
     gate: new ProviderGate(
@@ -295,7 +284,7 @@ function openProvider(
         tokensPerMinute: settings.tokensPerMinute,
         maxQueued: limits.maxQueued,
         // A queue before a slow server moves as slowly as the server.
-        maxWaitMs: config.limits?.maxQueueWaitMs ?? Math.max(limits.maxQueueWaitMs, timeoutMs / 2),
+        maxWaitMs: own?.maxQueueWaitMs ?? Math.max(limits.maxQueueWaitMs, timeoutMs / 2),
       },
       deps,
     ),

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { createHmac, randomBytes } from 'node:crypto';
+import { LruMap } from '../domain/lru-map.ts';
 import type { JudgeCall, TokenEstimate } from './judge-execution.ts';
 import type { JudgeRegistry } from './judge-registry.ts';
 import type { ProviderShare } from './limits.ts';
@@ -106,46 +107,14 @@ export interface OwnReplyCache extends ReplyCache {
   clear(): void;
 }
 
-/**
- * Creates a cache that keeps at most `maxEntries` answers with together at most `maxChars` characters. The least recently used
- * answers are dropped first.
- */
-export function createReplyCache(limits: { maxEntries: number; maxChars: number }): OwnReplyCache {
-  const entries = new Map<string, CachedReply>();
-  let chars = 0;
-
-  function remove(key: string): void {
-    chars -= entries.get(key)?.text.length ?? 0;
-    entries.delete(key);
-  }
-
-  return {
-    inFlight: new Map(),
-    clear() {
-      entries.clear();
-      chars = 0;
-    },
-    get(key) {
-      const found = entries.get(key);
-      if (found !== undefined) {
-        entries.delete(key);
-        entries.set(key, found);
-      }
-      return found;
-    },
-    set(key, reply) {
-      remove(key);
-      if (reply.text.length > limits.maxChars) {
-        return;
-      }
-      entries.set(key, reply);
-      chars += reply.text.length;
-      for (const oldest of entries.keys()) {
-        if (entries.size <= limits.maxEntries && chars <= limits.maxChars) {
-          break;
-        }
-        remove(oldest);
-      }
-    },
-  };
+/** Creates a cache that keeps at most `maxEntries` answers with together at most `maxChars` characters. */
+export function createReplyCache({
+  maxEntries,
+  maxChars,
+}: {
+  maxEntries: number;
+  maxChars: number;
+}): OwnReplyCache {
+  const replies = new LruMap<CachedReply>({ maxEntries, maxSize: maxChars }, ({ text }) => text.length);
+  return Object.assign(replies, { inFlight: new Map<string, Promise<void>>() });
 }

@@ -39,60 +39,65 @@ const KEY_HEADERS = [
 /** Key in place of one from the environment, for an address that must not get it. It is sent nowhere. */
 const NO_KEY = 'none';
 
-/** Opens the chat models of a provider. The package is loaded with the first one, so that a program which asks no judge loads none. */
-export function openModels(entry: ProviderEntry): (id: string) => Promise<JudgeModelObject> {
-  let provider: Promise<Readonly<Record<string, unknown>>> | undefined;
+/** Opens the models of a provider. The package is loaded with the first one, so that a program which asks no judge loads none. */
+function opener<Model>(
+  entry: ProviderEntry,
+  findOpen: (provider: Package) => unknown,
+  what: string,
+): (id: string) => Promise<Model> {
+  let provider: Promise<Package> | undefined;
   return async (id) => {
     provider ??= createProvider(entry);
-    const { api = entry.kind === OPENAI_COMPATIBLE ? 'chatModel' : 'languageModel', ...created } = {
-      ...(await provider),
-      api: entry.api,
-    };
-    const open = (created as Readonly<Record<string, unknown>>)[api];
+    const open = findOpen(await provider);
     if (typeof open !== 'function') {
-      throw new JudgeError(
-        'judge_misconfigured',
-        `judge provider ${entry.name}: the package ${entry.kind.package} has no api "${api}"`,
-      );
+      throw lacking(entry, what);
     }
-    return open(id) as JudgeModelObject;
+    return open(id) as Model;
   };
 }
 
-/** Opens the decision models of a provider. A server with OpenAI's API is asked through its package, which has them. */
+function lacking({ name, kind }: ProviderEntry, what: string): JudgeError {
+  return new JudgeError(
+    'judge_misconfigured',
+    `judge provider ${name}: the package ${kind.package} has no ${what}`,
+  );
+}
+
+/** Opens the chat models of a provider. */
+export function openModels(entry: ProviderEntry): (id: string) => Promise<JudgeModelObject> {
+  const { api = entry.kind === OPENAI_COMPATIBLE ? 'chatModel' : 'languageModel' } = entry;
+  return opener(entry, (provider) => provider[api], `api "${api}"`);
+}
+
+/** Returns the entry with the package that has decision models and batches: a server with OpenAI's API is asked through its package. */
+function ofOpenAi(entry: ProviderEntry): ProviderEntry {
+  return entry.kind === OPENAI_COMPATIBLE ? { ...entry, kind: OPENAI } : entry;
+}
+
+/** Opens the decision models of a provider. */
 export function openDecisionModels(entry: ProviderEntry): (id: string) => Promise<DecisionModelObject> {
-  const { name } = entry;
-  const kind = entry.kind === OPENAI_COMPATIBLE ? OPENAI : entry.kind;
-  let provider: Promise<Readonly<Record<string, unknown>>> | undefined;
-  return async (id) => {
-    provider ??= createProvider({ ...entry, kind });
-    const { decisionModel, evaluationModel } = await provider;
-    const open = decisionModel ?? evaluationModel;
-    if (typeof open !== 'function') {
-      throw new JudgeError(
-        'judge_misconfigured',
-        `judge provider ${name}: the package ${kind.package} has no decision models`,
-      );
-    }
-    return open(id) as DecisionModelObject;
-  };
+  return opener(
+    ofOpenAi(entry),
+    ({ decisionModel, evaluationModel }) => decisionModel ?? evaluationModel,
+    'decision models',
+  );
 }
 
-/** Opens the batch interface of a provider. A server with OpenAI's API is asked through its package, which has one. */
-export async function openBatch(entry: ProviderEntry): Promise<BatchApi> {
-  const kind = entry.kind === OPENAI_COMPATIBLE ? OPENAI : entry.kind;
-  const { experimental_batch: open } = await createProvider({ ...entry, kind });
+/** Opens the batch interface of a provider. */
+export async function openBatch(given: ProviderEntry): Promise<BatchApi> {
+  const entry = ofOpenAi(given);
+  const { experimental_batch: open } = await createProvider(entry);
   const api: unknown = typeof open === 'function' ? open() : undefined;
   if (!isObject(api) || typeof api['doListBatches'] !== 'function') {
-    throw new JudgeError(
-      'judge_misconfigured',
-      `judge provider ${entry.name}: the package ${kind.package} has no batch interface`,
-    );
+    throw lacking(entry, 'batch interface');
   }
   return api as unknown as BatchApi;
 }
 
-async function createProvider(entry: ProviderEntry): Promise<Readonly<Record<string, unknown>>> {
+/** Exports of a package, or members of the provider that it creates, by name. */
+type Package = Readonly<Record<string, unknown>>;
+
+async function createProvider(entry: ProviderEntry): Promise<Package> {
   const { kind, name } = entry;
   const loaded = await loadPackage(entry);
   const create = findCreate(kind, loaded);
@@ -113,21 +118,17 @@ async function createProvider(entry: ProviderEntry): Promise<Readonly<Record<str
   return created;
 }
 
-async function loadPackage({
-  kind,
-  name,
-  packagesFrom,
-}: ProviderEntry): Promise<Readonly<Record<string, unknown>>> {
+async function loadPackage({ kind, name, packagesFrom }: ProviderEntry): Promise<Package> {
   const path = findPackage(kind.package, packagesFrom);
   if (path === undefined) {
     throw new JudgeError('judge_misconfigured', missingPackage(name, kind));
   }
-  return (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>;
+  return (await import(pathToFileURL(path).href)) as Package;
 }
 
 type Create = (settings: object) => unknown;
 
-function findCreate(kind: JudgeKind, loaded: Readonly<Record<string, unknown>>): Create | undefined {
+function findCreate(kind: JudgeKind, loaded: Package): Create | undefined {
   const found =
     kind.create === undefined
       ? Object.entries(loaded).find(
@@ -137,7 +138,7 @@ function findCreate(kind: JudgeKind, loaded: Readonly<Record<string, unknown>>):
   return typeof found === 'function' ? (found as Create) : undefined;
 }
 
-function isProvider(created: unknown): created is Readonly<Record<string, unknown>> {
+function isProvider(created: unknown): created is Package {
   return (isObject(created) || typeof created === 'function') && 'languageModel' in (created as object);
 }
 

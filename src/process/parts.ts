@@ -1,6 +1,6 @@
 import { MIB } from '../domain/byte-sizes.ts';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
-import { sleep } from '../domain/waits.ts';
+import { systemTimers, type Timers } from '../domain/waits.ts';
 import type { Duties } from '../ownership/duties.ts';
 import type { Log } from '../telemetry/log.ts';
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
@@ -61,11 +61,6 @@ async function withinTime(part: StartedPart): Promise<void> {
   }
 }
 
-/** Waits between looks, which tests replace. */
-export interface Timers {
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
-}
-
 export interface DutyDeps {
   readonly duties: Pick<Duties, 'join' | 'readEpoch' | 'leave'>;
   readonly log: Log;
@@ -88,7 +83,7 @@ export interface RepeatedDuty {
 /** Starts work that this process does while it has the duty. Of failures in a row, the first one is logged. */
 export function startRepeatedDuty(
   { duty, everyMs, failing, work, onIdle }: RepeatedDuty,
-  { duties, log, timers = { sleep } }: DutyDeps,
+  { duties, log, timers = systemTimers }: DutyDeps,
 ): StartedPart {
   const stopping = new AbortController();
   const { signal } = stopping;

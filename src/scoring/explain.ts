@@ -7,13 +7,9 @@ import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contra
 import { prepareRule, buildRuleHistory, type Rule } from './select/rule.ts';
 import type { Scoring, ScoringStores } from './scoring.ts';
 import { liveMode, type ScoringMode } from './scoring-mode.ts';
-import {
-  listOpenRules,
-  computeWaitUntil,
-  type OpenRule,
-  type TraceCandidate,
-} from './select/select-rules.ts';
+import { listOpenRules, computeWaitUntil, type OpenRule } from './select/select-rules.ts';
 import { checkReadiness } from '../readiness/readiness.ts';
+import type { TraceCandidate } from './trace-task.ts';
 import { findJoinedRuns, type JoinedRun } from './read/sibling-traces.ts';
 import { buildSessionTargetId } from '../domain/session-target.ts';
 import type { SessionActivity } from '../store/contracts/lists.ts';
@@ -74,6 +70,16 @@ export async function explainTrace(
   return { key, activity, decisions: current, computed, scores: scored.get(name) ?? [], nowMs };
 }
 
+/** Returns the function that builds the lines of a trace or a session. */
+function lineOf<Key extends TraceKey>(key: Key) {
+  return (
+    rule: string,
+    status: ComputedLine['status'],
+    reason: string,
+    dueAtMs: number | null = null,
+  ): Key & ComputedLine => ({ ...key, rule, status, reason, dueAtMs });
+}
+
 const NO_AGENT = 'no agent or model span has come for this trace, so there is nothing to score';
 const BEFORE_RULE = 'the trace arrived before the rule was first loaded; a backfill can score it';
 const KNOWN_LATE =
@@ -92,12 +98,7 @@ async function listComputedLines(
   },
   live: ScoringMode,
 ): Promise<ComputedLine[]> {
-  const line = (
-    rule: string,
-    status: ComputedLine['status'],
-    reason: string,
-    dueAtMs: number | null = null,
-  ) => ({ tenant: key.tenant, traceId: key.traceId, rule, status, reason, dueAtMs });
+  const line = lineOf({ tenant: key.tenant, traceId: key.traceId });
   if (!activity.agentSeen) {
     return [line('*', 'no_agent', NO_AGENT)];
   }
@@ -269,20 +270,7 @@ export async function explainSession(
   const onSessions = rules.filter(({ target }) => target === 'session').map(prepareRule);
   const names = new Set(onSessions.map(({ name }) => name));
   const prior = decisions.filter((row) => names.has(row.rule));
-  const line = (
-    rule: string,
-    status: ComputedLine['status'],
-    reason: string,
-    dueAtMs: number | null = null,
-  ) => ({
-    tenant,
-    traceId: '',
-    targetId,
-    rule,
-    status,
-    reason,
-    dueAtMs,
-  });
+  const line = lineOf({ tenant, traceId: '', targetId });
   const open = onSessions.filter(
     ({ name }) => !prior.some((row) => row.rule === name && row.evidenceUntil >= lastArrivalMs),
   );

@@ -3,11 +3,11 @@ import { joinTraceKey, type TraceActivity } from '../store/contracts/stores.ts';
 import { readLookups, addFacts, selectTrace, joinTimes, type Selected } from './select/select-traces.ts';
 import { scoreTask, traceError } from './apply-rules.ts';
 import type { ScoringMode } from './scoring-mode.ts';
-import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
+import { computeWaitUntil } from './select/select-rules.ts';
 import type { Scoring } from './scoring.ts';
 import type { StoreClock } from './live/timers.ts';
 import type { JoinedRun } from './read/sibling-traces.ts';
-import { buildOutcome, type TraceOutcome, type TraceTask } from './trace-task.ts';
+import { buildOutcome, type TraceCandidate, type TraceOutcome, type TraceTask } from './trace-task.ts';
 
 /** A run of several traces, and those of its traces that are to be scored (the triggers). */
 export interface JoinedTask {

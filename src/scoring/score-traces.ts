@@ -15,8 +15,14 @@ import type { Scoring } from './scoring.ts';
 import { buildExpiredRow } from './record/decision-rows.ts';
 import type { ScoringMode } from './scoring-mode.ts';
 import { OVERLAP_MS } from '../readiness/readiness.ts';
-import { computeWaitUntil, type TraceCandidate } from './select/select-rules.ts';
-import { buildOutcome, isTraceData, type TraceOutcome, type TraceTask } from './trace-task.ts';
+import { computeWaitUntil } from './select/select-rules.ts';
+import {
+  buildOutcome,
+  isTraceData,
+  type TraceCandidate,
+  type TraceOutcome,
+  type TraceTask,
+} from './trace-task.ts';
 
 /**
  * Time after which a trace is looked up again whose activity is behind its arrivals, milliseconds: an insert shows its rows in one table

@@ -10,7 +10,7 @@ import type { TraceActivity, TraceFacts, TraceKey } from '../store/contracts/sto
 import type { PreparedRule, PreparedScorer } from './select/rule.ts';
 import type { StoreClock } from './live/timers.ts';
 import { showUsd } from '../domain/money/usd.ts';
-import type { VersionRequest } from './select/new-versions.ts';
+import type { VersionRequest, VersionState } from './select/new-versions.ts';
 import type { PriorityFacts, RunSize, SamplePlan } from './select/sample-trace.ts';
 
 /** A trace that is a piece of a run; another trace owns the run. */
@@ -19,33 +19,57 @@ interface PartOfRun {
   readonly partOf: string;
 }
 
-/** One trace or session whose content has been read. */
-export interface TraceTask {
-  readonly key: TraceKey;
-  /** Claim on this trace, or on the piece of its run that became ready. */
-  readonly claim: Claim;
+/** A trace or a session whose content is not read yet. */
+export interface TraceCandidate {
   /** Activity from before the content was read. */
   readonly activity: TraceActivity;
+  /** Set for a session, whose activity has no trace id. The number for sampling is drawn from `samplingId`. */
+  readonly session?: { readonly targetId: string; readonly samplingId: string };
+  /** Claim on this trace, or on the piece of its run that became ready. */
+  readonly claim: Claim;
+  /** Current decisions of the trace. */
+  readonly prior: readonly Decision[];
+  readonly reread: boolean;
+  /** Time since which the trace could be scored, Unix milliseconds by the store's clock; undefined where nothing waited for it. */
+  readonly readyAtMs?: number | undefined;
+  /** Slots for the runs that an earlier pass left waiting; undefined in a first pass. */
+  readonly reservation?: Reservation | undefined;
+  readonly nowMs: number;
+}
+
+/** Facts of a trace for the choice of rules. */
+export interface KnownFacts {
+  /** Facts from the query without content; undefined when nobody asked for them. */
+  readonly facts: TraceFacts | undefined;
+  /** Place among the first traces of versions, by the rule's name; absent for a trace that is late for each rule. */
+  readonly versions?: VersionStates | undefined;
+}
+
+export type VersionStates = ReadonlyMap<
+  string,
+  { readonly request: VersionRequest; readonly state: VersionState }
+>;
+
+/** Facts about a trace from the store before its content is read. */
+export interface TraceLookups extends KnownFacts {
+  /** Current scores of the trace. */
+  readonly existing: readonly Score[];
+  /** Time at which `existing` was read, milliseconds of the monotonic clock. */
+  readonly existingReadMs: number;
+  /** Current rows of `runs` of a trace that was seen before. */
+  readonly knownRuns: readonly RunRecord[];
+  readonly clock: StoreClock;
+}
+
+/** One trace or session whose content has been read. */
+export interface TraceTask extends TraceCandidate, TraceLookups {
+  readonly key: TraceKey;
   /** Spans and logs, or the reason why they cannot be read; null when no rule needs them. */
   readonly read: TraceData | AppError | PartOfRun | SessionContent | null;
   readonly rules: readonly SelectedRule[];
   readonly declined: readonly DeclinedRule[];
   /** Rules that have decided the trace: their scores stay. */
   readonly settled: readonly PreparedRule[];
-  /** Facts from the query without content; undefined when nobody asked for them. */
-  readonly facts: TraceFacts | undefined;
-  /** Current rows of `runs` of a trace that was seen before. */
-  readonly knownRuns: readonly RunRecord[];
-  /** Current scores of the trace. */
-  readonly existing: readonly Score[];
-  /** Time at which `existing` was read, milliseconds of the monotonic clock. */
-  readonly existingReadMs: number;
-  readonly reread: boolean;
-  /** Time since which the trace could be scored, Unix milliseconds by the store's clock; undefined where nothing waited for it. */
-  readonly readyAtMs?: number | undefined;
-  /** Slots for the runs that an earlier pass left waiting; undefined in a first pass. */
-  readonly reservation: Reservation | undefined;
-  readonly clock: StoreClock;
 }
 
 /** Returns true for the content of one trace, or of a run of several traces. */

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { KindOptions } from '../config/schema/sources.ts';
 import { bearerHeader } from '../delivery/http/ask-tool.ts';
+import { LruMap } from '../domain/lru-map.ts';
 import { type ForeignLabel, type LabelReader, readLabelScore } from '../labels/import-labels.ts';
 import {
   type AskJson,
@@ -10,6 +11,9 @@ import {
   OWN_ID,
   type SourceReader,
 } from './source.ts';
+
+/** Most traces whose state is remembered. */
+const MAX_REMEMBERED = 50_000;
 
 /** Traces of a page. */
 const PAGE = 50;
@@ -49,7 +53,7 @@ export function createMlflowReader(
   sinceMs: number,
 ): SourceReader {
   const ask = createMlflowAsk({ endpoint, token });
-  const read = new Map<string, string>();
+  const read = new LruMap<string>({ maxSize: MAX_REMEMBERED }, () => 1);
   const locations = experimentIds.map((id) => ({
     type: 'MLFLOW_EXPERIMENT',
     mlflow_experiment: { experiment_id: id },
@@ -91,7 +95,6 @@ export function createMlflowReader(
         }
         next = found.next_page_token;
       } while (next !== undefined && next !== '');
-      forgetOldest(read);
     },
   };
 }
@@ -109,18 +112,6 @@ function leaveOutDerived(span: z.infer<typeof Span>): object {
   return hasOriginal
     ? { ...span, attributes: span.attributes.filter(({ key }) => !key.startsWith('mlflow.')) }
     : span;
-}
-
-/** Most traces whose state is remembered. */
-const MAX_REMEMBERED = 50_000;
-
-function forgetOldest(read: Map<string, string>): void {
-  for (const id of read.keys()) {
-    if (read.size <= MAX_REMEMBERED) {
-      return;
-    }
-    read.delete(id);
-  }
 }
 
 /** Labels and scores of a trace are no change of its spans. */

@@ -1,5 +1,4 @@
 import type { AgentDetail } from '../api-types.ts';
-import { read } from '../client.ts';
 import { Facts } from '../parts/facts.tsx';
 import { TopIssues } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -7,8 +6,8 @@ import { Page } from '../parts/page.tsx';
 import { QualityCell } from '../parts/quality.tsx';
 import { RateByAgent } from '../parts/rate-by-agent.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Text, Time } from '../parts/text.tsx';
-import { useResource } from '../resource.ts';
+import { Dotted, Text, TextLink, Time } from '../parts/text.tsx';
+import { useRead } from '../resource.ts';
 import { frame, framed, place } from '../router.ts';
 import {
   formatDuration,
@@ -17,8 +16,9 @@ import {
   formatScore,
   formatUsd,
 } from '../view-models/format.ts';
-import { fillPath } from '../view-models/paths/fill-path.ts';
+import { scorerPath } from '../view-models/paths/row-paths.ts';
 import { formatInterval } from '../view-models/rates.ts';
+import { newestFirst } from '../view-models/versions.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 
 /** Versions of an agent that are columns: the newest ones. */
@@ -28,9 +28,7 @@ const VERSIONS = 5;
 export function Agent() {
   const agent = place.value?.params['agent'] ?? '';
   const { agent: _, ...filters } = frame.value;
-  const detail = useResource(`agent ${agent} ${JSON.stringify(filters)}`, (signal) =>
-    read('/agents/{agent}', { params: { agent }, query: filters, signal }),
-  );
+  const detail = useRead('/agents/{agent}', { params: { agent }, query: filters });
   return (
     <Page title={visibleText(agent)}>
       <p class="row">
@@ -103,17 +101,11 @@ function Detail({ agent }: { readonly agent: AgentDetail }) {
 type Quality = AgentDetail['qualities'][number];
 
 function Versions({ agent: { agent, versions, qualities } }: { readonly agent: AgentDetail }) {
-  const newest = versions
-    .toSorted((a, b) => (b.firstSeen ?? '').localeCompare(a.firstSeen ?? ''))
-    .slice(0, VERSIONS);
+  const newest = newestFirst(versions).slice(0, VERSIONS);
   const columns: Column<Quality>[] = [
     {
       name: 'Quality',
-      cell: ({ scorer }) => (
-        <a href={framed(fillPath('/scores/:scorer', { scorer }), { agent })} data-row-link>
-          <Text of={scorer} />
-        </a>
-      ),
+      cell: ({ scorer }) => <TextLink to={framed(scorerPath(scorer), { agent })} of={scorer} isRow />,
     },
     { name: 'All versions', cell: (quality) => <QualityCell quality={quality} /> },
     ...newest.map(({ version, runs, qualities: rates }) => ({
@@ -134,20 +126,18 @@ function Versions({ agent: { agent, versions, qualities } }: { readonly agent: A
         kind="agents"
       />
       <p class="small quiet">
-        {newest.map(({ version, firstSeen }, index) => (
-          <span key={version}>
-            {index > 0 && ' · '}
-            <Text of={version === '' ? 'no version' : version} /> since <Time at={firstSeen} isDay />
-          </span>
-        ))}
-        {left !== undefined && right !== undefined && (
-          <>
-            {' · '}
+        <Dotted>
+          {newest.map(({ version, firstSeen }) => (
+            <span key={version}>
+              <Text of={version || 'no version'} /> since <Time at={firstSeen} isDay />
+            </span>
+          ))}
+          {left !== undefined && right !== undefined && (
             <a href={framed('/compare', { agent, left: left.version, right: right.version })}>
               Compare <Text of={left.version} /> with <Text of={right.version} />
             </a>
-          </>
-        )}
+          )}
+        </Dotted>
       </p>
     </>
   );
@@ -173,11 +163,7 @@ function Measures({ agent: { agent, qualities } }: { readonly agent: AgentDetail
 const MEASURE_COLUMNS = (agent: string): Column<Quality>[] => [
   {
     name: 'Measure',
-    cell: ({ scorer }) => (
-      <a href={framed(fillPath('/scores/:scorer', { scorer }), { agent })} data-row-link>
-        <Text of={scorer} />
-      </a>
-    ),
+    cell: ({ scorer }) => <TextLink to={framed(scorerPath(scorer), { agent })} of={scorer} isRow />,
   },
   { name: 'Median', cell: ({ median }) => formatScore(median), isNumber: true },
   { name: 'Before', cell: ({ medianBefore }) => formatScore(medianBefore), isNumber: true },
@@ -188,11 +174,7 @@ type Tool = AgentDetail['tools'][number];
 const TOOL_COLUMNS = (agent: string): Column<Tool>[] => [
   {
     name: 'Tool',
-    cell: ({ name }) => (
-      <a href={framed('/traces', { agent, tool: name })} data-row-link>
-        <Text of={name} />
-      </a>
-    ),
+    cell: ({ name }) => <TextLink to={framed('/traces', { agent, tool: name })} of={name} isRow />,
   },
   { name: 'Calls', cell: ({ calls }) => formatNumber(calls), isNumber: true },
   {
@@ -228,9 +210,7 @@ function Users({ agent: { agent, users } }: { readonly agent: AgentDetail }) {
     <ul class="plain" aria-label="Users hit most">
       {users.slice(0, USERS).map(({ userId, runs, failing }) => (
         <li key={userId} class="row between">
-          <a href={framed('/traces', { agent, userId })} data-row-link>
-            <Text of={userId} />
-          </a>
+          <TextLink to={framed('/traces', { agent, userId })} of={userId} isRow />
           <span>
             <span class={failing > 0 ? 'bad' : undefined}>{formatNumber(failing)} failing</span> of{' '}
             {formatNumber(runs)}

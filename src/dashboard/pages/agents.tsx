@@ -1,22 +1,18 @@
-import { read } from '../client.ts';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { AgentsTable } from '../parts/quality.tsx';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { frame } from '../router.ts';
 
 /** Agents as rows with their qualities, costs and errors. */
 export function Agents() {
   const filters = frame.value;
-  const agents = useResource(`agents ${JSON.stringify(filters)}`, (signal) =>
-    read('/agents', { query: filters, signal }),
-  );
+  const agents = useRead('/agents', { query: filters });
   return (
     <Page title="Agents">
       <Loaded
         of={agents}
         what="the agents"
-        isEmpty={({ items }) => items.length === 0}
         empty={
           <p>
             No agent has run in this time. Choose a longer range, or <a href="/welcome">connect an agent</a>.

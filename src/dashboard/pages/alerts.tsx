@@ -1,17 +1,17 @@
 import type { Item, Replies } from '../api-types.ts';
-import { read, write } from '../client.ts';
+import { write } from '../client.ts';
 import { Loaded } from '../parts/loaded.tsx';
-import { MuteNote } from '../parts/mute-note.tsx';
-import { Mute as MuteMenu } from '../parts/mute.tsx';
+import { Mute as MuteMenu, MuteNote } from '../parts/mute.tsx';
 import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Text, Time } from '../parts/text.tsx';
-import { useResource } from '../resource.ts';
+import { Dotted, Text, TextLink, Time } from '../parts/text.tsx';
+import { useRead } from '../resource.ts';
 import { framed, query } from '../router.ts';
 import { mayUse } from '../session.ts';
-import { useOrders, type Order } from '../orders.ts';
+import { useOrders, type Order } from '../orders.tsx';
 import { budgetName } from '../view-models/budget-name.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
+import { scorerPath } from '../view-models/paths/row-paths.ts';
 import { formatNumber, formatPercent, formatScore, formatUsd } from '../view-models/format.ts';
 import {
   ALL,
@@ -35,13 +35,9 @@ const EVENTS = 500;
 /** Incidents, budgets, the monitors of each rule, and what is muted. */
 export function Alerts() {
   const cursor = query.value.get('cursor') ?? undefined;
-  const open = useResource('open alerts', (signal) =>
-    read('/alerts', { query: { open: 'true', limit: EVENTS }, signal }),
-  );
-  const alerts = useResource(`alerts ${cursor ?? ''}`, (signal) =>
-    read('/alerts', { query: { limit: EVENTS, cursor }, signal }),
-  );
-  const mutes = useResource('mutes', (signal) => read('/mutes', { query: { limit: EVENTS }, signal }));
+  const open = useRead('/alerts', { query: { open: 'true', limit: EVENTS } });
+  const alerts = useRead('/alerts', { query: { limit: EVENTS, cursor } });
+  const mutes = useRead('/mutes', { query: { limit: EVENTS } });
   const onMuted = (): void => {
     open.reload();
     mutes.reload();
@@ -49,9 +45,7 @@ export function Alerts() {
   const { outcome, order } = useOrders(onMuted);
   return (
     <Page title="Alerts">
-      <p role="status">
-        <Text of={outcome} />
-      </p>
+      <p>{outcome}</p>
       <Loaded of={open} what="the open incidents">
         {({ items }) => (
           <>
@@ -64,12 +58,7 @@ export function Alerts() {
       <Loaded of={alerts} what="the alerts">
         {({ items, next }) => <PastIncidents incidents={joinIncidents(items)} next={next} />}
       </Loaded>
-      <Loaded
-        of={mutes}
-        what="the mutes"
-        isEmpty={({ items }) => items.length === 0}
-        empty={<p>Nothing is muted.</p>}
-      >
+      <Loaded of={mutes} what="the mutes" empty={<p>Nothing is muted.</p>}>
         {({ items }) => (
           <Table
             caption="Mutes"
@@ -137,32 +126,19 @@ function IncidentCard({ event, onMuted }: { readonly event: AlertEvent; readonly
     <li class={mute === null ? 'card incident-card' : 'card incident-card muted'}>
       <div>
         <h3>
-          <a href={fillPath('/alerts/:incidentId', { incidentId })} data-row-link>
-            <Text of={alert} />
-          </a>{' '}
-          · <Text of={describeSeriesFacets(series)} />
+          <TextLink to={fillPath('/alerts/:incidentId', { incidentId })} of={alert} isRow /> ·{' '}
+          <Text of={describeSeriesFacets(series)} />
         </h3>
         <p>
-          <Text of={series.scorer} /> <b>{describeChange(event)}</b> since{' '}
-          <Time at={changeBegan ?? startsAt} />
-          {cause !== '' && (
+          <Text of={series.scorer} />{' '}
+          <Dotted>
             <>
-              {' '}
-              · <Text of={cause} />
+              <b>{describeChange(event)}</b> since <Time at={changeBegan ?? startsAt} />
             </>
-          )}
-          {event.held && (
-            <>
-              {' '}
-              · <b>{describeHold(event)}</b>
-            </>
-          )}
-          {mute !== null && (
-            <>
-              {' '}
-              · <MuteNote mute={mute} />
-            </>
-          )}
+            {cause !== '' && <Text of={cause} />}
+            {event.held && <b>{describeHold(event)}</b>}
+            {mute !== null && <MuteNote mute={mute} />}
+          </Dotted>
         </p>
       </div>
       <MuteMenu subject={incidentId} name={alert} onDone={onMuted} />
@@ -174,7 +150,7 @@ type Limit = Replies['/judges']['budgets'][number];
 
 /** Limits of money: one row each, with the alert of its greatest percentage. */
 function Budgets({ incidents, onMuted }: ListProps) {
-  const judges = useResource('budgets', (signal) => read('/judges', { query: { since: '1h' }, signal }));
+  const judges = useRead('/judges', { query: { since: '1h' } });
   const columns: readonly Column<Limit>[] = [
     { name: 'Budget', cell: (limit) => <Text of={budgetName(limit)} /> },
     {
@@ -192,15 +168,13 @@ function Budgets({ incidents, onMuted }: ListProps) {
         }
         const { mute } = event;
         return (
-          <>
-            <strong class="bad">▲ {event.budget?.percent} % spent</strong> since <Time at={event.startsAt} />
-            {mute !== null && (
-              <>
-                {' '}
-                · <MuteNote mute={mute} />
-              </>
-            )}
-          </>
+          <Dotted>
+            <>
+              <strong class="bad">▲ {event.budget?.percent} % spent</strong> since{' '}
+              <Time at={event.startsAt} />
+            </>
+            {mute !== null && <MuteNote mute={mute} />}
+          </Dotted>
         );
       },
     },
@@ -230,14 +204,11 @@ function Budgets({ incidents, onMuted }: ListProps) {
 }
 
 function Monitors() {
-  const monitors = useResource('monitors', (signal) =>
-    read('/monitors', { query: { limit: EVENTS, order: 'firing' }, signal }),
-  );
+  const monitors = useRead('/monitors', { query: { limit: EVENTS, order: 'firing' } });
   return (
     <Loaded
       of={monitors}
       what="the monitors"
-      isEmpty={({ items }) => items.length === 0}
       empty={
         <p>
           No monitors are configured, or none has seen a score. The key <code>monitors</code> of the
@@ -294,11 +265,9 @@ function OtherState({
   const usual = limit === null ? `usual ${formatScore(baseline)}` : `limit ${formatScore(limit)}`;
   return (
     <>
-      <a href={fillPath('/scores/:scorer', { scorer: series.scorer })}>
-        <Text of={series.scorer} />
-      </a>{' '}
-      of <Text of={describeSeriesFacets(series)} />: {phase.replaceAll('_', ' ')} since <Time at={since} />,
-      mean {formatScore(mean)}, {usual}
+      <TextLink to={scorerPath(series.scorer)} of={series.scorer} /> of{' '}
+      <Text of={describeSeriesFacets(series)} />: {phase.replaceAll('_', ' ')} since <Time at={since} />, mean{' '}
+      {formatScore(mean)}, {usual}
       {muted && ', muted'}
       {lacks !== null && (
         <>
@@ -314,9 +283,7 @@ const PAST_COLUMNS: readonly Column<Incident>[] = [
     name: 'Alert',
     cell: ({ event: { incidentId, alert, acknowledgedAt } }) => (
       <>
-        <a href={fillPath('/alerts/:incidentId', { incidentId })} data-row-link>
-          <Text of={alert} />
-        </a>
+        <TextLink to={fillPath('/alerts/:incidentId', { incidentId })} of={alert} isRow />
         {acknowledgedAt !== null && <small> accepted as normal</small>}
       </>
     ),

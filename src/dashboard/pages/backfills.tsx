@@ -1,12 +1,13 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Item, Replies } from '../api-types.ts';
-import { ProblemError, read, write, PREFIX } from '../client.ts';
+import { PREFIX, write } from '../client.ts';
+import { useOrders } from '../orders.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { query } from '../router.ts';
 import { mayUse } from '../session.ts';
 import {
@@ -21,8 +22,7 @@ import {
 } from '../view-models/backfills.ts';
 import { describeDryRun } from '../view-models/estimate.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
-import { TIME_RANGES } from '../view-models/frame.ts';
-import { RANGES } from '../view-models/query-filters.ts';
+import { RANGES, TIME_RANGES } from '../view-models/frame.ts';
 
 const ENDED: readonly string[] = ['done', 'failed', 'cancelled'];
 
@@ -40,6 +40,8 @@ const DONE: Readonly<Record<BackfillAction, string>> = {
   cancel: 'is cancelled',
 };
 
+type Act = (backfill: Backfill, action: BackfillAction) => void;
+
 const LABELS: Readonly<Record<BackfillAction, string>> = {
   pause: 'Pause',
   resume: 'Resume',
@@ -49,29 +51,21 @@ const LABELS: Readonly<Record<BackfillAction, string>> = {
 /** Backfills with their progress, as it changes. */
 export function Backfills() {
   const cursor = query.value.get('cursor') ?? undefined;
-  const backfills = useResource(`backfills ${cursor ?? ''}`, (signal) =>
-    read('/backfills', { query: { cursor }, signal }),
-  );
+  const backfills = useRead('/backfills', { query: { cursor } });
   const { changes, note } = useChanges(backfills.kind === 'ready' ? backfills.data.items : []);
-  const [outcome, setOutcome] = useState('');
-  const act = async ({ id }: Backfill, action: BackfillAction): Promise<void> => {
-    try {
-      note(await write(`POST /backfills/{id}/${action}`, undefined, { params: { id } }));
-      setOutcome(`The backfill ${id} ${DONE[action]}.`);
-    } catch (error) {
-      setOutcome(error instanceof ProblemError ? `Not done: ${error.problem.detail}` : String(error));
-    }
-  };
+  const { outcome, order } = useOrders();
+  const act: Act = ({ id }, action) =>
+    order(
+      async () => note(await write(`POST /backfills/{id}/${action}`, undefined, { params: { id } })),
+      `The backfill ${id} ${DONE[action]}.`,
+    );
   return (
     <Page title="Backfills" lead="A backfill scores stored traces of a time range.">
       {mayUse('admin') && <NewBackfill onStarted={backfills.reload} />}
-      <p role="status">
-        <Text of={outcome} />
-      </p>
+      <p>{outcome}</p>
       <Loaded
         of={backfills}
         what="the backfills"
-        isEmpty={(page) => page.items.length === 0}
         empty={
           <p>There has been no backfill. A dry run counts what one would score, and what it would cost.</p>
         }
@@ -98,45 +92,42 @@ export function Backfills() {
 /** Choice of what the rules score, instead of one scorer. */
 const BY_THE_RULES = '';
 
-type Work =
-  | { readonly kind: 'none' | 'counting' | 'starting' }
-  | { readonly kind: 'counted'; readonly words: string }
-  | { readonly kind: 'told'; readonly words: string };
+type Spec = { readonly from: string; readonly scorer?: string };
 
 /** Dry run and start of a backfill. */
-function useNewBackfill(spec: { readonly from: string; readonly scorer?: string }, onStarted: () => void) {
-  const [work, setWork] = useState<Work>({ kind: 'none' });
-  const carryOut = async (kind: 'counting' | 'starting', action: () => Promise<Work>): Promise<void> => {
-    setWork({ kind });
-    try {
-      setWork(await action());
-    } catch (error) {
-      const why = error instanceof ProblemError ? error.problem.detail : String(error);
-      setWork({ kind: 'told', words: `Not done: ${why}` });
-    }
-  };
+function useNewBackfill(spec: Spec, onStarted: () => void) {
+  const [counted, setCounted] = useState<Spec>();
+  const orders = useOrders();
   const count = (): void =>
-    void carryOut('counting', async () => ({
-      kind: 'counted',
-      words: describeDryRun(await write('POST /backfills', { ...spec, dryRun: true })),
-    }));
-  const start = (): void =>
-    void carryOut('starting', async () => {
-      const { id } = await write('POST /backfills', spec);
-      onStarted();
-      return { kind: 'told', words: `The backfill ${id.slice(0, 8)} is started.` };
-    });
-  return { work, count, start, forget: () => setWork({ kind: 'none' }) };
+    orders.order(
+      () => write('POST /backfills', { ...spec, dryRun: true }),
+      (found) => {
+        setCounted(spec);
+        return describeDryRun(found);
+      },
+    );
+  const start = (): void => {
+    setCounted(undefined);
+    orders.order(
+      () => write('POST /backfills', spec),
+      ({ id }) => {
+        onStarted();
+        return `The backfill ${id.slice(0, 8)} is started.`;
+      },
+    );
+  };
+  const isCounted = counted?.from === spec.from && counted.scorer === spec.scorer;
+  return { ...orders, isCounted, count, start };
 }
 
 /** Form of a backfill: a dry run says what it would do and cost, then it can be started. */
 function NewBackfill({ onStarted }: { readonly onStarted: () => void }) {
-  const scorers = useResource('scorers', (signal) => read('/scorers', { signal }));
+  const scorers = useRead('/scorers');
   const [scorer, setScorer] = useState(BY_THE_RULES);
   const [from, setFrom] = useState<string>('7d');
   const names = scorers.kind === 'ready' ? scorers.data.items.map((each) => each.scorer) : [];
   const spec = { from, ...(scorer === BY_THE_RULES ? {} : { scorer }) };
-  const { work, count, start, forget } = useNewBackfill(spec, onStarted);
+  const { outcome, isBusy, isCounted, count, start, forget } = useNewBackfill(spec, onStarted);
   const choose = (set: (value: string) => void) => (value: string) => {
     set(value);
     forget();
@@ -163,17 +154,17 @@ function NewBackfill({ onStarted }: { readonly onStarted: () => void }) {
           choices={TIME_RANGES.filter(([range]) => RANGES.some((each) => each === range))}
           onChoice={choose(setFrom)}
         />
-        <button type="submit" disabled={work.kind === 'counting' || work.kind === 'starting'}>
+        <button type="submit" disabled={isBusy}>
           Dry run
         </button>
-        {work.kind === 'counted' && (
+        {isCounted && (
           <button type="button" class="primary" onClick={start}>
             Start
           </button>
         )}
       </p>
-      {work.kind === 'counting' && <progress aria-label="Dry run" />}
-      <p role="status">{(work.kind === 'counted' || work.kind === 'told') && <Text of={work.words} />}</p>
+      {isBusy && <progress aria-label="Dry run" />}
+      <p>{outcome}</p>
     </form>
   );
 }
@@ -193,7 +184,7 @@ function useChanges(items: readonly Backfill[]) {
   return { changes, note };
 }
 
-function columnsOf(act: (backfill: Backfill, action: BackfillAction) => Promise<void>): Column<Backfill>[] {
+function columnsOf(act: Act): Column<Backfill>[] {
   return [
     {
       name: 'Backfill',
@@ -218,7 +209,7 @@ function columnsOf(act: (backfill: Backfill, action: BackfillAction) => Promise<
         listActions(backfill).length === 0 || !mayUse('admin')
           ? '–'
           : listActions(backfill).map((action) => (
-              <button key={action} type="button" onClick={() => void act(backfill, action)}>
+              <button key={action} type="button" onClick={() => act(backfill, action)}>
                 {LABELS[action]}
                 <span class="unseen"> the backfill {backfill.id.slice(0, 8)}</span>
               </button>

@@ -1,20 +1,18 @@
+import { CopyLink } from '../parts/copy-button.tsx';
 import type { Replies } from '../api-types.ts';
-import { read } from '../client.ts';
 import { Agreement } from '../parts/agreement.tsx';
 import { Choice } from '../parts/choice.tsx';
-import { Filters } from '../parts/filters.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
-import { CopyLink } from '../parts/share.tsx';
+import { Table, type Column } from '../parts/table.tsx';
 import { Tabs } from '../parts/tabs.tsx';
-import { Text, Time } from '../parts/text.tsx';
+import { Text, TextLink, Time } from '../parts/text.tsx';
 import { VersionTable } from '../parts/versions.tsx';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { adjustQuery, frame, framed, query } from '../router.ts';
 import { describeComparison, type Comparison } from '../view-models/comparison.ts';
-import { fillPath } from '../view-models/paths/fill-path.ts';
+import { fillPath, type Query } from '../view-models/paths/fill-path.ts';
 import { formatNumber } from '../view-models/format.ts';
-import type { FilterField } from '../view-models/query-filters.ts';
 import { chooseVersions } from '../view-models/versions.ts';
 
 const TABS = [
@@ -51,14 +49,11 @@ function readTab(search: URLSearchParams): TabName {
 type Agents = Replies['/agents']['items'];
 
 function AgentVersions() {
-  const agents = useResource('compare agents', (signal) =>
-    read('/agents', { query: { since: ALL_VERSIONS }, signal }),
-  );
+  const agents = useRead('/agents', { query: { since: ALL_VERSIONS } });
   return (
     <Loaded
       of={agents}
       what="the agents"
-      isEmpty={({ items }) => items.length === 0}
       empty={
         <p>
           No agent has sent a run. <a href="/welcome">Connect an agent</a>.
@@ -130,9 +125,7 @@ interface VersionsProps {
 }
 
 function Versions({ agent, left, right }: VersionsProps) {
-  const versions = useResource(`versions ${JSON.stringify([agent, left, right])}`, (signal) =>
-    read('/agents/{agent}/versions', { params: { agent }, query: { left, right }, signal }),
-  );
+  const versions = useRead('/agents/{agent}/versions', { params: { agent }, query: { left, right } });
   return (
     <Loaded of={versions} what="the versions">
       {(data) => (
@@ -141,25 +134,14 @@ function Versions({ agent, left, right }: VersionsProps) {
           <p class="note">
             Pass rates of all runs of both versions with their 95 % intervals. Evidence: odds for a change
             against none. Traces of{' '}
-            <a href={framed('/traces', { agent, agentVersion: left })}>
-              <Text of={left} />
-            </a>{' '}
-            and{' '}
-            <a href={framed('/traces', { agent, agentVersion: right })}>
-              <Text of={right} />
-            </a>
-            .
+            <TextLink to={framed('/traces', { agent, agentVersion: left })} of={left} /> and{' '}
+            <TextLink to={framed('/traces', { agent, agentVersion: right })} of={right} />.
           </p>
         </>
       )}
     </Loaded>
   );
 }
-
-const FIELDS: readonly FilterField[] = [
-  { name: 'left', label: 'Left', placeholder: 'hallucination' },
-  { name: 'right', label: 'Right', placeholder: 'human:correctness' },
-];
 
 /** Range of agreements where the address names none: labels are few. */
 const LABEL_RANGE = '90d';
@@ -175,18 +157,49 @@ function Scorers() {
         <p class="note">
           A side is a scorer, one version of it (scorer@fingerprint), or labels of people (human:scorer).
         </p>
-        <Filters name="Choose both sides" fields={FIELDS} />
+        <Sides left={left} right={right} />
         {left !== '' && right !== '' && <Result left={left} right={right} />}
       </section>
     </>
   );
 }
 
-function Result({ left, right }: { readonly left: string; readonly right: string }) {
-  const asked = { ...frame.value, left, right };
-  const comparison = useResource(`compare ${JSON.stringify(asked)}`, (signal) =>
-    read('/compare', { query: asked, signal }),
+interface SidesProps {
+  readonly left: string;
+  readonly right: string;
+}
+
+/** Form whose fields are parameters of the page's address, so that a link shows the same. */
+function Sides({ left, right }: SidesProps) {
+  const side = (name: string, label: string, value: string, example: string) => (
+    <label>
+      {label}
+      <input name={name} value={value} placeholder={example} autocomplete="off" />
+    </label>
   );
+  return (
+    <form
+      role="search"
+      aria-label="Choose both sides"
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        adjustQuery(Object.fromEntries(new FormData(event.currentTarget)) as Query);
+      }}
+    >
+      {side('left', 'Left', left, 'hallucination')}
+      {side('right', 'Right', right, 'human:correctness')}
+      <button type="submit">Apply</button>
+      <button type="button" onClick={() => adjustQuery({ left: undefined, right: undefined })}>
+        Clear
+      </button>
+    </form>
+  );
+}
+
+function Result({ left, right }: SidesProps) {
+  const asked = { ...frame.value, left, right };
+  const comparison = useRead('/compare', { query: asked });
   return (
     <Loaded of={comparison} what="the comparison">
       {(data) => (
@@ -222,39 +235,24 @@ function Result({ left, right }: { readonly left: string; readonly right: string
   );
 }
 
+/** Answer of the left side, with the targets of each answer of the right one. */
+interface Answered {
+  readonly name: string;
+  readonly passes: string;
+  readonly fails: string;
+}
+
 function Confusion({ comparison: { left, right, confusion } }: { readonly comparison: Comparison }) {
-  return (
-    <div class="scroll">
-      <table>
-        <caption>Targets by the answers of both sides</caption>
-        <thead>
-          <tr>
-            <td />
-            <th scope="col">
-              <Text of={right} /> passes
-            </th>
-            <th scope="col">
-              <Text of={right} /> fails
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          <tr>
-            <th scope="row">
-              <Text of={left} /> passes
-            </th>
-            <td class="number">✓ {formatNumber(confusion.bothPass)}</td>
-            <td class="number">≠ {formatNumber(confusion.leftPasses)}</td>
-          </tr>
-          <tr>
-            <th scope="row">
-              <Text of={left} /> fails
-            </th>
-            <td class="number">≠ {formatNumber(confusion.rightPasses)}</td>
-            <td class="number">✓ {formatNumber(confusion.bothFail)}</td>
-          </tr>
-        </tbody>
-      </table>
-    </div>
-  );
+  const { bothPass, leftPasses, rightPasses, bothFail } = confusion;
+  const rows: readonly Answered[] = [
+    { name: `${left} passes`, passes: `✓ ${formatNumber(bothPass)}`, fails: `≠ ${formatNumber(leftPasses)}` },
+    { name: `${left} fails`, passes: `≠ ${formatNumber(rightPasses)}`, fails: `✓ ${formatNumber(bothFail)}` },
+  ];
+  const columns: readonly Column<Answered>[] = [
+    { name: 'Side', cell: ({ name }) => <Text of={name} /> },
+    { name: `${right} passes`, cell: ({ passes }) => passes, isNumber: true },
+    { name: `${right} fails`, cell: ({ fails }) => fails, isNumber: true },
+  ];
+  const caption = 'Targets by the answers of both sides';
+  return <Table caption={caption} columns={columns} rows={rows} keyOf={({ name }) => name} />;
 }

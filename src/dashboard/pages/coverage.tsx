@@ -1,13 +1,12 @@
-import { read } from '../client.ts';
+import { CopyLink } from '../parts/copy-button.tsx';
 import type { Funnel as FunnelReply } from '../api-types.ts';
 import { Choice } from '../parts/choice.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
-import { CopyLink } from '../parts/share.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Text } from '../parts/text.tsx';
+import { Text, TextLink } from '../parts/text.tsx';
 import { TimeChart } from '../parts/time-chart.tsx';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { adjustQuery, frame, framed, query } from '../router.ts';
 import {
   buildBar,
@@ -31,9 +30,7 @@ import {
 /** Page of the coverage: the scored share of the traffic, and for the rest the reason, its traces and what mends it. */
 export function Coverage() {
   const asked = frame.value;
-  const funnel = useResource(`funnel ${JSON.stringify(asked)}`, (signal) =>
-    read('/coverage/funnel', { query: asked, signal }),
-  );
+  const funnel = useRead('/coverage/funnel', { query: asked });
   return (
     <Page title="Coverage">
       <Loaded
@@ -119,13 +116,7 @@ const AGENT_COLUMNS: readonly Column<FunnelReply['agents'][number]>[] = [
   {
     name: 'Agent',
     cell: ({ agent }) =>
-      agent === '' ? (
-        'not known'
-      ) : (
-        <a href={framed('/coverage', { agent })}>
-          <Text of={agent} />
-        </a>
-      ),
+      agent === '' ? 'not known' : <TextLink to={framed('/coverage', { agent })} of={agent} />,
   },
   { name: 'Eligible', cell: ({ eligible }) => formatNumber(eligible), isNumber: true },
   { name: 'Scored', cell: ({ scored, eligible }) => formatPercent(scored, eligible), isNumber: true },
@@ -179,9 +170,7 @@ function Mend({ of }: { readonly of: string }) {
 function Lines() {
   const by = COVERAGE_GROUPS.find((group) => group === query.value.get('by')) ?? 'scorer';
   const since = frame.value['since'];
-  const coverage = useResource(`coverage ${JSON.stringify([since, by])}`, (signal) =>
-    read('/coverage', { query: { since, by }, signal }),
-  );
+  const coverage = useRead('/coverage', { query: { since, by } });
   return (
     <>
       <p class="choices">
@@ -192,12 +181,7 @@ function Lines() {
           onChoice={(group) => adjustQuery({ by: group })}
         />
       </p>
-      <Loaded
-        of={coverage}
-        what="the outcomes"
-        isEmpty={({ items }) => items.length === 0}
-        empty={<p>No decisions in this time.</p>}
-      >
+      <Loaded of={coverage} what="the outcomes" empty={<p>No decisions in this time.</p>}>
         {({ items }) => <CoverageTable items={items} by={by} />}
       </Loaded>
     </>

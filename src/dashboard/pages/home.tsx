@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact';
 import type { AgentItem, Funnel, Replies } from '../api-types.ts';
-import { read } from '../client.ts';
 import { AnswerItem } from '../parts/answer.tsx';
 import { TopIssues } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -9,7 +8,7 @@ import { AgentsTable, listQualities } from '../parts/quality.tsx';
 import { RateByAgent } from '../parts/rate-by-agent.tsx';
 import { Text } from '../parts/text.tsx';
 import { WorstChange } from '../parts/worst-change.tsx';
-import { useResource, type Resource } from '../resource.ts';
+import { type Resource, useRead } from '../resource.ts';
 import { frame, framed } from '../router.ts';
 import { formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
 import { TIME_RANGES } from '../view-models/frame.ts';
@@ -26,17 +25,14 @@ const ANSWERS = { read: 12, shown: 4 } as const;
 
 /** First page: is my agent well, what got worse since when and why, and what does it cost. An empty store is welcomed instead. */
 export function Home() {
-  const first = useResource('first-trace', (signal) => read('/traces', { query: { limit: 1 }, signal }));
+  const first = useRead('/traces', { query: { limit: 1 } });
   return first.kind === 'ready' && first.data.items.length === 0 ? <Welcome /> : <Filled />;
 }
 
 function Filled() {
   const filters = frame.value;
-  const key = JSON.stringify(filters);
-  const agents = useResource(`agents ${key}`, (signal) => read('/agents', { query: filters, signal }));
-  const alerts = useResource('open alerts', (signal) =>
-    read('/alerts', { query: { limit: EVENTS }, signal }),
-  );
+  const agents = useRead('/agents', { query: filters });
+  const alerts = useRead('/alerts', { query: { limit: EVENTS } });
   const items = agents.kind === 'ready' ? agents.data.items : [];
   const worst = alerts.kind === 'ready' ? listOpen(alerts.data.items).worst : undefined;
   const subject = chooseSubject(worst, items);
@@ -97,7 +93,6 @@ function AgentsCard({ agents }: { readonly agents: Resource<Replies['/agents']> 
       <Loaded
         of={agents}
         what="the agents"
-        isEmpty={(data) => data.items.length === 0}
         empty={<p>No agent has run in this time. Choose a longer range.</p>}
       >
         {(data) => <AgentsTable caption="Agents and qualities" agents={data.items} />}
@@ -115,12 +110,9 @@ function rangeName(): string {
 /** Six numbers of the range. */
 function Figures() {
   const filters = frame.value;
-  const key = JSON.stringify(filters);
-  const overview = useResource(`overview ${key}`, (signal) => read('/overview', { query: filters, signal }));
-  const funnel = useResource(`funnel ${key}`, (signal) =>
-    read('/coverage/funnel', { query: filters, signal }),
-  );
-  const judges = useResource('judges', (signal) => read('/judges', { signal }));
+  const overview = useRead('/overview', { query: filters });
+  const funnel = useRead('/coverage/funnel', { query: filters });
+  const judges = useRead('/judges');
   const figures = overview.kind === 'ready' ? overview.data.figures : undefined;
   const unpriced = figures?.unpriced ?? 0;
   const cap = judges.kind === 'ready' ? judges.data.budgets[0] : undefined;
@@ -207,29 +199,14 @@ function WorstAnswers({ agent, scorer, name }: WorstAnswersProps) {
     ...(scorer === undefined ? {} : { scorer }),
   };
   const chosen = { ...filters, order: 'worst' };
-  const worst = useResource(`worst ${JSON.stringify(chosen)}`, (signal) =>
-    read('/traces', { query: { ...chosen, limit: ANSWERS.read }, signal }),
-  );
+  const worst = useRead('/traces', { query: { ...chosen, limit: ANSWERS.read } });
   return (
     <section class="card" aria-labelledby="worst-answers">
       <div class="row between">
-        <h2 id="worst-answers">
-          Worst answers
-          {name !== undefined && (
-            <>
-              {' '}
-              of <Text of={name} />
-            </>
-          )}
-        </h2>
+        <h2 id="worst-answers">Worst answers{name !== undefined && <Text of={` of ${name}`} />}</h2>
         <a href={framed('/traces', chosen)}>all</a>
       </div>
-      <Loaded
-        of={worst}
-        what="the worst answers"
-        isEmpty={({ items }) => items.length === 0}
-        empty={<p>No answer has a score in this time.</p>}
-      >
+      <Loaded of={worst} what="the worst answers" empty={<p>No answer has a score in this time.</p>}>
         {({ items }) => (
           <ul class="plain answers" aria-label="Worst answers">
             {items

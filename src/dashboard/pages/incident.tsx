@@ -1,21 +1,21 @@
+import { CopyLink } from '../parts/copy-button.tsx';
 import { useRef } from 'preact/hooks';
 import type { Incident as Reply, Versions } from '../api-types.ts';
 import { read, write } from '../client.ts';
-import { useOrders, type Order } from '../orders.ts';
+import { useOrders, type Order } from '../orders.tsx';
 import { Checked } from '../parts/checked.tsx';
 import { IssueLink } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
-import { MuteNote } from '../parts/mute-note.tsx';
-import { Mute as MuteMenu } from '../parts/mute.tsx';
+import { Mute as MuteMenu, MuteNote } from '../parts/mute.tsx';
 import { Page } from '../parts/page.tsx';
 import { SeriesFigure } from '../parts/series-figure.tsx';
-import { CopyLink } from '../parts/share.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Text, Time } from '../parts/text.tsx';
+import { Dotted, Text, TextLink, Time } from '../parts/text.tsx';
 import { Evidence, VersionTable } from '../parts/versions.tsx';
-import { useResource } from '../resource.ts';
+import { useRead, useResource } from '../resource.ts';
 import { framed, place } from '../router.ts';
 import { mayUse } from '../session.ts';
+import { DAY_MS } from '../../domain/durations.ts';
 import { nameValues } from '../../domain/segment-name.ts';
 import { budgetName } from '../view-models/budget-name.ts';
 import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
@@ -27,7 +27,7 @@ import {
   findRunbook,
   type Mute,
 } from '../view-models/incidents.ts';
-import { fillPath } from '../view-models/paths/fill-path.ts';
+import { scorerPath } from '../view-models/paths/row-paths.ts';
 import { isMeasure } from '../view-models/trace-list.ts';
 import { chooseVersions, sortQualities } from '../view-models/versions.ts';
 import { visibleText } from '../view-models/visible-text.ts';
@@ -36,35 +36,24 @@ import { versionOf } from '../view-models/worst-change.ts';
 /** One incident: what changed, since when, by what, who was told, and what people wrote. */
 export function Incident() {
   const incidentId = place.value?.params['incidentId'] ?? '';
-  const incident = useResource(`incident ${incidentId}`, (signal) =>
-    read('/alerts/{id}', { params: { id: incidentId }, signal }),
-  );
+  const incident = useRead('/alerts/{id}', { params: { id: incidentId } });
   const { outcome, order } = useOrders(incident.reload);
   const title = incident.kind === 'ready' ? nameIncident(incident.data) : 'Incident';
   return (
     <Page title={title}>
-      <p role="status">
-        <Text of={outcome} />
-      </p>
+      <p>{outcome}</p>
       <Loaded of={incident} what="the incident">
         {(data) => (
           <>
             <Head incident={data} order={order} onMuted={incident.reload} />
-            {data.budget === undefined ? (
-              <div class="split">
-                <div>
-                  <Series incident={data} />
-                  <Messages messages={data.messages} />
-                  <Notes notes={data.notes} incidentId={data.incidentId} order={order} />
-                </div>
-                <Change incident={data} />
-              </div>
-            ) : (
-              <>
+            <div class={data.budget === undefined ? 'split' : undefined}>
+              <div>
+                {data.budget === undefined && <Series incident={data} />}
                 <Messages messages={data.messages} />
                 <Notes notes={data.notes} incidentId={data.incidentId} order={order} />
-              </>
-            )}
+              </div>
+              {data.budget === undefined && <Change incident={data} />}
+            </div>
           </>
         )}
       </Loaded>
@@ -84,18 +73,11 @@ interface HeadProps {
 }
 
 function Head({ incident, order, onMuted }: HeadProps) {
-  const { mute } = incident;
   return (
     <div class={incident.status === 'firing' ? 'card incident-card' : 'card incident-card muted'}>
       <div>
         <p>
           <Course incident={incident} />
-          {mute !== null && (
-            <>
-              {' '}
-              · <MuteNote mute={mute} />
-            </>
-          )}
         </p>
         <Numbers incident={incident} />
       </div>
@@ -104,12 +86,12 @@ function Head({ incident, order, onMuted }: HeadProps) {
   );
 }
 
-/** Begin, end, and who was told. */
+/** Begin, end, who was told, and what keeps it quiet. */
 function Course({ incident }: { readonly incident: Reply }) {
-  const { status, startsAt, endsAt, changeBegan, acknowledgedAt, messages } = incident;
+  const { status, startsAt, endsAt, changeBegan, acknowledgedAt, messages, mute } = incident;
   const told = messages.filter(({ state }) => state === 'sent').map(({ channel }) => channel);
   return (
-    <>
+    <Dotted>
       {status === 'firing' ? (
         <>
           <strong class="bad">▲ Open</strong> since <Time at={startsAt} />
@@ -121,29 +103,18 @@ function Course({ incident }: { readonly incident: Reply }) {
       )}
       {changeBegan !== null && (
         <>
-          {' '}
-          · the change began about <Time at={changeBegan} />
+          the change began about <Time at={changeBegan} />
         </>
       )}
       {acknowledgedAt !== null && (
         <>
-          {' '}
-          · accepted as normal <Time at={acknowledgedAt} />
+          accepted as normal <Time at={acknowledgedAt} />
         </>
       )}
-      {incident.held && (
-        <>
-          {' '}
-          · <b>{describeHold(incident)}</b>
-        </>
-      )}
-      {told.length > 0 && (
-        <>
-          {' '}
-          · told to <Text of={[...new Set(told)].join(', ')} />
-        </>
-      )}
-    </>
+      {incident.held && <b>{describeHold(incident)}</b>}
+      {told.length > 0 && <Text of={`told to ${[...new Set(told)].join(', ')}`} />}
+      {mute !== null && <MuteNote mute={mute} />}
+    </Dotted>
   );
 }
 
@@ -205,9 +176,7 @@ function Numbers({ incident }: { readonly incident: Reply }) {
   });
   return (
     <p>
-      <a href={fillPath('/scores/:scorer', { scorer: series.scorer }, { agent: series.agent })}>
-        <Text of={series.scorer} />
-      </a>{' '}
+      <TextLink to={scorerPath(series.scorer, { agent: series.agent })} of={series.scorer} />{' '}
       <b>{describeChange(incident)}</b>
       {evidenceLog10 !== null && (
         <>
@@ -218,8 +187,6 @@ function Numbers({ incident }: { readonly incident: Reply }) {
     </p>
   );
 }
-
-const DAY_MS = 86_400_000;
 
 /** Days of the chart before the change. */
 const DAYS_BEFORE = 8;
@@ -240,9 +207,7 @@ function Series({ incident }: { readonly incident: Reply }) {
     since: began === null ? '14d' : new Date(Date.parse(began) - DAYS_BEFORE * DAY_MS).toISOString(),
     until: endsAt ?? undefined,
   };
-  const chart = useResource(`incident series ${JSON.stringify(asked)}`, (signal) =>
-    read('/series', { query: asked, signal }),
-  );
+  const chart = useRead('/series', { query: asked });
   return (
     <Loaded of={chart} what="the series">
       {(data) => <SeriesFigure title="Before and after" data={data} by={[]} />}

@@ -1,18 +1,17 @@
 import { useRef, useState } from 'preact/hooks';
 import type { IssueDetail } from '../api-types.ts';
-import { read, write } from '../client.ts';
-import { useOrders, type Order } from '../orders.ts';
+import { write } from '../client.ts';
+import { useOrders, type Order } from '../orders.tsx';
 import { MarkedText } from '../parts/answer.tsx';
 import { Choice } from '../parts/choice.tsx';
-import { CopyButton } from '../parts/copy-button.tsx';
+import { CopyButton, CopyLink } from '../parts/copy-button.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { IssuePoints, IssueState } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
-import { CopyLink } from '../parts/share.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Text, Time } from '../parts/text.tsx';
-import { useResource } from '../resource.ts';
+import { Text, TextLink, Time } from '../parts/text.tsx';
+import { useRead } from '../resource.ts';
 import { frame, framed, place, push } from '../router.ts';
 import { mayUse } from '../session.ts';
 import { markAnswer } from '../view-models/answer.ts';
@@ -28,15 +27,11 @@ import { BASE_PATH } from '../base-path.ts';
 export function Issue() {
   const issueId = place.value?.params['issueId'] ?? '';
   const { agent: _, ...range } = issueFilters(frame.value);
-  const issue = useResource(`issue ${issueId} ${JSON.stringify(range)}`, (signal) =>
-    read('/issues/{id}', { params: { id: issueId }, query: range, signal }),
-  );
+  const issue = useRead('/issues/{id}', { params: { id: issueId }, query: range });
   const { outcome, order } = useOrders(issue.reload);
   return (
     <Page title={issue.kind === 'ready' ? nameIssue(issue.data) : 'Issue'}>
-      <p role="status">
-        <Text of={outcome} />
-      </p>
+      <p>{outcome}</p>
       <Loaded of={issue} what="the issue">
         {(data) => (
           <>
@@ -75,12 +70,7 @@ function Head({ issue, order }: HeadProps) {
           ['Users', formatNumber(users)],
           ['Sessions', formatNumber(sessions)],
           ['Kind', nameKind(kind)],
-          [
-            'Agent',
-            <a key="agent" href={framed(fillPath('/agents/:agent', { agent }))}>
-              <Text of={agent} />
-            </a>,
-          ],
+          ['Agent', <TextLink key="agent" to={framed(fillPath('/agents/:agent', { agent }))} of={agent} />],
           ['First seen', <Time key="first" at={firstSeen} />],
           ['Last seen', <Time key="last" at={lastSeen} />],
         ]}
@@ -136,14 +126,13 @@ function Actions({ issue, order }: HeadProps) {
           </button>
         </form>
       )}
-      {!isOpen && (
-        <button type="button" onClick={() => send('reopen', `${title} is open again.`)}>
-          Reopen
-        </button>
-      )}
-      {isOpen && (
+      {isOpen ? (
         <button type="button" onClick={() => send('ignore', `${title} is ignored.`)}>
           Ignore
+        </button>
+      ) : (
+        <button type="button" onClick={() => send('reopen', `${title} is open again.`)}>
+          Reopen
         </button>
       )}
       <Merge issue={issue} order={order} />
@@ -158,9 +147,7 @@ function openIssue(issueId: string): void {
 
 /** Choice of another issue of the agent that this one is a part of. */
 function Merge({ issue: { id, agent, tenant }, order }: HeadProps) {
-  const others = useResource(`issues of ${tenant} ${agent}`, (signal) =>
-    read('/issues', { query: { agent, since: '90d' }, signal }),
-  );
+  const others = useRead('/issues', { query: { agent, since: '90d' } });
   const choices =
     others.kind === 'ready'
       ? others.data.items.filter((each) => each.id !== id && each.tenant === tenant)
@@ -309,9 +296,7 @@ const RUNS = 50;
 /** Newest runs with the issue as links, once a reader asks for them. */
 function Runs({ id, tenant, choosing }: RunProps & { readonly id: string }) {
   const { agent: _, ...range } = issueFilters(frame.value);
-  const runs = useResource(`issue traces ${id} ${JSON.stringify(range)}`, (signal) =>
-    read('/issues/{id}/traces', { params: { id }, query: range, signal }),
-  );
+  const runs = useRead('/issues/{id}/traces', { params: { id }, query: range });
   return (
     <details>
       <summary>All runs with it</summary>

@@ -1,13 +1,12 @@
+import { CopyLink } from '../parts/copy-button.tsx';
 import type { Issue } from '../api-types.ts';
-import { read } from '../client.ts';
 import { Choice } from '../parts/choice.tsx';
 import { IssueLink, IssuePoints, IssueState } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
-import { CopyLink } from '../parts/share.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { adjustQuery, frame, framed, query } from '../router.ts';
 import { formatNumber } from '../view-models/format.ts';
 import {
@@ -28,9 +27,7 @@ export function Issues() {
   const filters = issueFilters(frame.value);
   const state = query.value.get('state') ?? '';
   const kind = query.value.get('kind') ?? '';
-  const issues = useResource(`issues ${JSON.stringify(filters)}`, (signal) =>
-    read('/issues', { query: filters, signal }),
-  );
+  const issues = useRead('/issues', { query: filters });
   const choose = (items: readonly Issue[]): readonly Issue[] =>
     items.filter((issue) => isOfState(issue, state) && (kind === '' || issue.kind === kind));
   return (

@@ -1,14 +1,13 @@
 import type { Costs, Item, Replies } from '../api-types.ts';
-import { read } from '../client.ts';
 import { nowMs } from '../live.ts';
 import { Choice } from '../parts/choice.tsx';
-import { CopyButton } from '../parts/copy-button.tsx';
+import { CopyButton, CopyLink } from '../parts/copy-button.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
-import { CopyLink, Figure } from '../parts/share.tsx';
+import { Figure } from '../parts/share.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text, Time } from '../parts/text.tsx';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { adjustQuery, frame, query } from '../router.ts';
 import { budgetName } from '../view-models/budget-name.ts';
 import {
@@ -31,9 +30,7 @@ type Budget = Replies['/judges']['budgets'][number];
 /** Money of agents and judges, budgets with a forecast, and how well the judges answer. */
 export function Judges() {
   const since = frame.value['since'];
-  const judges = useResource(`judges ${JSON.stringify(since)}`, (signal) =>
-    read('/judges', { query: { since }, signal }),
-  );
+  const judges = useRead('/judges', { query: { since } });
   return (
     <Page title="Judges and cost">
       <CopyLink />
@@ -90,9 +87,7 @@ const FACET_NAMES: Readonly<Record<CostFacet, string>> = {
 function CostByDay() {
   const by = COST_FACETS.find((facet) => facet === query.value.get('by')) ?? 'rule';
   const asked = { ...frame.value, by, bucket: '1d' };
-  const costs = useResource(`costs ${JSON.stringify(asked)}`, (signal) =>
-    read('/costs', { query: asked, signal }),
-  );
+  const costs = useRead('/costs', { query: asked });
   return (
     <Loaded of={costs} what="the costs">
       {({ items }) => (
@@ -189,9 +184,7 @@ function CostBars({ chart: { keys, days, top } }: { readonly chart: CostChart })
 
 function MissingPrices() {
   const asked = { ...frame.value, by: 'model', bucket: '1d' };
-  const costs = useResource(`unpriced ${JSON.stringify(asked)}`, (signal) =>
-    read('/costs', { query: asked, signal }),
-  );
+  const costs = useRead('/costs', { query: asked });
   return costs.kind === 'ready' ? <PriceLines items={costs.data.items} /> : null;
 }
 

@@ -2,7 +2,8 @@ import { useSignal, type Signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Item, Writes } from '../api-types.ts';
-import { ProblemError, read, write } from '../client.ts';
+import { describeFailure, ProblemError, read, write } from '../client.ts';
+import { isWriting } from '../keyboard.ts';
 import type { QueueStrategy } from '../../domain/agreement/label-agreement.ts';
 import { Choice } from '../parts/choice.tsx';
 import { Checked } from '../parts/checked.tsx';
@@ -11,7 +12,7 @@ import { Part, RunMessages } from '../parts/messages.tsx';
 import { Page } from '../parts/page.tsx';
 import { Score } from '../parts/score.tsx';
 import { LongText, Text, Time } from '../parts/text.tsx';
-import { useResource, type Resource } from '../resource.ts';
+import { type Resource, useRead, useResource } from '../resource.ts';
 import { adjustQuery, query } from '../router.ts';
 import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { formatDirection, formatNumber } from '../view-models/format.ts';
@@ -171,9 +172,9 @@ interface ReviewingProps {
 }
 
 function Reviewing({ scorer, strategy, item, since, reviewer }: ReviewingProps) {
-  const queue = useResource(
-    `labels ${JSON.stringify([scorer, strategy, reviewer, since])}`,
-    (signal) => read('/labels/queue', { query: { scorer, strategy, reviewer, since, limit: BATCH }, signal }),
+  const queue = useRead(
+    '/labels/queue',
+    { query: { scorer, strategy, reviewer, since, limit: BATCH } },
     { isLive: false },
   );
   const { work, note, fault, last, act, showSkipped } = useWork({ queue, scorer, reviewer });
@@ -234,7 +235,7 @@ function useWork({ queue, scorer, reviewer }: WorkTerms) {
       last.value = { passes, stored: await write('POST /labels', body) };
       follow(noteLabel(work.peek(), target, passes));
     } catch (error) {
-      fault.value = error instanceof ProblemError ? error.problem.detail : String(error);
+      fault.value = describeFailure(error);
       work.value = { ...work.peek(), phase: 'ready' };
     }
   };
@@ -506,10 +507,9 @@ function useKeys(find: (key: string) => LabelAction | undefined, act: (action: L
   // With the paint, not after it: a key that follows at once is for the target that is shown.
   useLayoutEffect(() => {
     const listen = (event: KeyboardEvent): void => {
-      const isWriting =
-        event.target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/u.test(event.target.tagName);
       const hasModifier = event.ctrlKey || event.metaKey || event.altKey || event.repeat;
-      const action = isWriting || hasModifier || event.defaultPrevented ? undefined : find(event.key);
+      const action =
+        isWriting(event.target) || hasModifier || event.defaultPrevented ? undefined : find(event.key);
       if (action !== undefined) {
         event.preventDefault();
         act(action);

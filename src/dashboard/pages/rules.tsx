@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import type { Item } from '../api-types.ts';
-import { read, write } from '../client.ts';
+import { write } from '../client.ts';
 import { Choice } from '../parts/choice.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -8,12 +8,12 @@ import { Page } from '../parts/page.tsx';
 import { applyChanges, OutcomeView, useOutcome, type Outcome } from '../parts/outcome.tsx';
 import { OwnJudge } from '../parts/own-judge.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Text, Time } from '../parts/text.tsx';
-import { useResource } from '../resource.ts';
+import { Text, TextLink, Time } from '../parts/text.tsx';
+import { useRead } from '../resource.ts';
 import { mayUse } from '../session.ts';
 import { formatDirection, formatPercent, formatScore } from '../view-models/format.ts';
-import { RANGES } from '../view-models/query-filters.ts';
-import { fillPath } from '../view-models/paths/fill-path.ts';
+import { RANGES } from '../view-models/frame.ts';
+import { scorerPath } from '../view-models/paths/row-paths.ts';
 import {
   describeRule,
   newRuleYaml,
@@ -28,8 +28,8 @@ type Scorer = Item<'/scorers'>;
 
 /** The rules in force, with a preview of each and of an edited one, and the scorers. */
 export function Rules() {
-  const rules = useResource('rules', (signal) => read('/rules', { signal }));
-  const scorers = useResource('scorers', (signal) => read('/scorers', { signal }));
+  const rules = useRead('/rules');
+  const scorers = useRead('/scorers');
   const names = scorers.kind === 'ready' ? scorers.data.items.map(({ scorer }) => scorer) : [];
   return (
     <Page title="Rules">
@@ -47,12 +47,7 @@ export function Rules() {
           </>
         )}
       </Loaded>
-      <Loaded
-        of={scorers}
-        what="the scorers"
-        isEmpty={({ items }) => items.length === 0}
-        empty={<p>No scorers.</p>}
-      >
+      <Loaded of={scorers} what="the scorers" empty={<p>No scorers.</p>}>
         {({ items }) => (
           <Table caption="Scorers" columns={SCORER_COLUMNS} rows={items} keyOf={({ scorer }) => scorer} />
         )}
@@ -169,21 +164,18 @@ function RuleCard({ rule, isSelected, onPreview, onEdit }: RuleCardProps) {
         <Text of={rule.rule} />
       </h2>
       <p>
-        {describeRule(rule)}
+        {describeRule(rule)} ·{' '}
         {rule.activeFrom === null ? (
-          ' · no scorer process has loaded it yet'
+          'no scorer process has loaded it yet'
         ) : (
           <>
-            {' '}
-            · in force since <Time at={rule.activeFrom} />
+            in force since <Time at={rule.activeFrom} />
           </>
         )}
       </p>
       <p>
         {rule.scorers.map((scorer) => (
-          <a key={scorer} class="chip" href={fillPath('/scores/:scorer', { scorer })}>
-            <Text of={scorer} />
-          </a>
+          <TextLink key={scorer} class="chip" to={scorerPath(scorer)} of={scorer} />
         ))}
       </p>
       <p class="row">
@@ -286,16 +278,11 @@ const SCORER_COLUMNS: readonly Column<Scorer>[] = [
     name: 'Scorer',
     cell: ({ scorer, rows }) => (
       <>
-        <a href={fillPath('/scores/:scorer', { scorer })} data-row-link>
-          <Text of={scorer} />
-        </a>
+        <TextLink to={scorerPath(scorer)} of={scorer} isRow />
         {rows.length > 1 && (
-          <>
-            <br />
-            <small>
-              writes <Text of={rows.join(', ')} />
-            </small>
-          </>
+          <small class="below">
+            writes <Text of={rows.join(', ')} />
+          </small>
         )}
       </>
     ),

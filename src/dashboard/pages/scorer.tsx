@@ -1,6 +1,5 @@
 import type { Item } from '../api-types.ts';
 import { BASE_PATH } from '../base-path.ts';
-import { read } from '../client.ts';
 import { Checked } from '../parts/checked.tsx';
 import { Choice } from '../parts/choice.tsx';
 import { Histogram } from '../parts/histogram.tsx';
@@ -8,13 +7,14 @@ import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { Score } from '../parts/score.tsx';
 import { SeriesFigure } from '../parts/series-figure.tsx';
-import { CopyLink, Figure } from '../parts/share.tsx';
+import { CopyLink } from '../parts/copy-button.tsx';
+import { Figure } from '../parts/share.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Text, Time } from '../parts/text.tsx';
-import { useResource } from '../resource.ts';
+import { Text, TextLink, Time } from '../parts/text.tsx';
+import { useRead } from '../resource.ts';
 import { adjustQuery, frame, framed, place, push, query } from '../router.ts';
 import type { Query } from '../view-models/paths/fill-path.ts';
-import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
+import { scorerPath, sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { formatDirection, formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
 import {
   buildBins,
@@ -28,7 +28,6 @@ import {
   type SeriesGroup,
   type SeriesReply,
 } from '../view-models/charts/series-chart.ts';
-import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatChecked } from '../view-models/rates.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 
@@ -58,13 +57,8 @@ export function Scorer() {
   const chosen = query.value.get('by') ?? 'agent';
   const by = SEGMENT_FACETS.find((facet) => facet === chosen);
   const asked = { scorer, ...frame.value };
-  const key = JSON.stringify(asked);
-  const series = useResource(`series ${key} ${by ?? ''}`, (signal) =>
-    read('/series', { query: { ...asked, by }, signal }),
-  );
-  const distribution = useResource(`distribution ${key}`, (signal) =>
-    read('/distribution', { query: asked, signal }),
-  );
+  const series = useRead('/series', { query: { ...asked, by } });
+  const distribution = useRead('/distribution', { query: asked });
   return (
     <Page title={visibleText(scorer)} lead={<Measured scorer={scorer} />}>
       <Checked scorer={scorer} />
@@ -101,18 +95,11 @@ interface WorstAnswersProps {
 
 /** Worst answers of the chosen time. */
 function WorstAnswers({ scorer, asked }: WorstAnswersProps) {
-  const worst = useResource(`worst ${JSON.stringify(asked)}`, (signal) =>
-    read('/scores', { query: { ...asked, order: 'score', limit: WORST }, signal }),
-  );
+  const worst = useRead('/scores', { query: { ...asked, order: 'score', limit: WORST } });
   return (
     <section class="card" aria-labelledby="worst">
       <h2 id="worst">Worst answers</h2>
-      <Loaded
-        of={worst}
-        what="the worst answers"
-        isEmpty={({ items }) => items.length === 0}
-        empty={<p>No answers.</p>}
-      >
+      <Loaded of={worst} what="the worst answers" empty={<p>No answers.</p>}>
         {({ items }) => (
           <>
             <Table
@@ -132,7 +119,7 @@ function WorstAnswers({ scorer, asked }: WorstAnswersProps) {
 
 /** One line on what the scorer measures. */
 function Measured({ scorer }: { readonly scorer: string }) {
-  const scorers = useResource('scorers', (signal) => read('/scorers', { signal }));
+  const scorers = useRead('/scorers');
   const found =
     scorers.kind === 'ready'
       ? scorers.data.items.find((each) => each.scorer === scorer || each.rows.includes(scorer))
@@ -199,7 +186,7 @@ function Series({ data, by }: { readonly data: SeriesReply; readonly by: readonl
   const zoom = (from: number, to: number): void =>
     push(
       BASE_PATH +
-        framed(fillPath('/scores/:scorer', { scorer: data.groups[0]?.scorer ?? '' }), {
+        framed(scorerPath(data.groups[0]?.scorer ?? ''), {
           by: query.value.get('by') ?? undefined,
           measure: query.value.get('measure') ?? undefined,
           since: new Date(from).toISOString(),
@@ -261,9 +248,7 @@ const WORST_COLUMNS: readonly Column<ScoreRow>[] = [
     name: 'Started',
     cell: ({ tenant, traceId, sessionId, traceTimestamp }) =>
       traceId === '' ? (
-        <a href={sessionPath({ tenant, sessionId })} data-row-link>
-          session <Text of={sessionId} />
-        </a>
+        <TextLink to={sessionPath({ tenant, sessionId })} of={`session ${sessionId}`} isRow />
       ) : (
         <a href={tracePath({ tenant, traceId }, { tab: 'findings' })} data-row-link>
           <Time at={traceTimestamp} />

@@ -1,19 +1,17 @@
+import { CopyLink } from '../parts/copy-button.tsx';
 import { useState } from 'preact/hooks';
 import type { Replies } from '../api-types.ts';
-import { read } from '../client.ts';
-import { CopyLink } from '../parts/share.tsx';
 import { Decisions } from '../parts/decisions.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Findings } from '../parts/findings.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { RunMessages } from '../parts/messages.tsx';
 import { Page } from '../parts/page.tsx';
-import { Text, Time } from '../parts/text.tsx';
-import { useResource } from '../resource.ts';
+import { Text, TextLink, Time } from '../parts/text.tsx';
+import { useRead } from '../resource.ts';
 import { adjustQuery, framed, place, query } from '../router.ts';
-import { fillPath } from '../view-models/paths/fill-path.ts';
 import { formatDuration, formatNumber, formatUsd, UNKNOWN } from '../view-models/format.ts';
-import { tracePath } from '../view-models/paths/row-paths.ts';
+import { scorerPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { describeNotScored, listChips, STATES } from '../view-models/trace-list.ts';
 import { cutForReading, visibleText } from '../view-models/visible-text.ts';
 
@@ -27,9 +25,7 @@ const TITLE_CHARS = 60;
 export function Session() {
   const sessionId = place.value?.params['sessionId'] ?? '';
   const tenant = query.value.get('tenant') ?? undefined;
-  const session = useResource(`session ${sessionId} ${tenant}`, (signal) =>
-    read('/sessions/{sessionId}', { params: { sessionId }, query: { tenant }, signal }),
-  );
+  const session = useRead('/sessions/{sessionId}', { params: { sessionId }, query: { tenant } });
   return (
     <Page title={`Session ${visibleText(sessionId.slice(0, TITLE_CHARS))}`}>
       <Loaded of={session} what="the session">
@@ -54,9 +50,7 @@ function Conversation({ session }: { readonly session: SessionDetail }) {
             userId === null ? (
               UNKNOWN
             ) : (
-              <a key="user" href={framed('/sessions', { userId })}>
-                <Text of={userId} />
-              </a>
+              <TextLink key="user" to={framed('/sessions', { userId })} of={userId} />
             ),
           ],
           ['Began', <Time key="began" at={session.startedAt} />],
@@ -162,7 +156,7 @@ function TurnScores({ turn }: { readonly turn: Turn }) {
   return (
     <>
       {(isWhole ? chips : chips.slice(0, first)).map(({ key, scorer, text, isBad }) => (
-        <a key={key} class={isBad ? 'chip bad' : 'chip'} href={fillPath('/scores/:scorer', { scorer })}>
+        <a key={key} class={isBad ? 'chip bad' : 'chip'} href={scorerPath(scorer)}>
           <span aria-hidden="true">{isBad === undefined ? '·' : isBad ? '✗' : '✓'}</span> <Text of={scorer} />{' '}
           <b>{text}</b>
         </a>
@@ -177,9 +171,7 @@ function TurnScores({ turn }: { readonly turn: Turn }) {
 }
 
 function TurnMessages({ turn: { tenant, traceId } }: { readonly turn: Turn }) {
-  const trace = useResource(`turn ${tenant} ${traceId}`, (signal) =>
-    read('/traces/{traceId}', { params: { traceId }, query: { tenant }, signal }),
-  );
+  const trace = useRead('/traces/{traceId}', { params: { traceId }, query: { tenant } });
   return (
     <Loaded
       of={trace}

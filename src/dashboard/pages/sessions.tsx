@@ -1,10 +1,9 @@
 import type { Item } from '../api-types.ts';
-import { read } from '../client.ts';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Text, Time } from '../parts/text.tsx';
-import { useResource } from '../resource.ts';
+import { Text, TextLink, Time } from '../parts/text.tsx';
+import { useRead } from '../resource.ts';
 import { frame, framed, query } from '../router.ts';
 import { formatNumber, formatScore, formatUsd } from '../view-models/format.ts';
 import { sessionPath } from '../view-models/paths/row-paths.ts';
@@ -16,9 +15,7 @@ export function Sessions() {
   const cursor = query.value.get('cursor') ?? undefined;
   const userId = query.value.get('userId') ?? undefined;
   const asked = { ...frame.value, userId, cursor };
-  const sessions = useResource(`sessions ${JSON.stringify(asked)}`, (signal) =>
-    read('/sessions', { query: asked, signal }),
-  );
+  const sessions = useRead('/sessions', { query: asked });
   return (
     <Page title="Sessions">
       {userId !== undefined && (
@@ -29,7 +26,6 @@ export function Sessions() {
       <Loaded
         of={sessions}
         what="the sessions"
-        isEmpty={({ items }) => items.length === 0}
         empty={
           <p>
             No sessions in this time. A session is the traces with one <code>gen_ai.conversation.id</code> or{' '}
@@ -75,13 +71,7 @@ const COLUMNS: readonly Column<Row>[] = [
   {
     name: 'User',
     cell: ({ userId }) =>
-      userId === null ? (
-        '–'
-      ) : (
-        <a href={framed('/sessions', { userId })}>
-          <Text of={userId} />
-        </a>
-      ),
+      userId === null ? '–' : <TextLink to={framed('/sessions', { userId })} of={userId} />,
   },
   {
     name: 'Worst',

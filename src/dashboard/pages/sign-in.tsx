@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import { ProblemError, write } from '../client.ts';
+import { describeFailure, write } from '../client.ts';
 import { Page } from '../parts/page.tsx';
 import { isSignedOut, signIns } from '../session.ts';
 
@@ -15,7 +15,7 @@ export function SignIn() {
       isSignedOut.value = false;
       signIns.value += 1;
     } catch (error) {
-      setFault(error instanceof ProblemError ? error.problem.detail : String(error));
+      setFault(describeFailure(error));
     } finally {
       setSending(false);
     }

@@ -1,12 +1,11 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
-import { read } from '../client.ts';
 import { Facts } from '../parts/facts.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { LongText, Text, Time } from '../parts/text.tsx';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { budgetName } from '../view-models/budget-name.ts';
 import { formatUsd } from '../view-models/format.ts';
 import {
@@ -20,7 +19,7 @@ import { writeYaml } from '../view-models/write-yaml.ts';
 
 /** State of spanscore: version, store, queues, components, configuration without secrets. */
 export function Status() {
-  const status = useResource('status', (signal) => read('/status', { signal }));
+  const status = useRead('/status');
   return (
     <Page title="Status">
       <Loaded of={status} what="the status">
@@ -115,12 +114,7 @@ function InForce({ of: { file, revision, loadedAt, lastReload } }: { readonly of
         <>
           {' '}
           Last reload: {lastReload.outcome} <Time at={lastReload.at} />
-          {lastReload.changed.length > 0 && (
-            <>
-              {' '}
-              (<Text of={lastReload.changed.join(', ')} />)
-            </>
-          )}
+          {lastReload.changed.length > 0 && <Text of={` (${lastReload.changed.join(', ')})`} />}
           {lastReload.issues.map(({ path, message }) => (
             <span key={path} class="bad">
               {' '}

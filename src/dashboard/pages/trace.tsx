@@ -1,7 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { AgentRun } from '../../domain/trace/agent-run.ts';
-import { read } from '../client.ts';
 import { Decisions, ReadingNotes } from '../parts/decisions.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { Findings } from '../parts/findings.tsx';
@@ -9,18 +8,17 @@ import { IssueLink } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { RunMessages } from '../parts/messages.tsx';
 import { Page } from '../parts/page.tsx';
-import { Text, Time, LongText } from '../parts/text.tsx';
+import { LongText, Text, TextLink, Time } from '../parts/text.tsx';
 import { Score } from '../parts/score.tsx';
-import { CopyLink } from '../parts/share.tsx';
 import { Tabs } from '../parts/tabs.tsx';
 import { TraceActions } from '../parts/trace-actions.tsx';
 import { Waterfall } from '../parts/waterfall.tsx';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { adjustQuery, framed, place, query } from '../router.ts';
 import { formatDuration, formatNumber, formatUsd } from '../view-models/format.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { findNeighbours } from '../view-models/paths/remembered-list.ts';
-import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
+import { scorerPath, sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { STATES, isMeasure } from '../view-models/trace-list.ts';
 import {
   buildWaterfall,
@@ -28,7 +26,7 @@ import {
   type ScoreItem,
   type WaterfallRow,
 } from '../view-models/waterfall.ts';
-import { CopyButton } from '../parts/copy-button.tsx';
+import { CopyButton, CopyLink } from '../parts/copy-button.tsx';
 import { buildFindings, claimsOf, verdictSign, type Claim } from '../view-models/findings.ts';
 
 const TABS = [
@@ -43,9 +41,7 @@ type Tab = (typeof TABS)[number]['name'];
 export function Trace() {
   const traceId = place.value?.params['traceId'] ?? '';
   const tenant = query.value.get('tenant') ?? undefined;
-  const trace = useResource(`trace ${traceId} ${tenant}`, (signal) =>
-    read('/traces/{traceId}', { params: { traceId }, query: { tenant }, signal }),
-  );
+  const trace = useRead('/traces/{traceId}', { params: { traceId }, query: { tenant } });
   const { previous, next } = findNeighbours(traceId);
   return (
     <Page title={`Trace ${traceId.slice(0, 8)}`}>
@@ -134,11 +130,7 @@ function ScoreChips({ scores }: { readonly scores: readonly ScoreItem[] }) {
       {scores
         .filter((score) => !isMeasure(score))
         .map((score) => (
-          <a
-            key={score.scoreId}
-            class="chip"
-            href={framed(fillPath('/scores/:scorer', { scorer: score.scorer }))}
-          >
+          <a key={score.scoreId} class="chip" href={framed(scorerPath(score.scorer))}>
             <Text of={score.scorer} /> <Score {...score} />
           </a>
         ))}
@@ -162,9 +154,7 @@ function TraceMessages({ trace: { reading } }: { readonly trace: TraceDetail }) 
 
 function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
   const { tenant, traceId, state, reading, joinedWith } = trace;
-  const listed = useResource(`cost ${traceId}`, (signal) =>
-    read('/traces', { query: { traceId, limit: 10 }, signal }),
-  );
+  const listed = useRead('/traces', { query: { traceId, limit: 10 } });
   const row = listed.kind === 'ready' ? listed.data.items.find((each) => each.tenant === tenant) : undefined;
   const run = reading?.runs[0];
   const issues = trace.issues.map((issue) => (
@@ -194,16 +184,8 @@ function TraceFacts({ trace }: { readonly trace: TraceDetail }) {
 function listRunFacts(run: AgentRun, tenant: string): (readonly [name: string, value: ComponentChildren])[] {
   const { service, serviceVersion, environment, startedAt, endedAt, usage, sessionId, userId } = run;
   const text = (value: string) => <Text of={value === '' ? 'not known' : value} />;
-  const session = sessionId !== null && (
-    <a href={sessionPath({ tenant, sessionId })}>
-      <Text of={sessionId} />
-    </a>
-  );
-  const user = userId !== null && (
-    <a href={framed('/traces', { userId, since: '90d' })}>
-      <Text of={userId} />
-    </a>
-  );
+  const session = sessionId !== null && <TextLink to={sessionPath({ tenant, sessionId })} of={sessionId} />;
+  const user = userId !== null && <TextLink to={framed('/traces', { userId, since: '90d' })} of={userId} />;
   return [
     ['Agent', text(run.agent ?? '')],
     ['Version', text(run.agentVersion ?? serviceVersion ?? '')],
@@ -230,9 +212,10 @@ function RawSpan({
   readonly trace: Pick<TraceDetail, 'tenant' | 'traceId'>;
   readonly spanId: string;
 }) {
-  const span = useResource(`span ${tenant} ${traceId} ${spanId}`, (signal) =>
-    read('/traces/{traceId}/spans/{spanId}', { params: { traceId, spanId }, query: { tenant }, signal }),
-  );
+  const span = useRead('/traces/{traceId}/spans/{spanId}', {
+    params: { traceId, spanId },
+    query: { tenant },
+  });
   return (
     <Loaded of={span} what="the span">
       {(data) => {

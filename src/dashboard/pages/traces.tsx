@@ -1,12 +1,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Facets } from '../api-types.ts';
-import { read } from '../client.ts';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Text, Time } from '../parts/text.tsx';
+import { Text, TextLink, Time } from '../parts/text.tsx';
 import { TraceStrip } from '../parts/trace-strip.tsx';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { adjustQuery, frame, framed, query } from '../router.ts';
 import { formatDuration, formatNumber, formatUsd } from '../view-models/format.ts';
 import { tracePath } from '../view-models/paths/row-paths.ts';
@@ -35,13 +34,9 @@ const VALUES = 8;
 export function Traces() {
   const filters = { ...frame.value, ...readTraceFilters(query.value) };
   const cursor = query.value.get('cursor') ?? undefined;
-  const traces = useResource(JSON.stringify([filters, cursor]), (signal) =>
-    read('/traces', { query: { ...filters, cursor }, signal }),
-  );
+  const traces = useRead('/traces', { query: { ...filters, cursor } });
   const { order: _, ...counted } = filters;
-  const facets = useResource(`facets ${JSON.stringify(counted)}`, (signal) =>
-    read('/traces/facets', { query: counted, signal }),
-  );
+  const facets = useRead('/traces/facets', { query: counted });
   return (
     <Page title="Traces" isTitleHidden>
       <div class="row list-head">
@@ -62,7 +57,6 @@ export function Traces() {
           <Loaded
             of={traces}
             what="the traces"
-            isEmpty={({ items }) => items.length === 0}
             empty={
               <p>
                 No traces match. Remove a filter, choose a longer range, or{' '}
@@ -154,13 +148,7 @@ const COLUMNS: readonly Column<TraceRow>[] = [
   {
     name: 'User',
     cell: ({ userId }) =>
-      userId === null ? (
-        '–'
-      ) : (
-        <a class="line" href={framed('/traces', { userId })}>
-          <Text of={userId} />
-        </a>
-      ),
+      userId === null ? '–' : <TextLink class="line" to={framed('/traces', { userId })} of={userId} />,
   },
 ];
 

@@ -1,9 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
-import { ProblemError, read, write } from '../client.ts';
+import { write } from '../client.ts';
+import { useOrders } from '../orders.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { ProblemNote } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { mayUse } from '../session.ts';
 import { tracePath } from '../view-models/paths/row-paths.ts';
 import {
@@ -19,7 +20,7 @@ const LOOK_EVERY_MS = 2_000;
 
 /** Page of the first day: the address for spans, and the settings of each SDK. */
 export function Welcome() {
-  const status = useResource('status', (signal) => read('/status', { signal }));
+  const status = useRead('/status');
   const otlpHttp = status.kind === 'ready' ? status.data.otlpHttp : undefined;
   const endpoint = chooseEndpoint(otlpHttp, location.hostname);
   const variables = endpointVariables(endpoint);
@@ -61,36 +62,30 @@ export function Welcome() {
 
 /** Button that sends a made trace, and leads to it. */
 function Sample() {
-  const [outcome, setOutcome] = useState<
-    { readonly traceId: string } | { readonly fault: string } | undefined
-  >();
-  const send = async (): Promise<void> => {
-    try {
-      setOutcome(await write('POST /traces/sample', undefined));
-    } catch (error) {
-      setOutcome({ fault: error instanceof ProblemError ? error.problem.detail : String(error) });
-    }
-  };
+  const [traceId, setTraceId] = useState('');
+  const { outcome, order } = useOrders();
+  const send = (): void =>
+    order(
+      () => write('POST /traces/sample', undefined),
+      (sent) => {
+        setTraceId(sent.traceId);
+        return '';
+      },
+    );
   return mayUse('admin') ? (
     <p class="row">
-      <button type="button" class="primary" onClick={() => void send()}>
+      <button type="button" class="primary" onClick={send}>
         Send a sample trace
       </button>{' '}
-      <span role="status">
-        {outcome !== undefined &&
-          ('fault' in outcome ? (
-            `Not sent: ${outcome.fault}`
-          ) : (
-            <a href={tracePath({ tenant: '', traceId: outcome.traceId })}>See the sample trace</a>
-          ))}
-      </span>
+      {outcome}
+      {traceId !== '' && <a href={tracePath({ tenant: '', traceId })}>See the sample trace</a>}
     </p>
   ) : null;
 }
 
 /** Says whether a trace has arrived, and looks again until one has. */
 function Arrival() {
-  const traces = useResource('first-trace', (signal) => read('/traces', { query: { limit: '1' }, signal }));
+  const traces = useRead('/traces', { query: { limit: '1' } });
   const hasArrived = traces.kind === 'ready' && traces.data.items.length > 0;
   const { reload } = traces;
   useEffect(() => {

@@ -1,6 +1,5 @@
 import type { Replies } from '../api-types.ts';
-import { read } from '../client.ts';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { adjustQuery, query } from '../router.ts';
 import { formatInterval } from '../view-models/comparison.ts';
 import { describeCertificate, formatChecked } from '../view-models/rates.ts';
@@ -19,6 +18,14 @@ type Reviewers = AgreementReply['reviewers'][number];
 
 const FINGERPRINT_DIGITS = 8;
 
+type Bounded<Name extends string> = Readonly<Record<Name | `${Name}Low` | `${Name}High`, number | null>>;
+
+/** Column of a number with its interval. */
+function interval<Name extends string>(name: string, key: Name): Column<Bounded<Name>> {
+  const cell = (row: Bounded<Name>) => formatInterval(row[key], row[`${key}Low`], row[`${key}High`]);
+  return { name, cell, isNumber: true };
+}
+
 const VERSIONS: readonly Column<Version>[] = [
   { name: 'Scorer', cell: ({ scorer }) => <Text of={scorer} /> },
   {
@@ -27,23 +34,9 @@ const VERSIONS: readonly Column<Version>[] = [
   },
   { name: 'Judge', cell: ({ judgeModel }) => <Text of={judgeModel || 'no judge'} /> },
   { name: 'Targets', isNumber: true, cell: ({ n }) => formatNumber(n) },
-  {
-    name: 'Kappa',
-    isNumber: true,
-    cell: ({ kappa, kappaLow, kappaHigh }) => formatInterval(kappa, kappaLow, kappaHigh),
-  },
-  {
-    name: 'Sensitivity',
-    isNumber: true,
-    cell: ({ sensitivity, sensitivityLow, sensitivityHigh }) =>
-      formatInterval(sensitivity, sensitivityLow, sensitivityHigh),
-  },
-  {
-    name: 'Specificity',
-    isNumber: true,
-    cell: ({ specificity, specificityLow, specificityHigh }) =>
-      formatInterval(specificity, specificityLow, specificityHigh),
-  },
+  interval('Kappa', 'kappa'),
+  interval('Sensitivity', 'sensitivity'),
+  interval('Specificity', 'specificity'),
   {
     name: 'Pass rate',
     isNumber: true,
@@ -62,25 +55,16 @@ const REVIEWERS: readonly Column<Reviewers>[] = [
   { name: 'Reviewer', cell: ({ left }) => <Text of={left} /> },
   { name: 'Other reviewer', cell: ({ right }) => <Text of={right} /> },
   { name: 'Targets', isNumber: true, cell: ({ n }) => formatNumber(n) },
-  {
-    name: 'Kappa',
-    isNumber: true,
-    cell: ({ kappa, kappaLow, kappaHigh }) => formatInterval(kappa, kappaLow, kappaHigh),
-  },
+  interval('Kappa', 'kappa'),
 ];
 
 /** Agreement of a scorer with the labels of people, and of people with each other. */
 export function Agreement({ since }: { readonly since: string }) {
-  const scorers = useResource('agreement scorers', (signal) => read('/scorers', { signal }));
+  const scorers = useRead('/scorers');
   return (
     <section aria-labelledby="agreement">
       <h2 id="agreement">Agreement with people</h2>
-      <Loaded
-        of={scorers}
-        what="the scorers"
-        isEmpty={({ items }) => items.length === 0}
-        empty={<p>No scorers.</p>}
-      >
+      <Loaded of={scorers} what="the scorers" empty={<p>No scorers.</p>}>
         {({ items }) => {
           const names = items.map(({ scorer }) => scorer);
           const scorer =
@@ -105,9 +89,7 @@ export function Agreement({ since }: { readonly since: string }) {
 }
 
 function AgreementTables({ scorer, since }: { readonly scorer: string; readonly since: string }) {
-  const agreement = useResource(`agreement ${JSON.stringify([scorer, since])}`, (signal) =>
-    read('/labels/agreement', { query: { scorer, since }, signal }),
-  );
+  const agreement = useRead('/labels/agreement', { query: { scorer, since } });
   return (
     <Loaded
       of={agreement}

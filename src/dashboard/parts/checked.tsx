@@ -45,8 +45,8 @@ export function Checked({ scorer, agent = '', isLinked = true }: CheckedProps) {
     <p class="note">
       Pass rate of <Text of={agent === '' ? scorer : `${scorer}, ${agent}`} /> in 30 days:{' '}
       <b>{formatChecked(found)}</b>
-      {found.labels > 0 && <> · {describeCertificate(found.certificate)}</>}
-      {toHalve !== null && <> · {formatNumber(toHalve)} more labels would halve the interval</>}.{' '}
+      {found.labels > 0 && ` · ${describeCertificate(found.certificate)}`}
+      {toHalve !== null && ` · ${formatNumber(toHalve)} more labels would halve the interval`}.{' '}
       {isLinked && <a href={framed('/review', { scorer })}>Label some answers</a>}
     </p>
   );

@@ -47,30 +47,34 @@ export function ReadingNotes({ reading }: Pick<TraceDetail, 'reading'>) {
           – Not scorable ({reading.notScorable.code}): <Text of={reading.notScorable.detail} />
         </p>
       )}
-      {warnings.length > 0 && (
-        <>
-          <h3>Warnings of the reading</h3>
-          <ul>
-            {warnings.map(({ code, spanId, detail }) => (
-              <li key={`${code} ${spanId} ${detail}`}>
-                <code>{code}</code>: <Text of={detail} />
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
-      {reading.notUnderstood.length > 0 && (
-        <>
-          <h3>Spans that were not understood</h3>
-          <ul>
-            {reading.notUnderstood.map(({ spanId, name, reason }) => (
-              <li key={spanId}>
-                <Text of={name} />: <Text of={reason} />
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
+      <Notes title="Warnings of the reading" notes={warnings.map(({ code, detail }) => [code, detail])} />
+      <Notes
+        title="Spans that were not understood"
+        notes={reading.notUnderstood.map(({ name, reason }) => [name, reason])}
+      />
+    </>
+  );
+}
+
+interface NotesProps {
+  readonly title: string;
+  readonly notes: readonly (readonly [of: string, words: string])[];
+}
+
+function Notes({ title, notes }: NotesProps) {
+  return notes.length === 0 ? null : (
+    <>
+      <h3>{title}</h3>
+      <ul>
+        {notes.map(([of, words], index) => (
+          <li key={index}>
+            <code>
+              <Text of={of} />
+            </code>
+            : <Text of={words} />
+          </li>
+        ))}
+      </ul>
     </>
   );
 }

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { Replies } from '../api-types.ts';
-import { ProblemError, read, write } from '../client.ts';
+import { write } from '../client.ts';
+import { useOrders } from '../orders.tsx';
 import { listUnexplained } from '../../domain/score.ts';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { mayUse } from '../session.ts';
 import { markAnswer } from '../view-models/answer.ts';
 import {
@@ -192,27 +193,22 @@ function Group({ group: { score, claims }, selected, onSelect, onWords }: GroupP
 
 /** Button that lets a chat judge word the reasons of verdicts, which costs money. */
 function Why({ score, onWords }: Pick<GroupProps, 'onWords'> & Pick<FindingGroup, 'score'>) {
-  const [said, setSaid] = useState('');
-  const ask = async (): Promise<void> => {
-    setSaid('A chat judge is asked …');
-    try {
-      const { traceId, scoreId } = score;
-      const { scores, decisions } = await write('POST /score', { traceId, why: { scoreId }, write: false });
-      const [found] = scores;
-      setSaid(found === undefined ? `No reasons: ${decisions[0]?.reason ?? 'the judge gave none'}` : '');
-      onWords(found?.verdicts ?? []);
-    } catch (error) {
-      setSaid(error instanceof ProblemError ? error.problem.detail : String(error));
-    }
-  };
+  const { outcome, isBusy, order } = useOrders(undefined, 'A chat judge is asked …');
+  const { traceId, scoreId } = score;
+  const ask = (): void =>
+    order(
+      () => write('POST /score', { traceId, why: { scoreId }, write: false }),
+      ({ scores: [found], decisions }) => {
+        onWords(found?.verdicts ?? []);
+        return found === undefined ? `No reasons: ${decisions[0]?.reason ?? 'the judge gave none'}` : '';
+      },
+    );
   return (
     <p class="row">
-      <button type="button" disabled={said.endsWith('…')} onClick={() => void ask()}>
+      <button type="button" disabled={isBusy} onClick={ask}>
         Why?
       </button>
-      <span role="status" class="note">
-        <Text of={said} />
-      </span>
+      <span class="note">{outcome}</span>
     </p>
   );
 }
@@ -344,7 +340,7 @@ function JudgeCalls({ scoreId, calls }: { readonly scoreId: string; readonly cal
 type JudgeCall = Replies['/scores/{scoreId}']['judgeCalls'][number];
 
 function CallList({ scoreId }: { readonly scoreId: string }) {
-  const score = useResource(scoreId, (signal) => read('/scores/{scoreId}', { params: { scoreId }, signal }));
+  const score = useRead('/scores/{scoreId}', { params: { scoreId } });
   return (
     <Loaded
       of={score}

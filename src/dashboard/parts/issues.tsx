@@ -1,6 +1,5 @@
 import type { Issue, IssueName } from '../api-types.ts';
-import { read } from '../client.ts';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { frame, framed } from '../router.ts';
 import { formatShare, isOfState, issueFilters, nameKind, readState } from '../view-models/issues.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
@@ -45,9 +44,7 @@ const SHOWN = 3;
 /** Greatest open issues of the range, where there are some. */
 export function TopIssues({ agent }: { readonly agent?: string }) {
   const filters = { ...issueFilters(frame.value), ...(agent === undefined ? {} : { agent }) };
-  const issues = useResource(`top issues ${JSON.stringify(filters)}`, (signal) =>
-    read('/issues', { query: filters, signal }),
-  );
+  const issues = useRead('/issues', { query: filters });
   const open = issues.kind === 'ready' ? issues.data.items.filter((each) => isOfState(each, '')) : [];
   return open.length === 0 ? null : (
     <section class="card" aria-labelledby="top-issues">

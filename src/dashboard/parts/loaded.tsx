@@ -7,6 +7,7 @@ interface LoadedProps<T> {
   readonly of: Resource<T>;
   /** Name of the data, for the state of loading: `scores`. */
   readonly what: string;
+  /** Default: a list without items is empty. */
   readonly isEmpty?: (data: T) => boolean;
   /** Shown instead of the children when there is no data. */
   readonly empty?: ComponentChildren;
@@ -14,7 +15,7 @@ interface LoadedProps<T> {
 }
 
 /** Shows data, or the state without it: loading, empty, forbidden, missing, failed. */
-export function Loaded<T>({ of, what, isEmpty, empty, children }: LoadedProps<T>) {
+export function Loaded<T>({ of, what, isEmpty = hasNoItems, empty, children }: LoadedProps<T>) {
   if (of.kind === 'loading') {
     return (
       <p role="status" class="state">
@@ -25,7 +26,7 @@ export function Loaded<T>({ of, what, isEmpty, empty, children }: LoadedProps<T>
   if (of.kind === 'problem') {
     return <ProblemNote problem={of.problem} what={what} onRetry={of.reload} />;
   }
-  if (isEmpty?.(of.data) === true) {
+  if (empty !== undefined && isEmpty(of.data)) {
     return <div class="state">{empty}</div>;
   }
   return (
@@ -33,6 +34,11 @@ export function Loaded<T>({ of, what, isEmpty, empty, children }: LoadedProps<T>
       {children(of.data)}
     </div>
   );
+}
+
+function hasNoItems(data: unknown): boolean {
+  const { items } = (data ?? {}) as { readonly items?: readonly unknown[] };
+  return items?.length === 0;
 }
 
 const HEADINGS = {

@@ -1,7 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ProblemError, write } from '../client.ts';
+import { write } from '../client.ts';
+import { useOrders } from '../orders.tsx';
 import { mayUse } from '../session.ts';
+import type { Mute as StoredMute } from '../view-models/incidents.ts';
 import { visibleText } from '../view-models/visible-text.ts';
+import { Text, Time } from './text.tsx';
 
 const TIMES = [
   ['1h', '1 hour'],
@@ -20,7 +23,7 @@ interface MuteProps {
 /** Button that mutes for a time of its menu, or for another one with its reason. */
 export function Mute({ subject, name, onDone }: MuteProps) {
   const [state, setState] = useState<'closed' | 'menu' | 'form'>('closed');
-  const [outcome, setOutcome] = useState('');
+  const { outcome, order } = useOrders(onDone);
   const box = useRef<HTMLSpanElement>(null);
   useEffect(() => {
     box.current?.querySelector<HTMLElement>(state === 'menu' ? '[role="menuitem"]' : 'input')?.focus();
@@ -29,15 +32,9 @@ export function Mute({ subject, name, onDone }: MuteProps) {
     setState('closed');
     box.current?.querySelector('button')?.focus();
   };
-  const mute = async (time: string, reason?: string): Promise<void> => {
+  const mute = (time: string, reason?: string): void => {
     close();
-    try {
-      await write('POST /mutes', { subject, for: time, ...(reason ? { reason } : {}) });
-      setOutcome('Muted.');
-      onDone();
-    } catch (error) {
-      setOutcome(error instanceof ProblemError ? `Not muted: ${error.problem.detail}` : String(error));
-    }
+    order(() => write('POST /mutes', { subject, for: time, ...(reason ? { reason } : {}) }), 'Muted.');
   };
   if (!mayUse('admin')) {
     return null;
@@ -52,11 +49,9 @@ export function Mute({ subject, name, onDone }: MuteProps) {
       >
         Mute<span class="unseen"> {visibleText(name)}</span> <span aria-hidden="true">▾</span>
       </button>
-      {state === 'menu' && (
-        <MuteMenu onMute={(time) => void mute(time)} onOther={() => setState('form')} onClose={close} />
-      )}
+      {state === 'menu' && <MuteMenu onMute={mute} onOther={() => setState('form')} onClose={close} />}
       {state === 'form' && <MuteForm onMute={mute} />}
-      <span role="status">{visibleText(outcome)}</span>
+      {outcome}
     </span>
   );
 }
@@ -98,7 +93,7 @@ function moveInMenu(event: KeyboardEvent): void {
   }
 }
 
-function MuteForm({ onMute }: { readonly onMute: (time: string, reason: string) => Promise<void> }) {
+function MuteForm({ onMute }: { readonly onMute: (time: string, reason: string) => void }) {
   return (
     <form
       class="menu"
@@ -108,7 +103,7 @@ function MuteForm({ onMute }: { readonly onMute: (time: string, reason: string) 
           const value = new FormData(event.currentTarget).get(name);
           return typeof value === 'string' ? value.trim() : '';
         };
-        void onMute(read('for'), read('reason'));
+        onMute(read('for'), read('reason'));
       }}
     >
       <label>
@@ -119,5 +114,15 @@ function MuteForm({ onMute }: { readonly onMute: (time: string, reason: string) 
       </label>
       <button type="submit">Mute</button>
     </form>
+  );
+}
+
+/** Person, end and reason of a mute, in a line about what it mutes. */
+export function MuteNote({ mute: { by, until, reason } }: { readonly mute: StoredMute }) {
+  return (
+    <>
+      <Text of={by ? `muted by ${by}` : 'muted'} /> until <Time at={until} />
+      {reason !== '' && <Text of={` (${reason})`} />}
+    </>
   );
 }

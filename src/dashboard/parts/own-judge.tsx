@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Item, Writes } from '../api-types.ts';
-import { ProblemError, read, write } from '../client.ts';
-import { useResource } from '../resource.ts';
+import { describeFailure, ProblemError, read, write } from '../client.ts';
+import { useRead } from '../resource.ts';
 import { frame } from '../router.ts';
 import { mayUse } from '../session.ts';
 import { SEEN_KINDS } from '../../domain/score.ts';
@@ -93,7 +93,7 @@ interface FieldsProps {
 }
 
 function Fields({ draft, rules, onChange }: FieldsProps) {
-  const judges = useResource('judges', (signal) => read('/judges', { signal }));
+  const judges = useRead('/judges');
   const names = judges.kind === 'ready' ? judges.data.items.map(({ judge }) => judge) : [];
   const set = (change: Partial<JudgeDraft>): void => onChange({ ...draft, ...change });
   return (
@@ -219,7 +219,7 @@ function Trials({ draft }: { readonly draft: JudgeDraft }) {
         setTrials((before) => before.with(index, { run, reply }));
       }
     } catch (error) {
-      setFault(error instanceof ProblemError ? error.problem.detail : String(error));
+      setFault(describeFailure(error));
     }
   };
   return mayUse('admin') ? (

@@ -10,7 +10,7 @@ import {
 } from '../view-models/estimate.ts';
 import { formatScore, formatUsd } from '../view-models/format.ts';
 import { Table, type Column } from './table.tsx';
-import { Text } from './text.tsx';
+import { Text, TextLink } from './text.tsx';
 
 const TRACE: Column<PreviewRow> = {
   name: 'Trace',
@@ -23,11 +23,7 @@ const TRACE: Column<PreviewRow> = {
 
 const SESSION: Column<PreviewRow> = {
   name: 'Session',
-  cell: ({ tenant, sessionId }) => (
-    <a href={sessionPath({ tenant, sessionId })}>
-      <Text of={sessionId} />
-    </a>
-  ),
+  cell: ({ tenant, sessionId }) => <TextLink to={sessionPath({ tenant, sessionId })} of={sessionId} />,
 };
 
 const COLUMNS: readonly Column<PreviewRow>[] = [

@@ -3,10 +3,11 @@ import { framed } from '../router.ts';
 import { buildSparkline, SPARK_HEIGHT, SPARK_WIDTH } from '../view-models/charts/sparkline.ts';
 import { formatDuration, formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
+import { newestFirst } from '../view-models/versions.ts';
 import { describePoints, formatChecked, formatInterval } from '../view-models/rates.ts';
 import { useEstimates, type Estimate } from './checked.tsx';
 import { Table, type Column } from './table.tsx';
-import { Text, Time } from './text.tsx';
+import { Dotted, Text, Time } from './text.tsx';
 
 interface SparkProps {
   readonly points: readonly (number | null)[];
@@ -127,7 +128,7 @@ export function AgentsTable({ caption, agents }: AgentsTableProps) {
 }
 
 function AgentName({ agent: { agent, service, runs, versions } }: { readonly agent: AgentItem }) {
-  const newest = versions.toSorted((a, b) => (b.firstSeen ?? '').localeCompare(a.firstSeen ?? ''))[0];
+  const [newest] = newestFirst(versions);
   const name = agent === '' ? service : agent;
   return (
     <>
@@ -135,13 +136,14 @@ function AgentName({ agent: { agent, service, runs, versions } }: { readonly age
         <Text of={name} />
       </a>
       <small class="quiet below">
-        {formatNumber(runs)} runs
-        {newest !== undefined && newest.version !== '' && (
-          <>
-            {' '}
-            · <Text of={newest.version} /> since <Time at={newest.firstSeen} isDay />
-          </>
-        )}
+        <Dotted>
+          <>{formatNumber(runs)} runs</>
+          {newest !== undefined && newest.version !== '' && (
+            <>
+              <Text of={newest.version} /> since <Time at={newest.firstSeen} isDay />
+            </>
+          )}
+        </Dotted>
       </small>
     </>
   );

@@ -3,27 +3,6 @@ import type { ComponentChildren } from 'preact';
 import { visibleText } from '../view-models/visible-text.ts';
 import { writeCsv, type CsvCell } from '../view-models/csv.ts';
 
-/** Button that copies the address of the page with all of its choices. */
-export function CopyLink() {
-  const [outcome, setOutcome] = useState('');
-  const copy = async (): Promise<void> => {
-    try {
-      await navigator.clipboard.writeText(location.href);
-      setOutcome('Copied.');
-    } catch {
-      setOutcome('The browser does not allow to copy: copy the address of the page.');
-    }
-  };
-  return (
-    <span class="copy">
-      <button type="button" onClick={() => void copy()}>
-        Copy link
-      </button>{' '}
-      <span role="status">{outcome}</span>
-    </span>
-  );
-}
-
 /** Numbers of a chart as a file. */
 export interface ChartCsv {
   readonly file: string;

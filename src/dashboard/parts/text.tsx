@@ -1,3 +1,4 @@
+import { type ComponentChildren, Fragment, toChildArray } from 'preact';
 import { useState } from 'preact/hooks';
 import { formatLocalTime, formatTime } from '../view-models/format.ts';
 import { cutForReading, visibleText } from '../view-models/visible-text.ts';
@@ -5,6 +6,37 @@ import { cutForReading, visibleText } from '../view-models/visible-text.ts';
 /** A short text of a trace: never markup, and apart from the direction of the text around it. */
 export function Text({ of }: { readonly of: string }) {
   return <bdi>{visibleText(of)}</bdi>;
+}
+
+interface TextLinkProps {
+  readonly to: string;
+  readonly of: string;
+  /** True for the link of a row, which the keys go to. */
+  readonly isRow?: boolean;
+  readonly class?: string;
+}
+
+/** A link whose words are a short text of a trace. */
+export function TextLink({ to, of, isRow, class: look }: TextLinkProps) {
+  return (
+    <a href={to} class={look} data-row-link={isRow}>
+      <Text of={of} />
+    </a>
+  );
+}
+
+/** Parts of a line with a point between them; one that is not there leaves none. */
+export function Dotted({ children }: { readonly children: ComponentChildren }) {
+  return (
+    <>
+      {toChildArray(children).map((part, index) => (
+        <Fragment key={index}>
+          {index > 0 && ' · '}
+          {part}
+        </Fragment>
+      ))}
+    </>
+  );
 }
 
 /** A long text of a trace; a very long one is shown from its beginning until the reader asks for all. */

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
 import type { Writes } from '../api-types.ts';
-import { ProblemError, read, write } from '../client.ts';
-import { useResource } from '../resource.ts';
+import { write } from '../client.ts';
+import { type Order, useOrders } from '../orders.tsx';
+import { useRead } from '../resource.ts';
 import { mayUse } from '../session.ts';
 import { formatScore } from '../view-models/format.ts';
-import { Text } from './text.tsx';
+import { Choice } from './choice.tsx';
 
 interface TraceActionsProps {
   readonly traceId: string;
@@ -14,16 +15,7 @@ interface TraceActionsProps {
 /** Buttons that label a trace and score it now; each opens its form. */
 export function TraceActions({ traceId, onDone }: TraceActionsProps) {
   const [form, setForm] = useState<'label' | 'score' | undefined>();
-  const [outcome, setOutcome] = useState('');
-  const act = async (action: () => Promise<string>): Promise<void> => {
-    setOutcome('…');
-    try {
-      setOutcome(await action());
-      onDone();
-    } catch (error) {
-      setOutcome(error instanceof ProblemError ? `Not done: ${error.problem.detail}` : String(error));
-    }
-  };
+  const { outcome, order } = useOrders(onDone, '…');
   const toggle = (name: 'label' | 'score') => (
     <button
       type="button"
@@ -37,10 +29,8 @@ export function TraceActions({ traceId, onDone }: TraceActionsProps) {
     <>
       {mayUse('label') && toggle('label')}
       {mayUse('admin') && toggle('score')}
-      {form !== undefined && <ActionForm key={form} form={form} traceId={traceId} act={act} />}
-      <span role="status">
-        <Text of={outcome} />
-      </span>
+      {form !== undefined && <ActionForm key={form} form={form} traceId={traceId} order={order} />}
+      {outcome}
     </>
   );
 }
@@ -48,48 +38,40 @@ export function TraceActions({ traceId, onDone }: TraceActionsProps) {
 interface ActionFormProps {
   readonly form: 'label' | 'score';
   readonly traceId: string;
-  readonly act: (action: () => Promise<string>) => Promise<void>;
+  readonly order: Order;
 }
 
-function ActionForm({ form, traceId, act }: ActionFormProps) {
+function ActionForm({ form, traceId, order }: ActionFormProps) {
   const [scorer, setScorer] = useState('');
   const [note, setNote] = useState('');
-  const scorers = useResource('scorers', (signal) => read('/scorers', { signal }));
+  const scorers = useRead('/scorers');
   const items = scorers.kind === 'ready' ? scorers.data.items : [];
   const names = form === 'score' ? items.map((each) => each.scorer) : items.flatMap(({ rows }) => rows);
   const chosen = scorer === '' ? (names[0] ?? '') : scorer;
-  const label = (passes: boolean) => async () => {
-    await write('POST /labels', { scorer: chosen, traceId, passes, note });
-    return `Labelled: it ${passes ? 'passes' : 'fails'} ${chosen}.`;
-  };
-  const scoreNow = async (): Promise<string> =>
-    describeResult(await write('POST /score', { traceId, scorers: [chosen], write: true }));
+  const label = (passes: boolean): void =>
+    order(
+      () => write('POST /labels', { scorer: chosen, traceId, passes, note }),
+      `Labelled: it ${passes ? 'passes' : 'fails'} ${chosen}.`,
+    );
+  const scoreNow = (): void =>
+    order(() => write('POST /score', { traceId, scorers: [chosen], write: true }), describeResult);
   return (
     <div class="row action-form">
-      <label>
-        Scorer{' '}
-        <select value={chosen} onChange={({ currentTarget }) => setScorer(currentTarget.value)}>
-          {names.map((name) => (
-            <option key={name} value={name} selected={name === chosen}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Choice label="Scorer" value={chosen} choices={names} onChoice={setScorer} />
       {form === 'label' ? (
         <>
           <label>
             Note <input value={note} onInput={({ currentTarget }) => setNote(currentTarget.value)} />
           </label>
-          <button type="button" onClick={() => void act(label(true))}>
+          <button type="button" onClick={() => label(true)}>
             Passes
           </button>
-          <button type="button" onClick={() => void act(label(false))}>
+          <button type="button" onClick={() => label(false)}>
             Fails
           </button>
         </>
       ) : (
-        <button type="button" disabled={chosen === ''} onClick={() => void act(scoreNow)}>
+        <button type="button" disabled={chosen === ''} onClick={scoreNow}>
           Score and store
         </button>
       )}

@@ -1,16 +1,15 @@
 import type { Facets } from '../api-types.ts';
 import { read } from '../client.ts';
-import { useResource } from '../resource.ts';
+import { useRead, useResource } from '../resource.ts';
 import { adjustQuery } from '../router.ts';
-import type { TimePoint } from '../view-models/charts/time-axis.ts';
+import { DAY_MS } from '../../domain/durations.ts';
+import { listStarts, type TimePoint } from '../view-models/charts/time-axis.ts';
 import { formatNumber, formatPercent } from '../view-models/format.ts';
 import { listQualities } from './quality.tsx';
 import { Text } from './text.tsx';
 import { TimeChart } from './time-chart.tsx';
 
 const HEIGHT = 56;
-
-const DAY_MS = 86_400_000;
 
 /** Filters of traces that scores have, too. */
 const SCORE_FILTERS = [
@@ -32,9 +31,7 @@ interface TraceStripProps {
 /** Three small charts of the listed traces: a drag in one sets the range of the page. */
 export function TraceStrip({ filters, facets }: TraceStripProps) {
   const { since, until, agent, environment } = filters;
-  const agents = useResource(`agents ${JSON.stringify([since, until, agent, environment])}`, (signal) =>
-    read('/agents', { query: { since, until, agent, environment }, signal }),
-  );
+  const agents = useRead('/agents', { query: { since, until, agent, environment } });
   const declared = agents.kind === 'ready' ? listQualities(agents.data.items)[0] : undefined;
   const scorer = filters['scorer']?.[0] ?? declared;
   const chosen = Object.fromEntries(Object.entries(filters).filter(([name]) => SCORE_FILTERS.includes(name)));
@@ -91,11 +88,7 @@ function readRange(
 function fillGaps(facets: Facets | undefined, { from, to, step }: Range, of: 'runs' | 'errors'): TimePoint[] {
   const counts = new Map(facets?.buckets.map((each) => [Date.parse(each.at ?? ''), each[of]]));
   const first = Math.floor(from / step) * step;
-  const length = Math.max(Math.ceil((to - first) / step), 0);
-  return Array.from({ length }, (_, index) => first + index * step).map((at) => ({
-    at,
-    value: counts.get(at) ?? 0,
-  }));
+  return listStarts(first, to, step).map((at) => ({ at, value: counts.get(at) ?? 0 }));
 }
 
 interface SmallProps {

@@ -1,36 +1,23 @@
 import type { Versions } from '../api-types.ts';
 import { formatNumber } from '../view-models/format.ts';
-import { fillPath } from '../view-models/paths/fill-path.ts';
+import { scorerPath } from '../view-models/paths/row-paths.ts';
 import { listVersionLines, readEvidence, type VersionLine } from '../view-models/versions.ts';
 import { Table, type Column } from './table.tsx';
-import { Text } from './text.tsx';
+import { TextLink } from './text.tsx';
 
 const SIGNS = { worse: '▼ worse', better: '▲ better', not_shown: '' } as const;
 
 const TONES = { worse: 'bad', better: 'good', not_shown: undefined } as const;
 
 /** Two versions of an agent side by side: pass rates with their intervals, tokens, time, and how sure a difference is. */
-export function VersionTable({
-  versions,
-  isCaptionHidden,
-}: {
-  readonly versions: Versions;
-  readonly isCaptionHidden?: boolean;
-}) {
+export function VersionTable({ versions }: { readonly versions: Versions }) {
   const { left, right } = versions;
   const title = ({ version, runs }: Versions['left']) =>
     `${version || 'no version'} (n = ${formatNumber(runs)})`;
   const columns: Column<VersionLine>[] = [
     {
       name: 'Quality',
-      cell: ({ name, isScorer }) =>
-        isScorer ? (
-          <a href={fillPath('/scores/:scorer', { scorer: name })}>
-            <Text of={name} />
-          </a>
-        ) : (
-          name
-        ),
+      cell: ({ name, isScorer }) => (isScorer ? <TextLink to={scorerPath(name)} of={name} /> : name),
     },
     { name: title(left), cell: (line) => line.left, isNumber: true },
     {
@@ -47,7 +34,6 @@ export function VersionTable({
   return (
     <Table
       caption="Versions side by side"
-      {...(isCaptionHidden === true ? { isCaptionHidden } : {})}
       columns={columns}
       rows={listVersionLines(versions)}
       keyOf={({ name }) => name}

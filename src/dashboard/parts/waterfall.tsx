@@ -129,7 +129,7 @@ function Step({ row, isClosed, isSelected, isStop, onSelect, onToggle }: StepPro
       {...(hasChildren ? { 'aria-expanded': !isClosed } : {})}
       onClick={() => onSelect(span.spanId)}
     >
-      <td class={`step level-${Math.min(level, MAX_INDENT)}`}>
+      <td class="step" style={{ paddingLeft: `${Math.min(level, MAX_INDENT) - 0.4}rem` }}>
         {hasChildren && (
           <span
             class="toggle"

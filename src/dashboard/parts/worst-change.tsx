@@ -1,6 +1,5 @@
 import type { AgentItem, Incident } from '../api-types.ts';
-import { read } from '../client.ts';
-import { useResource } from '../resource.ts';
+import { useRead } from '../resource.ts';
 import { framed } from '../router.ts';
 import { formatPercent } from '../view-models/format.ts';
 import { type AlertEvent, describeCause } from '../view-models/incidents.ts';
@@ -14,8 +13,8 @@ import {
   versionsOf,
   type OpenAlerts,
 } from '../view-models/worst-change.ts';
-import { Mute } from './mute.tsx';
-import { Text, Time } from './text.tsx';
+import { Mute, MuteNote } from './mute.tsx';
+import { Text, TextLink, Time } from './text.tsx';
 
 interface WorstChangeProps {
   readonly open: OpenAlerts;
@@ -51,11 +50,8 @@ function AsBefore({ agents }: { readonly agents: readonly AgentItem[] }) {
       {first !== undefined && (
         <>
           , but for <Text of={first.quality.scorer} /> of{' '}
-          <a href={framed(fillPath('/agents/:agent', { agent: first.agent }))}>
-            <Text of={first.agent} />
-          </a>
-          : {formatPercent(first.quality.before?.value ?? 0)} →{' '}
-          {formatPercent(first.quality.pass?.value ?? 0)}
+          <TextLink to={framed(fillPath('/agents/:agent', { agent: first.agent }))} of={first.agent} />:{' '}
+          {formatPercent(first.quality.before?.value ?? 0)} → {formatPercent(first.quality.pass?.value ?? 0)}
           {more.length > 0 && `, and ${more.length} more`}. No monitor fires
         </>
       )}
@@ -72,9 +68,7 @@ interface ChangeProps {
 
 function Change({ event, agents, onMute }: ChangeProps) {
   const { incidentId, alert, changeBegan, startsAt } = event;
-  const detail = useResource(`incident ${incidentId}`, (signal) =>
-    read('/alerts/{id}', { params: { id: incidentId }, signal }),
-  );
+  const detail = useRead('/alerts/{id}', { params: { id: incidentId } });
   const incident = detail.kind === 'ready' ? detail.data : undefined;
   const { mute } = event;
   const began = changeBegan ?? startsAt;
@@ -95,20 +89,7 @@ function Change({ event, agents, onMute }: ChangeProps) {
         </h2>
         <p class="quiet">
           <Text of={describeMeasure(incident ?? event)} />. <Text of={describeCause(event)} />
-          {event.muted && (
-            <>
-              {' '}
-              <b>
-                muted
-                {mute !== null && (
-                  <>
-                    {' '}
-                    until <Time at={mute.until} />
-                  </>
-                )}
-              </b>
-            </>
-          )}
+          {event.muted && <b> {mute === null ? 'muted' : <MuteNote mute={mute} />}</b>}
         </p>
       </div>
       <Steps event={event} incident={incident} agents={agents} onMute={onMute} />

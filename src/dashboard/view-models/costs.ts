@@ -1,4 +1,6 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../domain/durations.ts';
 import type { Costs, Replies } from '../api-types.ts';
+import { listStarts } from './charts/time-axis.ts';
 import { formatUsd } from './format.ts';
 
 type Line = Costs['items'][number];
@@ -34,9 +36,7 @@ interface CostRange {
   readonly toMs: number;
 }
 
-const DAY_MS = 86_400_000;
-
-const UNITS: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: DAY_MS };
+const UNITS: Readonly<Record<string, number>> = { m: MINUTE_MS, h: HOUR_MS, d: DAY_MS };
 
 /** Reads the range of the bar: `7d` before now, or times. */
 export function readCostRange(
@@ -63,10 +63,8 @@ export function buildCostChart(
   const ordered = [...sums].toSorted(([, a], [, b]) => b - a).map(([key]) => key);
   const keys = ordered.length > MOST_KEYS + 1 ? [...ordered.slice(0, MOST_KEYS), OTHERS] : ordered;
   const lines = Map.groupBy(items, ({ bucket }) => bucket);
-  const first = Math.floor(fromMs / DAY_MS);
-  const whole = Array.from({ length: Math.max(Math.ceil(toMs / DAY_MS) - first, 0) }, (_, day) =>
-    new Date((first + day) * DAY_MS).toISOString(),
-  );
+  const starts = listStarts(Math.floor(fromMs / DAY_MS) * DAY_MS, toMs, DAY_MS);
+  const whole = starts.map((start) => new Date(start).toISOString());
   const days = [...new Set([...whole, ...lines.keys()])]
     .toSorted()
     .map((bucket) => buildDay(bucket, lines.get(bucket) ?? [], keys, usdOf));
@@ -101,10 +99,10 @@ function buildDay(
 type Budget = Replies['/judges']['budgets'][number];
 
 const PERIODS: Readonly<Record<string, number>> = {
-  hour: 3_600_000,
-  day: 86_400_000,
-  week: 604_800_000,
-  month: 2_592_000_000,
+  hour: HOUR_MS,
+  day: DAY_MS,
+  week: 7 * DAY_MS,
+  month: 30 * DAY_MS,
 };
 
 /** Part of a period that has to be over before its cost says what the whole will cost. */

@@ -13,6 +13,9 @@ export const TIME_RANGES = [
   ['90d', 'last 90 days'],
 ] as const;
 
+/** Ranges of time of a preview or a backfill. */
+export const RANGES = ['1h', '24h', '7d', '30d', '90d'] as const;
+
 /** Range of a page whose address names none. A search looks further back, for the one that it seeks may be old. */
 export function defaultSince(path: string, search: URLSearchParams): string {
   if (path === '/traces' && search.has('q')) {

@@ -1,5 +1,6 @@
 import type { Funnel } from '../api-types.ts';
-import type { TimePoint } from './charts/time-axis.ts';
+import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
+import { listStarts, type TimePoint } from './charts/time-axis.ts';
 import { formatNumber, formatPercent } from './format.ts';
 
 type Loss = Funnel['losses'][number];
@@ -36,15 +37,12 @@ export function buildFunnel(funnel: Funnel): FunnelStep[] {
   }));
 }
 
-const HOUR_MS = 3_600_000;
-
 /** Lists the scored share of each step of the range; a step without eligible pairs is a gap. */
 export function listTrend({ trend, bucket, since, until }: Funnel): TimePoint[] {
-  const step = bucket === '1h' ? HOUR_MS : 24 * HOUR_MS;
+  const step = bucket === '1h' ? HOUR_MS : DAY_MS;
   const first = Math.floor(Date.parse(since) / step) * step;
   const shares = new Map(trend.map((each) => [Date.parse(each.bucket), each]));
-  return Array.from({ length: Math.ceil((Date.parse(until) - first) / step) }, (_, index) => {
-    const at = first + index * step;
+  return listStarts(first, Date.parse(until), step).map((at) => {
     const { eligible = 0, scored = 0 } = shares.get(at) ?? {};
     return { at, n: eligible, value: eligible === 0 ? null : scored / eligible };
   });

@@ -67,18 +67,26 @@ export function readEvidence(log10: number | null): { readonly text: string; rea
     : { text: `${Number((10 ** log10).toPrecision(2))} to 1`, power: '' };
 }
 
+interface Seen {
+  readonly version: string;
+  readonly firstSeen: string | null;
+}
+
+/** Sorts versions, the newest first. */
+export function newestFirst<Version extends Seen>(versions: readonly Version[]): Version[] {
+  return versions.toSorted((a, b) => (b.firstSeen ?? '').localeCompare(a.firstSeen ?? ''));
+}
+
 /** Two versions to compare at first: the newest one, and the one before it. */
 export function chooseVersions(
-  versions: readonly { readonly version: string; readonly firstSeen: string | null }[],
-  asked: { readonly left: string | null; readonly right: string | null },
+  versions: readonly Seen[],
+  asked: { readonly left: string | null; readonly right: string | null } = { left: null, right: null },
 ): { readonly left: string; readonly right: string } | undefined {
-  const ordered = versions
-    .toSorted((a, b) => (a.firstSeen ?? '').localeCompare(b.firstSeen ?? ''))
-    .map(({ version }) => version);
-  const right = asked.right ?? ordered.findLast((version) => version !== asked.left);
+  const newest = newestFirst(versions).map(({ version }) => version);
+  const right = asked.right ?? newest.find((version) => version !== asked.left);
   const left =
     asked.left ??
-    ordered.slice(0, ordered.indexOf(right ?? '')).at(-1) ??
-    ordered.find((version) => version !== right);
+    newest.slice(newest.indexOf(right ?? '') + 1)[0] ??
+    newest.findLast((version) => version !== right);
   return left === undefined || right === undefined ? undefined : { left, right };
 }

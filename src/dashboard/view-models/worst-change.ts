@@ -1,6 +1,7 @@
 import type { AgentItem, Incident } from '../api-types.ts';
 import { formatNumber, formatPercent, formatScore } from './format.ts';
 import { joinIncidents, type AlertEvent } from './incidents.ts';
+import { chooseVersions } from './versions.ts';
 
 /** Detectors whose numbers are shares, not means. */
 const SHARES: readonly string[] = ['rate', 'coverage', 'scorer_errors'];
@@ -72,10 +73,7 @@ export function versionsOf(
   if (incident?.versions) {
     return { left: incident.versions.left.version, right: incident.versions.right.version };
   }
-  const [right, left] = (agent?.versions ?? []).toSorted((a, b) =>
-    (b.firstSeen ?? '').localeCompare(a.firstSeen ?? ''),
-  );
-  return left === undefined || right === undefined ? undefined : { left: left.version, right: right.version };
+  return chooseVersions(agent?.versions ?? []);
 }
 
 /** Qualities that got worse by more than chance, the greatest loss first. */

@@ -29,7 +29,7 @@ export interface JudgeState {
   readonly lastSuccessMs: number | null;
 }
 
-const EVERY_MS = 60_000;
+const DEFAULTS = { now: (): number => Date.now(), everyMs: 60_000 };
 
 /** Kinds of an attempt that a budget deferred: by a judge, and by a scorer that tells only the code. No fault of the judge. */
 const OF_BUDGETS: ReadonlySet<string> = new Set(['budget', HELD_BACK]);
@@ -43,19 +43,11 @@ const MAX_KINDS = 50;
 export type JudgeHealth = Pick<ScorerWatches, keyof ScorerWatches>;
 
 /** @param options now: Unix milliseconds; everyMs: interval of the summaries while a judge fails, milliseconds */
-export function createJudgeHealth(options: {
-  readonly log: Log;
-  readonly now?: () => number;
-  readonly everyMs?: number;
-}): JudgeHealth {
-  return new ScorerWatches({ now: Date.now, everyMs: EVERY_MS, ...options });
+export function createJudgeHealth(options: Partial<typeof DEFAULTS> & { readonly log: Log }): JudgeHealth {
+  return new ScorerWatches({ ...DEFAULTS, ...options });
 }
 
-interface WatchOptions {
-  readonly log: Log;
-  readonly now: () => number;
-  readonly everyMs: number;
-}
+type WatchOptions = typeof DEFAULTS & { readonly log: Log };
 
 /** Counts the attempts of all scorers. Logs the first failure of each kind, then a summary per minute, then the recovery. */
 class ScorerWatches {

@@ -84,12 +84,30 @@ const LOOK_AHEAD_MS = DUE_EVERY_MS + 60_000;
 const DUE_LIMIT = 10_000;
 
 /**
- * Reads the deferred decisions by the time of their next attempt alone, whatever the age of their traces, ahead of that time.
- * Ends those whose rule or scorer no process has any more. Returns the attempts of this process, by the store's clock, and the
- * time until the next read. Throws when the store does.
+ * Ends those of some deferred decisions whose rule or scorer no process has any more. Two processes that read the same row write the same
+ * row. Returns the decisions of this process, and whether some are left to others. Throws when the store does.
+ */
+export async function takeOwn(
+  { decisionWriter }: Scoring,
+  ownership: Ownership,
+  rows: readonly Decision[],
+  nowMs: number,
+): Promise<{ readonly own: readonly Decision[]; readonly isLeft: boolean }> {
+  const isKnown = ({ rule, scorer }: Decision) => ownership.isKnown(rule, scorer);
+  const removed = rows.filter((row) => !isKnown(row) && (row.nextAttemptAt ?? 0) <= nowMs);
+  await decisionWriter.write(removed.map((row) => buildRemovedRow(row, nowMs)));
+  const own = rows.filter(
+    (row) => isKnown(row) && ownership.claim(keyOf(row))?.owns(row.rule, row.scorer) === true,
+  );
+  return { own, isLeft: rows.length > own.length + removed.length };
+}
+
+/**
+ * Reads the deferred decisions by the time of their next attempt alone, whatever the age of their traces, ahead of that time. Returns the
+ * attempts of this process, by the store's clock, and the time until the next read. Throws when the store does.
  */
 export async function readDueAttempts(
-  { stores, decisionWriter }: Scoring,
+  scoring: Scoring,
   ownership: Ownership,
   nowMs: number,
 ): Promise<{
@@ -97,18 +115,13 @@ export async function readDueAttempts(
   readonly nextReadMs: number;
 }> {
   const untilMs = nowMs + LOOK_AHEAD_MS;
-  const rows = await stores.decisions.due({ untilMs, shards: ownership.shards(), limit: DUE_LIMIT });
-  const known = rows.filter((row) => ownership.isKnown(row.rule, row.scorer));
-  // Two processes that read the same row write the same row.
-  const removed = rows.filter((row) => !known.includes(row) && (row.nextAttemptAt ?? 0) <= nowMs);
-  await decisionWriter.write(removed.map((row) => buildRemovedRow(row, nowMs)));
-  const attempts = known
-    .filter((row) => ownership.claim(row)?.owns(row.rule, row.scorer) === true)
-    .map((row) => ({ key: { tenant: row.tenant, traceId: row.traceId }, atMs: row.nextAttemptAt ?? 0 }));
-  const isFull = rows.length >= DUE_LIMIT && attempts.length + removed.length > 0;
+  const query = { untilMs, shards: ownership.shards(), limit: DUE_LIMIT };
+  const rows = await scoring.stores.decisions.due(query);
+  const { own, isLeft } = await takeOwn(scoring, ownership, rows, nowMs);
+  const attempts = own.map((row) => ({ key: keyOf(row), atMs: row.nextAttemptAt ?? 0 }));
   // The process that has the scorer may have ended: then the row is unknown soon.
-  const isLeft = rows.length > attempts.length + removed.length;
-  return { attempts, nextReadMs: isFull || isLeft ? RETURN_MS : DUE_EVERY_MS };
+  const isMore = isLeft || rows.length >= DUE_LIMIT;
+  return { attempts, nextReadMs: isMore ? RETURN_MS : DUE_EVERY_MS };
 }
 
 /** Most traces of the catch-up under way. */
@@ -270,7 +283,7 @@ export class CatchUp {
 
   /** Reads the next decisions to work on. Returns true when no process has any. */
   async #readPage(clock: StoreClock): Promise<boolean> {
-    const { stores, decisionWriter, monotonicMs } = this.#scoring;
+    const { stores, monotonicMs } = this.#scoring;
     const nowMs = clock.nowMs();
     const isAlone = this.#ownership.shards() === null;
     const stuck = this.#taken.size - this.#countOpen();
@@ -278,10 +291,8 @@ export class CatchUp {
     const { order } = this.#scoring.catchUp;
     const query = { untilMs: nowMs, order, shards: null, limit, ofSessions: this.#ofSessions };
     const rows = await stores.decisions.heldBack(query);
-    const removed = rows.filter(({ rule, scorer }) => !this.#ownership.isKnown(rule, scorer));
-    await decisionWriter.write(removed.map((row) => buildRemovedRow(row, nowMs)));
     this.#forget(rows);
-    const own = rows.filter((row) => this.#isOurs(row));
+    const { own } = await takeOwn(this.#scoring, this.#ownership, rows, nowMs);
     if (own.length > 0 || rows.length < limit) {
       this.#foundOwnMs = monotonicMs();
       this.#window = BATCH;
@@ -291,13 +302,6 @@ export class CatchUp {
     this.#page = own.filter((row) => !this.#taken.has(joinTraceKey(keyOf(row))));
     await this.#refreshBudgets(clock);
     return rows.length === 0;
-  }
-
-  #isOurs(row: Decision): boolean {
-    return (
-      this.#ownership.isKnown(row.rule, row.scorer) &&
-      this.#ownership.claim(keyOf(row))?.owns(row.rule, row.scorer) === true
-    );
   }
 
   /** Forgets traces that are done. A trace whose decision did not change stays for a while, so that it is not read again and again. */
@@ -331,8 +335,9 @@ export class CatchUp {
       limit: WRITE_LIMIT,
       ofSessions: this.#ofSessions,
     };
-    const rows = (await stores.decisions.heldBack(query)).filter((row) => this.#isOurs(row));
-    await decisionWriter.write(rows.map((row) => buildLapsedRow(row, maxAgeMs, nowMs)));
-    return rows.length >= WRITE_LIMIT;
+    const rows = await stores.decisions.heldBack(query);
+    const { own } = await takeOwn(this.#scoring, this.#ownership, rows, nowMs);
+    await decisionWriter.write(own.map((row) => buildLapsedRow(row, maxAgeMs, nowMs)));
+    return own.length >= WRITE_LIMIT;
   }
 }

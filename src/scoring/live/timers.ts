@@ -1,13 +1,5 @@
 import type { SpanSource } from '../../store/contracts/stores.ts';
-import { sleep } from '../../domain/waits.ts';
-
-/** Port of timers, so that tests control the time. */
-export interface Timers {
-  /** Resolves after the time, or at once when the signal is aborted. */
-  sleep(ms: number, signal: AbortSignal): Promise<void>;
-}
-
-export const systemTimers: Timers = { sleep };
+import type { Timers } from '../../domain/waits.ts';
 
 /** Waits for work, but no longer than this time, milliseconds. */
 export async function waitWithin(timers: Timers, limitMs: number, work: Promise<unknown>): Promise<void> {

@@ -1,5 +1,5 @@
-import type { TraceData } from '../../domain/trace/span.ts';
-import type { JoinedTrace, TracePiece } from '../../domain/trace/span.ts';
+import { LruMap } from '../../domain/lru-map.ts';
+import type { JoinedTrace, TraceData, TracePiece } from '../../domain/trace/span.ts';
 import {
   joinTraceKey,
   type SpanSource,
@@ -52,10 +52,12 @@ interface Entry {
   readonly chars: number;
 }
 
-/** Cache of traces that were read as possible pieces of a run, so that the traces of a busy service are read once. A full one drops its oldest entries. */
+/** Cache of traces that were read as possible pieces of a run, so that the traces of a busy service are read once. */
 export class PieceCache {
-  readonly #entries = new Map<string, Entry>();
-  #chars = 0;
+  readonly #entries = new LruMap<Entry>(
+    { maxEntries: MAX_ENTRIES, maxSize: MAX_CACHED_CHARS },
+    ({ chars }) => chars,
+  );
 
   /** Returns undefined when the cache has no entry of the trace with this last arrival. */
   get(key: TraceKey, lastArrivalMs: number): Piece | null | undefined {
@@ -64,28 +66,13 @@ export class PieceCache {
   }
 
   set(key: TraceKey, lastArrivalMs: number, piece: Piece | null): void {
-    const name = joinTraceKey(key);
-    this.#drop(name);
     const chars = piece === null ? 0 : countChars(piece);
-    this.#entries.set(name, { lastArrivalMs, piece, chars });
-    this.#chars += chars;
-    for (const oldest of this.#entries.keys()) {
-      if (this.#entries.size <= MAX_ENTRIES && this.#chars <= MAX_CACHED_CHARS) {
-        break;
-      }
-      this.#drop(oldest);
-    }
+    this.#entries.set(joinTraceKey(key), { lastArrivalMs, piece, chars });
   }
 
   /** Forgets all traces. */
   clear(): void {
     this.#entries.clear();
-    this.#chars = 0;
-  }
-
-  #drop(name: string): void {
-    this.#chars -= this.#entries.get(name)?.chars ?? 0;
-    this.#entries.delete(name);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { AgentVersion } from '../../domain/deploy-marker.ts';
+import { LruMap } from '../../domain/lru-map.ts';
 import { joinVersionKey, type VersionKey, type VersionSample } from '../../store/contracts/stores.ts';
 import type { VersionSampleStore } from '../../store/tables/versions.ts';
 import type { Log } from '../../telemetry/log.ts';
@@ -51,9 +52,11 @@ export class NewVersions {
   readonly #store: VersionSampleStore;
   readonly #log: Log;
   readonly #takes = new CommitRounds().add<VersionRequest>((requests) => this.#takeAll(requests));
-  /** Choices that this process has seen, the one that was used last at the end. */
-  readonly #samples = new Map<string, KnownSample>();
-  #size = 0;
+  /** Choices that this process has seen. */
+  readonly #samples = new LruMap<KnownSample>(
+    { maxSize: MOST_REMEMBERED },
+    ({ targets }) => targets.size + 1,
+  );
 
   constructor(store: VersionSampleStore, log: Log) {
     this.#store = store;
@@ -63,7 +66,7 @@ export class NewVersions {
   /** States in the order of the requests. Reads the store only for versions that this process does not know. */
   async find(requests: readonly VersionRequest[]): Promise<VersionState[]> {
     const keys = new Map(requests.flatMap(listKeys).map((key) => [joinVersionKey(key), key]));
-    const unknown = [...keys].filter(([name]) => this.#recall(name) === undefined);
+    const unknown = [...keys].filter(([name]) => this.#samples.get(name) === undefined);
     if (unknown.length > 0) {
       const stored = await this.#store.read(unknown.map(([, key]) => key));
       unknown.forEach(([name]) => this.#remember(name, stored.get(name)));
@@ -79,7 +82,7 @@ export class NewVersions {
 
   /** Adds targets until each is chosen or its versions are full. Of several processes that add, one gets on at a time. */
   async #takeAll(requests: readonly VersionRequest[]): Promise<void> {
-    let open = listDemands(requests).filter(({ name }) => this.#recall(name)?.isFull !== true);
+    let open = listDemands(requests).filter(({ name }) => this.#samples.get(name)?.isFull !== true);
     while (open.length > 0) {
       const stored = await this.#store.read(open.map(({ key }) => key));
       open.forEach(({ name }) => this.#remember(name, stored.get(name)));
@@ -101,39 +104,16 @@ export class NewVersions {
   }
 
   #stateOf(request: VersionRequest): VersionState {
-    const samples = listKeys(request).map((key) => this.#recall(joinVersionKey(key)));
+    const samples = listKeys(request).map((key) => this.#samples.get(joinVersionKey(key)));
     if (samples.some((sample) => sample?.targets.has(request.target))) {
       return 'first';
     }
     return samples.every((sample) => sample?.isFull === true) ? 'late' : 'open';
   }
 
-  /** Returns undefined for a version that this process does not know, or has forgotten. */
-  #recall(name: string): KnownSample | undefined {
-    const sample = this.#samples.get(name);
-    if (sample !== undefined) {
-      this.#samples.delete(name);
-      this.#samples.set(name, sample);
-    }
-    return sample;
-  }
-
   /** Remembers a choice. `sample` is undefined for a version without one. */
   #remember(name: string, sample: VersionSample = { slots: Infinity, targets: [] }): void {
-    this.#forget(name);
     this.#samples.set(name, { targets: new Set(sample.targets), isFull: isFull(sample) });
-    this.#size += sample.targets.length + 1;
-    for (const oldest of this.#samples.keys()) {
-      if (this.#size <= MOST_REMEMBERED || oldest === name) {
-        break;
-      }
-      this.#forget(oldest);
-    }
-  }
-
-  #forget(name: string): void {
-    this.#size -= (this.#samples.get(name)?.targets.size ?? -1) + 1;
-    this.#samples.delete(name);
   }
 }
 

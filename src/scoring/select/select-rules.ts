@@ -1,7 +1,5 @@
 import { WHOLE_RULE, type Decision } from '../../domain/decision.ts';
-import type { Claim } from '../../ownership/ownership.ts';
 import { AHEAD_MS, ROOTLESS_WAITS } from '../../readiness/readiness.ts';
-import type { Reservation } from '../live/queue.ts';
 import {
   needsContentFor as samplesByContent,
   needsFactsFor,
@@ -15,16 +13,18 @@ import {
 import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts';
 import { formatReason } from '../attempt/attempt-failure.ts';
 import type { PreparedRule, PreparedScorer, RuleInForce } from './rule.ts';
-import type { VersionRequest, VersionState } from './new-versions.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import {
   describeSample,
   isTraceData,
+  type KnownFacts,
   type PendingChoice,
   type RuleSelection,
   type Selection,
   type SelectedRule,
+  type TraceCandidate,
   type TraceTask,
+  type VersionStates,
 } from '../trace-task.ts';
 import {
   computeDurationMs,
@@ -41,21 +41,6 @@ import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import type { PriceTable } from '../../domain/money/model-prices.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
 
-/** A trace or a session whose content is not read yet. */
-export interface TraceCandidate {
-  readonly activity: TraceActivity;
-  /** Set for a session, whose activity has no trace id. The number for sampling is drawn from `samplingId`. */
-  readonly session?: { readonly targetId: string; readonly samplingId: string };
-  readonly claim: Claim;
-  /** Current decisions of the trace. */
-  readonly prior: readonly Decision[];
-  readonly reread: boolean;
-  /** Time since which the trace could be scored; undefined where nothing waited for it. */
-  readonly readyAtMs?: number | undefined;
-  readonly reservation?: Reservation | undefined;
-  readonly nowMs: number;
-}
-
 /** A rule that covers a trace and has yet to decide it. */
 export interface OpenRule {
   readonly rule: PreparedRule;
@@ -63,19 +48,6 @@ export interface OpenRule {
   readonly scorers: readonly PreparedScorer[];
   readonly prior: readonly Decision[];
   readonly inForce: RuleInForce | undefined;
-}
-
-/** Place of a trace among the first ones of its versions, by the rule's name. */
-export type VersionStates = ReadonlyMap<
-  string,
-  { readonly request: VersionRequest; readonly state: VersionState }
->;
-
-/** Facts of a trace for the choice of rules. */
-export interface KnownFacts {
-  readonly facts: TraceFacts | undefined;
-  /** Absent for a trace that is late for each rule. */
-  readonly versions?: VersionStates | undefined;
 }
 
 /** Returns true when a rule needs facts of the trace. */

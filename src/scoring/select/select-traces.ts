@@ -2,35 +2,17 @@ import { joinTraceKey, type TraceActivity, type TraceFacts } from '../../store/c
 import type { StoreClock } from '../live/timers.ts';
 import type { Scoring, ScoringStores } from '../scoring.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
-import {
-  needsFacts,
-  needsFeedback,
-  listOpenRules,
-  selectRule,
-  type TraceCandidate,
-  type KnownFacts,
-  type VersionStates,
-} from './select-rules.ts';
+import { needsFacts, needsFeedback, listOpenRules, selectRule } from './select-rules.ts';
 import type { RunRecord } from '../../domain/run-record.ts';
 import { hashValue } from '../../domain/identity.ts';
-import type { Score } from '../../domain/score.ts';
 import type { AgentVersion } from '../../domain/deploy-marker.ts';
 import { countFirstTraces } from './sample-trace.ts';
 import type { VersionRequest, VersionState } from './new-versions.ts';
-import type { SelectedRule, TraceTask } from '../trace-task.ts';
+import type { SelectedRule, TraceCandidate, TraceLookups, TraceTask, VersionStates } from '../trace-task.ts';
 import { listAttributeKeys } from './where.ts';
 
 /** A trace whose rules have been selected and whose content is not read yet. */
 export type Selected = Omit<TraceTask, 'read'>;
-
-/** Facts about a trace from the store before its content is read. */
-export interface TraceLookups extends KnownFacts {
-  readonly existing: readonly Score[];
-  readonly knownRuns: readonly RunRecord[];
-  /** Time at which `existing` was read, milliseconds of the monotonic clock. */
-  readonly existingReadMs: number;
-  readonly clock: StoreClock;
-}
 
 /** Reads the facts of the candidates whose open rules need them. */
 export async function readFacts(
@@ -108,30 +90,17 @@ function listVersionRequests(
 }
 
 /** Decides for each rule whether it scores a trace. */
-export function selectTrace(
-  candidate: TraceCandidate,
-  { facts, versions, existing, existingReadMs, knownRuns, clock }: TraceLookups,
-  mode: ScoringMode,
-): Selected {
-  const { activity } = candidate;
+export function selectTrace(candidate: TraceCandidate, lookups: TraceLookups, mode: ScoringMode): Selected {
+  const { tenant, traceId } = candidate.activity;
   const { open, settled } = listOpenRules(candidate, mode);
-  const selections = open.map((each) => selectRule(each, candidate, { facts, versions }, mode));
-  const key = { tenant: activity.tenant, traceId: activity.traceId };
+  const selections = open.map((each) => selectRule(each, candidate, lookups, mode));
   return {
-    key,
-    claim: candidate.claim,
-    activity,
+    ...candidate,
+    ...lookups,
+    key: { tenant, traceId },
     rules: selections.flatMap((each): SelectedRule[] => (each.outcome === 'selected' ? [each.selected] : [])),
     declined: selections.filter((each) => each.outcome === 'declined'),
     settled,
-    facts,
-    knownRuns,
-    existing,
-    existingReadMs,
-    reread: candidate.reread,
-    readyAtMs: candidate.readyAtMs,
-    reservation: candidate.reservation,
-    clock,
   };
 }
 

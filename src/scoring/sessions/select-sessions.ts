@@ -15,7 +15,8 @@ import {
   type Selected,
 } from '../select/select-traces.ts';
 import type { Where } from '../select/rule.ts';
-import { listOpenRules, needsFacts, needsFeedback, type TraceCandidate } from '../select/select-rules.ts';
+import type { TraceCandidate } from '../trace-task.ts';
+import { listOpenRules, needsFacts, needsFeedback } from '../select/select-rules.ts';
 import { isMetUnread, listAttributeKeys, needsFactsFor } from '../select/where.ts';
 
 /** Most sessions that are read at the same time: their turns are in memory. */
@@ -56,8 +57,11 @@ export async function selectSessions(
   mode: ScoringMode,
 ): Promise<SelectedSession[]> {
   const joined = await joinTurns(scoring.stores, ready);
-  const candidates = joined.map((turns) => ({ ...turns, candidate: buildCandidate(turns) }));
-  const known = await readFacts(scoring.stores, candidates, mode);
+  const all = joined.map((turns) => ({ ...turns, candidate: buildCandidate(turns) }));
+  const open = mode.selects ? all.map(({ candidate }) => listOpenRules(candidate, mode).open) : [];
+  const attributeKeys = open.flat().flatMap(({ rule }) => listAttributeKeys(rule.where));
+  const needs = open.some(needsFacts) ? { attributeKeys, feedback: open.some(needsFeedback) } : null;
+  const known = await readTurnFacts(scoring.stores, all, needs);
   return Promise.all(
     known.map(async ({ of, candidate, listed, facts }) => {
       const key = joinTraceKey(candidate.activity);
@@ -135,34 +139,12 @@ async function joinTurns<Of extends { readonly activity: SessionActivity }>(
   });
 }
 
-/** Adds the facts that the open rules of the sessions need. */
-async function readFacts<Known extends { readonly candidate: TraceCandidate; readonly listed: ListedTurns }>(
-  stores: TurnStores,
-  all: readonly Known[],
-  mode: ScoringMode,
-): Promise<(Known & KnownTurns)[]> {
-  const open = mode.selects ? all.map(({ candidate }) => listOpenRules(candidate, mode).open) : [];
-  const attributeKeys = open.flat().flatMap(({ rule }) => listAttributeKeys(rule.where));
-  const needs = open.some(needsFacts) ? { attributeKeys, feedback: open.some(needsFeedback) } : null;
-  return readTurnFacts(stores, all, needs);
-}
-
-/** Facts of the turns of a session together; undefined when nobody asked for them. */
-interface KnownTurns {
-  readonly facts: TraceFacts | undefined;
-}
-
-interface FactNeeds {
-  readonly attributeKeys: readonly string[];
-  readonly feedback: boolean;
-}
-
 /** Adds the facts of the turns together: a fact of one turn is a fact of the session. */
 async function readTurnFacts<Known extends { readonly listed: ListedTurns }>(
   { spans }: TurnStores,
   all: readonly Known[],
-  needs: FactNeeds | null,
-): Promise<(Known & KnownTurns)[]> {
+  needs: { readonly attributeKeys: readonly string[]; readonly feedback: boolean } | null,
+): Promise<(Known & { readonly facts: TraceFacts | undefined })[]> {
   if (needs === null) {
     return all.map((known) => ({ ...known, facts: undefined }));
   }

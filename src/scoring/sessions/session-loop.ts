@@ -1,4 +1,5 @@
-import { waitWithin, systemTimers, createStoreClock, type Timers } from '../live/timers.ts';
+import { systemTimers, type Timers } from '../../domain/waits.ts';
+import { createStoreClock, waitWithin } from '../live/timers.ts';
 import PQueue from 'p-queue';
 import { readErrorMessage } from '../../domain/errors.ts';
 import { joinPair, type Ownership } from '../../ownership/ownership.ts';
@@ -7,7 +8,7 @@ import { buildSessionTargetId } from '../../domain/session-target.ts';
 import { joinSessionKey, type SessionKey, type UndecidedSession } from '../../store/contracts/lists.ts';
 import type { TraceKey } from '../../store/contracts/stores.ts';
 import { computeBackoffMs } from '../attempt/attempt-failure.ts';
-import { CatchUp, DUE_EVERY_MS } from '../live/retries.ts';
+import { CatchUp, DUE_EVERY_MS, takeOwn } from '../live/retries.ts';
 import type { Scoring } from '../scoring.ts';
 import { liveMode, type ScoringMode } from '../scoring-mode.ts';
 import {
@@ -22,7 +23,6 @@ import {
 import { buildOutcome } from '../trace-task.ts';
 import { scoreSession, computeSessionReach, type SessionSettings } from './score-session.ts';
 import { SESSIONS_AT_ONCE, findSessionKeys } from './select-sessions.ts';
-import { buildRemovedRow } from '../record/decision-rows.ts';
 
 /** Most decisions of one read. */
 const DUE_LIMIT = 1_000;
@@ -314,25 +314,10 @@ function readClaimKey({ tenant, sessionId }: SessionKey): TraceKey {
   return { tenant, traceId: buildSessionTargetId(sessionId) };
 }
 
-/**
- * Finds the sessions of which a deferred decision is to be tried again now, without those that a budget holds back. Ends the decisions
- * whose rule or scorer no process has any more. Throws when the store does.
- */
-async function findDueSessions(
-  { stores: { decisions, sessions }, decisionWriter }: Scoring,
-  ownership: Ownership,
-  nowMs: number,
-): Promise<SessionKey[]> {
-  const rows = await decisions.due({
-    untilMs: nowMs,
-    shards: ownership.shards(),
-    limit: DUE_LIMIT,
-    ofSessions: true,
-  });
-  const removed = rows.filter((row) => !ownership.isKnown(row.rule, row.scorer));
-  await decisionWriter.write(removed.map((row) => buildRemovedRow(row, nowMs)));
-  const ours = rows.filter(({ tenant, targetId, rule, scorer }) =>
-    ownership.claim({ tenant, traceId: targetId })?.owns(rule, scorer),
-  );
-  return [...(await findSessionKeys(sessions, ours)).values()];
+/** Finds the sessions of which a deferred decision is to be tried again now, without those that a budget holds back. Throws when the store does. */
+async function findDueSessions(scoring: Scoring, ownership: Ownership, nowMs: number): Promise<SessionKey[]> {
+  const { decisions, sessions } = scoring.stores;
+  const query = { untilMs: nowMs, shards: ownership.shards(), limit: DUE_LIMIT, ofSessions: true };
+  const { own } = await takeOwn(scoring, ownership, await decisions.due(query), nowMs);
+  return [...(await findSessionKeys(sessions, own)).values()];
 }

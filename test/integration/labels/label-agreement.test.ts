@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { startLabelAgreement } from '../../../src/labels/start-label-agreement.ts';
 import { startDuties } from '../../../src/ownership/duties.ts';
-import { systemTimers } from '../../../src/scoring/live/timers.ts';
+import { systemTimers } from '../../../src/domain/waits.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 import { createMetrics } from '../../../src/telemetry/metrics.ts';
 import { metricValue } from '../../support/documents/metric-lines.ts';

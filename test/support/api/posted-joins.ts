@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startPostedJoins } from '../../../src/api/writes/posted-scores.ts';
 import { startDuties } from '../../../src/ownership/duties.ts';
-import { systemTimers } from '../../../src/scoring/live/timers.ts';
+import { systemTimers } from '../../../src/domain/waits.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 

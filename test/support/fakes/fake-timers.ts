@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { Timers } from '../../../src/scoring/live/timers.ts';
+import type { Timers } from '../../../src/domain/waits.ts';
 import type { MemoryStore } from './memory-store.ts';
 
 /** Turns of the event loop after each step, so that due callbacks can finish. Nothing in these tests does real I/O. */

@@ -16,7 +16,6 @@ import {
 import { matchPath } from '../../../src/dashboard/view-models/paths/match-path.ts';
 import { showParts } from '../../../src/dashboard/view-models/messages.ts';
 import { classifyProblem } from '../../../src/dashboard/view-models/problem.ts';
-import { readFilters, toQuery } from '../../../src/dashboard/view-models/query-filters.ts';
 import { findAction } from '../../../src/dashboard/view-models/shortcuts.ts';
 import { cutForReading, showValue, visibleText } from '../../../src/dashboard/view-models/visible-text.ts';
 import { aDecisionItem } from '../../support/dashboard/reply-builders.ts';
@@ -110,28 +109,6 @@ describe('paths', () => {
 
   it.each(['/nothing', '/traces/a/b', '/scores/%E0%A4%A', '/traces//'])('%s belongs to no page', (path) => {
     expect(matchPath(path)).toBeUndefined();
-  });
-});
-
-describe('filters', () => {
-  const FIELDS = [
-    { name: 'since', label: 'Since' },
-    { name: 'service', label: 'Service' },
-  ];
-
-  it('are read from the address: the known ones, each with its values', () => {
-    const search = new URLSearchParams('service=a&service=b&other=1&since=');
-
-    expect(readFilters(FIELDS, search)).toEqual({ service: ['a', 'b'] });
-  });
-
-  it('come from a form: a comma separates values', () => {
-    const entries = [
-      ['service', ' a , b,'],
-      ['since', '24h'],
-    ] as const;
-
-    expect(toQuery(FIELDS, entries)).toEqual({ since: ['24h'], service: ['a', 'b'] });
   });
 });
 

@@ -17,7 +17,7 @@ import {
   createTestScoring,
 } from '../../support/scoring/scoring-world.ts';
 import { createScorerOwnership } from '../../../src/scoring/live/scoring-loop.ts';
-import type { Timers } from '../../../src/scoring/live/timers.ts';
+import type { Timers } from '../../../src/domain/waits.ts';
 import { SessionLoop } from '../../../src/scoring/sessions/session-loop.ts';
 import { buildDecision } from '../../support/store/store-rows.ts';
 import { until } from '../../support/until.ts';

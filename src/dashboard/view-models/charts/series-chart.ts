@@ -1,5 +1,6 @@
 import type { Item, Replies } from '../../api-types.ts';
-import type { TimeLine } from './time-axis.ts';
+import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
+import { listStarts, type TimeLine } from './time-axis.ts';
 import { formatDirection, formatDuration, formatNumber, formatPercent, formatScore } from '../format.ts';
 import { formatChecked, wilson } from '../rates.ts';
 
@@ -73,18 +74,14 @@ function readValue(point: SeriesPoint | undefined, measure: Measure) {
 
 /** Length of a bucket, milliseconds. */
 export function bucketMs({ bucket }: Pick<SeriesReply, 'bucket'>): number {
-  return Number.parseInt(bucket, 10) * (bucket.endsWith('d') ? 86_400_000 : 3_600_000);
+  return Number.parseInt(bucket, 10) * (bucket.endsWith('d') ? DAY_MS : HOUR_MS);
 }
 
 /** Lists the starts of all buckets of the range: the axis is that of the range, not that of the data. */
 function listBuckets({ items, since, until, bucket }: SeriesReply): string[] {
-  const lengthMs = bucketMs({ bucket });
-  const [fromMs, toMs] = [Date.parse(since), Date.parse(until)];
-  const count = Math.ceil((toMs - fromMs) / lengthMs);
-  const starts = Array.from({ length: count }, (_, index) =>
-    new Date(fromMs + index * lengthMs).toISOString(),
-  );
-  return [...new Set([...starts, ...items.map((point) => point.bucket)])].toSorted();
+  const starts = listStarts(Date.parse(since), Date.parse(until), bucketMs({ bucket }));
+  const names = starts.map((start) => new Date(start).toISOString());
+  return [...new Set([...names, ...items.map((point) => point.bucket)])].toSorted();
 }
 
 /** Characters of a version at its line in a chart. */

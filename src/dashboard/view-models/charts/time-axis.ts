@@ -1,5 +1,4 @@
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
 
 /** Distances of ticks, milliseconds. */
 const STEPS = [0.25, 0.5, 1, 2, 3, 6, 12, 24, 48, 168, 336].map((hours) => hours * HOUR_MS);
@@ -22,6 +21,12 @@ export interface TimeLine {
   readonly points: readonly TimePoint[];
   /** True for the line that the page is about: it has its interval. */
   readonly isSubject?: boolean;
+}
+
+/** Lists the starts of the buckets of a range. */
+export function listStarts(fromMs: number, toMs: number, stepMs: number): number[] {
+  const length = Math.max(Math.ceil((toMs - fromMs) / stepMs), 0);
+  return Array.from({ length }, (_, index) => fromMs + index * stepMs);
 }
 
 /** Tick of an axis of time. */

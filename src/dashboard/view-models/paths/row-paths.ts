@@ -8,6 +8,11 @@ export function tracePath(
   return fillPath('/traces/:traceId', { traceId }, { ...query, tenant: tenant || undefined });
 }
 
+/** Writes the address of the page of a scorer. */
+export function scorerPath(scorer: string, query: Query = {}): string {
+  return fillPath('/scores/:scorer', { scorer }, query);
+}
+
 /** Writes the address of the page of a session, as `tracePath` does. */
 export function sessionPath({
   tenant,
