@@ -134,8 +134,6 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
   const { stores, log, monotonicMs } = ports;
   const { judgeConcurrency: concurrency, newestShare, lookupWaitMs: waitMs } = limits;
   createRedactor(ports.redaction);
-  const rounds = new CommitRounds(limits.commitPace);
-  const judgedRounds = new CommitRounds(limits.judgedPace);
   const claims: Claims = SOLE_CLAIMS;
   return {
     ...ports,
@@ -161,7 +159,18 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
     newVersions: new NewVersions(stores.versionSamples, log),
     /** Count of traces of which `costly` could not know the cost. */
     unpriced: { count: 0 },
-    // The writers, in the order in which the rows of a trace follow each other.
+    ...createWriters(stores, limits),
+  };
+}
+
+/** Creates the writers of rows, in the order in which the rows of a trace follow each other. */
+export function createWriters(
+  stores: ScoringStores,
+  { commitPace, judgedPace }: Pick<ScoringLimits, 'commitPace' | 'judgedPace'>,
+) {
+  const rounds = new CommitRounds(commitPace);
+  const judgedRounds = new CommitRounds(judgedPace);
+  return {
     callWriter: judgedRounds.add<JudgeCallRecord>((calls) => stores.judgeCalls.write(calls)),
     judgedScoreWriter: judgedRounds.add<Score>((scores) => stores.scores.write(scores)),
     runWriter: rounds.add<RunRecord>((records) => stores.runs.write(records)),
@@ -186,10 +195,11 @@ export function createLookScoring(scoring: Scoring): Scoring {
 /**
  * Creates the limits of what is read at the same time. Each job has its own: its content that waits for judges must not stop
  * the reads of live scoring.
+ * @param maxQuick characters of content that quick scorers have at a time; default 128 Mi
  */
-export function createReadLimits() {
+export function createReadLimits(maxQuick?: number) {
   return {
-    contentMemory: new ContentMemory(),
+    contentMemory: new ContentMemory(maxQuick),
     /** Turns of batches that are looked up and read. With few at a time, the first batch of a backlog is decided soon. */
     readTurns: new PQueue({ concurrency: BATCHES_AT_ONCE }),
   };
