@@ -39,6 +39,7 @@ class Table<T> implements GroupCommit<T> {
   readonly #insert: (items: readonly T[]) => Promise<void>;
   readonly #onAdded: () => void;
   readonly #waiting: Waiter<T>[] = [];
+  #size = 0;
 
   constructor(insert: (items: readonly T[]) => Promise<void>, onAdded: () => void) {
     this.#insert = insert;
@@ -47,13 +48,14 @@ class Table<T> implements GroupCommit<T> {
 
   /** Number of items that wait. */
   get size(): number {
-    return this.#waiting.reduce((sum, { items }) => sum + items.length, 0);
+    return this.#size;
   }
 
   async write(items: readonly T[]): Promise<void> {
     if (items.length > 0) {
       await new Promise<void>((done, failed) => {
         this.#waiting.push({ items, done, failed });
+        this.#size += items.length;
         this.#onAdded();
       });
     }
@@ -66,7 +68,9 @@ class Table<T> implements GroupCommit<T> {
       items += waiter.items.length;
       return index > 0 && items > MAX_ITEMS;
     });
-    await this.#writeGroup(this.#waiting.splice(0, end < 0 ? this.#waiting.length : end));
+    const group = this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
+    this.#size -= group.reduce((sum, waiter) => sum + waiter.items.length, 0);
+    await this.#writeGroup(group);
   }
 
   /** A group that the store refuses for good is written one call at a time, so that a bad row costs only its own call. */
