@@ -249,7 +249,7 @@ export function findFinishReason({ span, logs }: SpanView): string | undefined {
 }
 
 function reasonAmongKeys(source: Attributes): string | undefined {
-  const key = source.keys().find(isReasonKey);
+  const key = [...source.keys()].find(isReasonKey);
   return key === undefined ? undefined : readList(source, key).at(-1);
 }
 
