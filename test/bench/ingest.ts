@@ -55,11 +55,11 @@ const CALM = { looks: 4, everyMs: 250 };
 async function settleMerges({ clickhouse }: World): Promise<void> {
   for (let calm = 0; calm < CALM.looks;) {
     await sleep(CALM.everyMs);
-    const [row] = await queryRows<{ merges: string }>(
+    const [found] = await queryRows<{ merges: string }>(
       clickhouse,
       'SELECT count() AS merges FROM system.merges',
     );
-    calm = row?.merges === '0' ? calm + 1 : 0;
+    calm = found?.merges === '0' ? calm + 1 : 0;
   }
 }
 
