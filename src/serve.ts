@@ -13,7 +13,7 @@ import type { ReadinessCheck } from './domain/readiness-check.ts';
 import { startDuties } from './ownership/duties.ts';
 import { startLocalReload } from './process/local-reload.ts';
 import { packageVersion } from './process/package.ts';
-import { limitYoungGeneration, stopParts, type StartedPart } from './process/parts.ts';
+import { limitHeap, stopParts, type StartedPart } from './process/parts.ts';
 import { leaveOutPurged, type PurgeAwareStore } from './purge/configured-purge.ts';
 import { openRevisions, type ConfigPlace, type Senders } from './serve-control.ts';
 import { loadParts, type ScorerRole, startScorer } from './serve-scorer.ts';
@@ -193,7 +193,7 @@ async function startRoles(
   const clickhouse = { url, username, password, database };
   const addresses = { ...otlp, api: findStore === undefined ? null : probes, probes, clickhouse };
   rejectAborted(deps.signal);
-  limitYoungGeneration(roles);
+  limitHeap(roles);
   const reload = control && (await startLocalReload(() => control.reload()));
   const file = { ...addresses, reload: reload?.address };
   const isOwner = engine !== undefined;

@@ -1,5 +1,6 @@
 import { parseStructure, parseValue, structureIn, countIn } from './json.ts';
 import type { SpanRole, SpanView } from './normalised-span.ts';
+import { remembered } from './shape/words.ts';
 import type { Attributes } from '../domain/trace/span.ts';
 import type { TokenUsage } from '../domain/trace/agent-run.ts';
 import { isRecord } from '../domain/unknown-values.ts';
@@ -162,16 +163,22 @@ const MAX_DEPTH = 3;
 export function partsAmong(attributes: Attributes): TokenParts {
   const counts: Record<string, unknown> = {};
   for (const key of attributes.keys()) {
-    const name = USAGE_KEY.exec(key)?.[1];
-    const isNested = name?.endsWith('details') === true;
-    if (name !== undefined && (isNested || findPart(name) !== undefined)) {
+    const count = nameCount(key);
+    if (count !== undefined) {
       // Asked for by its key, so that it counts as an attribute that is read.
       const value = attributes.get(key) ?? '';
-      counts[name] = isNested ? (structureIn(value) ?? value) : value;
+      counts[count.name] = count.isNested ? (structureIn(value) ?? value) : value;
     }
   }
   return partsIn(counts);
 }
+
+/** Names the count of a part that an attribute has; undefined for another attribute. */
+const nameCount = remembered((key): { readonly name: string; readonly isNested: boolean } | undefined => {
+  const name = USAGE_KEY.exec(key)?.[1];
+  const isNested = name?.endsWith('details') === true;
+  return name !== undefined && (isNested || findPart(name) !== undefined) ? { name, isNested } : undefined;
+});
 
 /** Reads the parts from an object of counts. The greatest count of a part wins: some emitters write 0 under a second name. */
 export function partsIn(counts: unknown, depth = 1): TokenParts {
@@ -231,7 +238,7 @@ export const OUTPUT_KEYS = [
   'mlflow.spanOutputs',
 ];
 
-const REASON_KEY = /(^|[._])(finish|stop)_?reasons?$/i;
+const isReasonKey = remembered((key) => /(^|[._])(finish|stop)_?reasons?$/i.test(key));
 
 const REASON_IN_OUTPUT =
   /"(?:finish_reason|finishReason|stop_reason|stopReason|done_reason)"\s*:\s*"([^"\\]{1,40})"|"incomplete_details"\s*:\s*\{\s*"reason"\s*:\s*"([^"\\]{1,40})"/g;
@@ -242,7 +249,7 @@ export function findFinishReason({ span, logs }: SpanView): string | undefined {
 }
 
 function reasonAmongKeys(source: Attributes): string | undefined {
-  const key = [...source.keys()].find((name) => REASON_KEY.test(name));
+  const key = [...source.keys()].find(isReasonKey);
   return key === undefined ? undefined : readList(source, key).at(-1);
 }
 

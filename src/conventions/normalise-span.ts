@@ -1,6 +1,14 @@
 import { contentAdvice } from './advice/content-switches.ts';
 import { restoreContent } from './advice/moved-content.ts';
-import { isId, isModelName, readText, findFinishReason, OUTPUT_KEYS, partsAmong } from './attributes.ts';
+import {
+  findFirst,
+  isId,
+  isModelName,
+  readText,
+  findFinishReason,
+  OUTPUT_KEYS,
+  partsAmong,
+} from './attributes.ts';
 import { STUB_MARK } from './kept-content.ts';
 import { bindResults, listToolTexts } from './messages/read-messages.ts';
 import { failureIn, openFinalAnswer } from './messages/part-reader.ts';
@@ -45,7 +53,7 @@ export function normaliseSpan(
   const view: SpanView = { span, logs, warnings };
   const placeholders: Revealed[] = [];
   const facts: SpanFacts = {};
-  let own: SpanFacts = {};
+  let own = NO_FACTS;
   for (const convention of list.filter((one) => one.detect(view))) {
     const shown = removePlaceholders(without(withIds(convention.read(view)), facts.withheld));
     observe?.(convention.name, shown.facts, view);
@@ -70,12 +78,18 @@ export function normaliseSpan(
   return { span, facts, conventions, warnings };
 }
 
+/** Facts of the user's tables, when there is no table. */
+const NO_FACTS: SpanFacts = {};
+
 /** Facts that are content, and what the span is. */
 const CONTENT_FACTS = [...CONTENT_FIELDS, 'withheld'] as const;
 const KIND_FACTS = ['role', 'agent', 'toolName', 'stateOf'] as const;
 
 /** Returns what the user's tables say that the span is, or what it is by the facts that they give. */
 function kindOf(own: SpanFacts, span: Span): SpanFacts {
+  if (own === NO_FACTS) {
+    return own;
+  }
   const role = own.role ?? roleByFacts(own);
   const toolName = own.role === 'tool' ? (own.toolName ?? nameOfTool(span.name)) : own.toolName;
   const said = KIND_FACTS.map((key) => [key, { ...own, role, toolName }[key]]);
@@ -203,7 +217,7 @@ function fillUsage(facts: SpanFacts, usage: SpanFacts['usage']): number {
 function commonFacts({ span, logs }: SpanView): SpanFacts {
   const sources = [span.attributes, ...logs.map((log) => log.attributes)];
   const find = (...keys: string[]): string | undefined =>
-    sources.map((source) => readText(source, ...keys)).find((value) => value !== undefined);
+    findFirst(sources, (source) => readText(source, ...keys));
   return {
     session: find('session.id', 'galileo.session.id'),
     user: find('user.id', 'enduser.id'),

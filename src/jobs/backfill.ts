@@ -1,5 +1,6 @@
 import PQueue from 'p-queue';
 import { z } from 'zod';
+import { MIB } from '../domain/byte-sizes.ts';
 import { SECOND_MS } from '../domain/durations.ts';
 import { ConfigError, findCause } from '../domain/errors.ts';
 import { sleep } from '../domain/waits.ts';
@@ -7,8 +8,9 @@ import { BATCH_TIMEOUT_MS, JudgeBatches, type BatchTimes } from '../judge/batche
 import { configuredJudges } from '../judge/judge-registry.ts';
 import { createProviderShare } from '../judge/limits.ts';
 import { createJudgeSlots, type JudgeSlots } from '../scoring/live/queue.ts';
-import { createReadLimits, type Scoring } from '../scoring/scoring.ts';
+import { createReadLimits, createWriters, type Scoring } from '../scoring/scoring.ts';
 import { backfillMode } from '../scoring/scoring-mode.ts';
+import type { CommitPace } from '../scoring/record/group-commit.ts';
 import { createLaterScores } from '../scoring/read/lookups.ts';
 import type { PreparedRule } from '../scoring/select/rule.ts';
 import type { SessionSettings } from '../scoring/sessions/score-session.ts';
@@ -24,6 +26,7 @@ import {
   SESSION_PAGE,
   startSelection,
   type JobRange,
+  type Listing,
   type PageTimes,
   type SelectedPage,
   type Selecting,
@@ -59,6 +62,12 @@ const PAGE = { judged: 100, own: 500, batch: 1_000, quick: 1_000 };
 
 /** Pages that are scored at the same time: while one waits for the store, the other one uses the processor. */
 const PAGES_AT_ONCE = 2;
+
+/** Least rows of one table that are written without a wait, and the longest wait for them, milliseconds. */
+const WRITES = { manyItems: 1_500, everyMs: 500 };
+
+/** Characters of content that quick scorers have in memory at a time. */
+const QUICK_CHARS = 16 * MIB;
 
 /** Interval in which the progress within a page is stored, milliseconds. */
 const SAVE_EVERY_MS = 2_000;
@@ -183,6 +192,7 @@ class BackfillRun {
   readonly #range: JobRange;
   readonly #run: JobRun;
   readonly #rules: readonly PreparedRule[];
+  readonly #kind: keyof typeof PAGE;
   readonly #pageSize: number;
   readonly #cap: CostCap | null;
   readonly #batches: JudgeBatches | null;
@@ -205,7 +215,8 @@ class BackfillRun {
       computeBackfillId(this.#spec, job.tenant),
       this.#spec.batch ? rules.map(withoutTimeouts) : rules,
     );
-    this.#pageSize = deps.pageSize ?? (this.#spec.batch ? PAGE.batch : choosePageSize(rules));
+    this.#kind = this.#spec.batch ? 'batch' : findSlowest(rules);
+    this.#pageSize = deps.pageSize ?? PAGE[this.#kind];
     const { maxCostUsd } = this.#spec;
     const checkpoint = job.checkpoint === null ? START : Checkpoint.parse(job.checkpoint);
     const spentUsd = Math.max(job.costUsd, checkpoint.claimedUsd ?? 0);
@@ -282,6 +293,7 @@ class BackfillRun {
     const { scoring, judgeShare } = this.#deps;
     const { concurrency, rescore } = this.#spec;
     const { judgeScope, signal, judgeSlots, traceConcurrency, monotonicMs: now } = scoring;
+    const { commitPace, judgedPace } = scoring;
     const share = this.#spec.judgeShare ?? judgeShare;
     const check = () => this.#run.check();
     const batches = this.#batches;
@@ -301,7 +313,8 @@ class BackfillRun {
     return {
       ...scoring,
       ...places,
-      ...createReadLimits(),
+      ...createReadLimits(this.#kind === 'quick' ? QUICK_CHARS : undefined),
+      ...createWriters(scoring.stores, { judgedPace, commitPace: hasten(commitPace) }),
       claims: { claim: (key) => ({ key, owns: () => true, check }) },
       budget: this.#cap?.limit(scoring.budget) ?? scoring.budget,
       traceConcurrency: concurrency ?? Math.max(traceConcurrency, this.#pageSize),
@@ -326,8 +339,13 @@ class BackfillRun {
     return Math.max(1, Math.floor(Math.min(most, concurrency ?? Infinity, tracesPerSecond ?? Infinity)));
   }
 
-  #continueAt(most: number): { readonly after: string | null; readonly limit: number } {
-    return { after: this.#progress.done.after, limit: this.#limitPage(most) };
+  #continueAt(most: number): Listing {
+    const limit = this.#limitPage(most);
+    const { concurrency, tracesPerSecond } = this.#spec;
+    // A slow page takes minutes: traces that were listed before it may have changed.
+    const isFast = this.#kind === 'quick' && concurrency === null && tracesPerSecond === null;
+    const pages = isFast ? Math.max(1, Math.floor(MAX_KEYS / limit)) : 1;
+    return { after: this.#progress.done.after, limit, listedAtOnce: pages * limit };
   }
 
   /** Gives pages out as fast as the backfill may go. */
@@ -516,18 +534,24 @@ async function* readAhead(pages: AsyncIterable<SelectedPage>): AsyncGenerator<Se
   }
 }
 
+/** Returns the pace of a backfill: it has rows at all times, so that one round of writes follows the other. */
+function hasten(pace: CommitPace): CommitPace {
+  const everyMs = Math.min(pace.everyMs, WRITES.everyMs);
+  return { ...pace, everyMs, busyEveryMs: 0, manyItems: Math.max(pace.manyItems, WRITES.manyItems) };
+}
+
 /** Returns a rule whose scorers wait for a batch as long as it takes. */
 function withoutTimeouts(rule: PreparedRule): PreparedRule {
   return { ...rule, scorers: rule.scorers.map((scorer) => ({ ...scorer, timeoutMs: undefined })) };
 }
 
-/** Returns the most traces of a page of these rules. */
-function choosePageSize(rules: readonly PreparedRule[]): number {
+/** Finds the kind of the slowest scorer of these rules. */
+function findSlowest(rules: readonly PreparedRule[]): 'judged' | 'own' | 'quick' {
   const scorers = rules.flatMap((rule) => rule.scorers);
   if (scorers.some(({ isJudged }) => isJudged)) {
-    return PAGE.judged;
+    return 'judged';
   }
-  return scorers.some(({ own }) => own !== undefined) ? PAGE.own : PAGE.quick;
+  return scorers.some(({ own }) => own !== undefined) ? 'own' : 'quick';
 }
 
 /**

@@ -43,7 +43,7 @@ export interface JobRange {
 }
 
 /** Place and size of a page. */
-interface Listing {
+export interface Listing {
   /**
    * Only traces that start, or sessions whose last turn starts, after this time: Unix nanoseconds for traces and milliseconds for sessions,
    * as decimal text; null: from the start.
@@ -51,6 +51,8 @@ interface Listing {
   readonly after: string | null;
   /** Most targets of a page; at most `MAX_KEYS` traces. */
   readonly limit: number;
+  /** Traces that are listed at once, for several pages: a table without an order by time is searched less often. Default: a page. */
+  readonly listedAtOnce?: number;
 }
 
 /** Times of the targets of a page, in the unit of its list. */
@@ -182,7 +184,7 @@ export async function* selectSessions(
 export async function* listTraces(
   { spans }: Pick<Stores, 'spans'>,
   { fromMs, toMs, tenant, where }: JobRange,
-  { after: first, limit }: Listing,
+  { after: first, limit, listedAtOnce = limit }: Listing,
 ): AsyncGenerator<ListedPage<TraceActivity>> {
   // The place in the list before every trace of a time.
   let after = first === null ? undefined : { tenant: '', traceId: '', startUnixNano: BigInt(first) + 1n };
@@ -190,19 +192,24 @@ export async function* listTraces(
     const listed = await spans.list({
       fromMs,
       toMs,
-      limit,
+      limit: listedAtOnce,
       ...(tenant === undefined ? {} : { tenant }),
       ...(after === undefined ? {} : { after }),
     });
-    const [earliest, last] = [listed[0], listed.at(-1)];
-    if (earliest === undefined || last === undefined) {
+    if (listed.length === 0) {
       return;
     }
-    after = { tenant: last.tenant, traceId: last.traceId, startUnixNano: last.firstStartUnixNano };
-    const times = { first: earliest.firstStartUnixNano, last: last.firstStartUnixNano };
-    const ofAgents = listed.filter((trace) => trace.agentSeen);
-    const targets = where === undefined ? ofAgents : await filterTraces({ spans }, ofAgents, where);
-    yield { targets, listed: listed.length, times };
+    for (let start = 0; start < listed.length; start += limit) {
+      const page = listed.slice(start, start + limit);
+      const [earliest, last] = [page[0], page.at(-1)];
+      if (earliest !== undefined && last !== undefined) {
+        after = { tenant: last.tenant, traceId: last.traceId, startUnixNano: last.firstStartUnixNano };
+        const times = { first: earliest.firstStartUnixNano, last: last.firstStartUnixNano };
+        const ofAgents = page.filter((trace) => trace.agentSeen);
+        const targets = where === undefined ? ofAgents : await filterTraces({ spans }, ofAgents, where);
+        yield { targets, listed: page.length, times };
+      }
+    }
   }
 }
 

@@ -8,6 +8,7 @@ import {
 } from './attempt/pair.ts';
 import type { TraceReading, AgentRun, NotScorableReason } from '../domain/trace/agent-run.ts';
 import type { Decision } from '../domain/decision.ts';
+import { listFeedback } from '../domain/trace/feedback.ts';
 import { AppError, toAppError, readErrorMessage } from '../domain/errors.ts';
 import { allSettled } from '../domain/waits.ts';
 import type { Score } from '../domain/score.ts';
@@ -67,7 +68,8 @@ async function applyRules(context: Scoring, whole: TraceTask, mode: ScoringMode)
   const completeness = computeCompleteness(task, context.readiness, nowMs);
   const { source, takesOver, redo } = mode;
   const terms = { source, takesOver, redoes: redo !== null, completeness };
-  const [{ results, waiting }] = await settleBoth(
+  const feedback = isTraceData(whole.read) ? listFeedback(whole.read) : [];
+  const running = settleBoth(
     runPairs(task, passes, { context, mode, terms }),
     mode.write
       ? recordRuns(context, whole, reading, {
@@ -78,6 +80,8 @@ async function applyRules(context: Scoring, whole: TraceTask, mode: ScoringMode)
         })
       : undefined,
   );
+  whole.onRead?.();
+  const [{ results, waiting }] = await running;
   const isUnread = whole.rules.length > 0 && 'status' in reading && reading.status === 'failed';
   const decisions = [
     ...task.declined.flatMap((each) => each.rows),
@@ -91,7 +95,8 @@ async function applyRules(context: Scoring, whole: TraceTask, mode: ScoringMode)
   const done = passes.flatMap(({ pairs }) => pairs).flatMap((pair) => results.get(pair) ?? []);
   if (mode.write) {
     const scores = done.flatMap((result) => result.scores);
-    await recordFailures(context, task, reading, { scores, tombstones: changes.tombstones });
+    const said = { scores, tombstones: changes.tombstones, feedback };
+    await recordFailures(context, task, reading, said);
     await write(context, task, [...changes.tombstones, ...reweighed], changes.rows);
   }
   return buildOutcome(task.key, {

@@ -5,9 +5,9 @@ import type { TraceData } from '../domain/trace/span.ts';
 import { isHeldBack, type Decision } from '../domain/decision.ts';
 import { allSettled } from '../domain/waits.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
-import { findJoinedRuns, type ReadPiece } from './read/sibling-traces.ts';
+import { findJoinedRuns, findPiece, type ReadPiece } from './read/sibling-traces.ts';
 import { findSlots } from './attempt/run-pair.ts';
-import { readSlices, type ReadMemory, type ReadTrace } from './read/read-slices.ts';
+import { readSlices, type ReadMemory } from './read/read-slices.ts';
 import { scoreTask } from './apply-rules.ts';
 import { scoreJoined } from './score-joined.ts';
 import { readStoreClock, type StoreClock } from './live/timers.ts';
@@ -121,10 +121,11 @@ class Batch {
     return { clock, slow };
   }
 
-  /** Puts a trace into the queue of its scorers. */
-  #score(selected: Selected, read: TraceTask['read']): void {
+  /** Puts a trace into the queue of its scorers. The spans of a piece stay for the other pieces of its run. */
+  #score(selected: Selected, read: TraceTask['read'], kind: 'piece' | 'whole' = 'whole'): void {
+    const onRead = kind === 'whole' && isTraceData(read) ? read.forget : undefined;
     void this.#queue.add(async () => {
-      const outcome = await scoreTask(this.#scoring, { ...selected, read }, this.#mode);
+      const outcome = await scoreTask(this.#scoring, { ...selected, read, onRead }, this.#mode);
       selected.reservation?.release();
       if (isTraceData(read)) {
         this.#release(read);
@@ -146,11 +147,25 @@ class Batch {
     const keys = [...toRead.values()].map((selected) => selected.key);
     for await (const slice of readSlices(stores.spans, keys, memory)) {
       slice.forEach((read) => 'data' in read && this.#contents.add(read.data));
-      await this.#startJoined(slice, toRead, memory, clock);
+      const pieces: ReadPiece[] = [];
       for (const read of slice) {
         const selected = toRead.get(joinTraceKey(read.key));
-        if (selected !== undefined) {
+        if (selected === undefined) {
+          continue;
+        }
+        const piece = 'data' in read ? this.#findPiece(selected, read.data) : null;
+        if (piece === null) {
           this.#score(selected, 'data' in read ? read.data : read.error);
+          await giveTurns();
+        } else {
+          pieces.push(piece);
+        }
+      }
+      await this.#startJoined(pieces, toRead, memory, clock);
+      for (const { activity, data } of pieces) {
+        const selected = toRead.get(joinTraceKey(activity));
+        if (selected !== undefined) {
+          this.#score(selected, data, 'piece');
           await giveTurns();
         }
       }
@@ -158,23 +173,22 @@ class Batch {
     }
   }
 
+  #findPiece({ activity }: Selected, data: TraceData): ReadPiece | null {
+    const { joining } = this.#scoring;
+    return joining === null ? null : findPiece(joining, { activity, data });
+  }
+
   /** Starts the runs of which some traces are pieces, and removes their members from the traces to read. */
   async #startJoined(
-    slice: readonly ReadTrace[],
+    reads: readonly ReadPiece[],
     toRead: Map<string, Selected>,
     memory: ReadMemory,
     clock: StoreClock,
   ): Promise<void> {
     const { joining, stores } = this.#scoring;
-    if (joining === null) {
+    if (joining === null || reads.length === 0) {
       return;
     }
-    const reads = slice.flatMap((read): ReadPiece[] => {
-      const selected = toRead.get(joinTraceKey(read.key));
-      return 'data' in read && selected !== undefined
-        ? [{ activity: selected.activity, data: read.data }]
-        : [];
-    });
     const pieces = new Map(reads.map(({ activity, data }) => [joinTraceKey(activity), data]));
     for (const joined of await findJoinedRuns({ spans: stores.spans, ...joining }, reads)) {
       const triggers = joined.members.flatMap((member) => toRead.get(joinTraceKey(member)) ?? []);

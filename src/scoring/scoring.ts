@@ -134,12 +134,6 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
   const { stores, log, monotonicMs } = ports;
   const { judgeConcurrency: concurrency, newestShare, lookupWaitMs: waitMs } = limits;
   createRedactor(ports.redaction);
-  const rounds = new CommitRounds(limits.commitPace);
-  const judgedRounds = new CommitRounds(limits.judgedPace);
-  const writeScores = (scores: readonly Score[]) => stores.scores.write(scores);
-  // The writers, in the order in which the rows of a trace follow each other.
-  const runWriter = rounds.add<RunRecord>((records) => stores.runs.write(records));
-  const scoreWriter = rounds.add(writeScores);
   const claims: Claims = SOLE_CLAIMS;
   return {
     ...ports,
@@ -165,6 +159,21 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
     newVersions: new NewVersions(stores.versionSamples, log),
     /** Count of traces of which `costly` could not know the cost. */
     unpriced: { count: 0 },
+    ...createWriters(stores, limits),
+  };
+}
+
+/** Creates the writers of rows, in the order in which the rows of a trace follow each other. */
+export function createWriters(
+  stores: ScoringStores,
+  { commitPace, judgedPace }: Pick<ScoringLimits, 'commitPace' | 'judgedPace'>,
+) {
+  const rounds = new CommitRounds(commitPace);
+  const judgedRounds = new CommitRounds(judgedPace);
+  const writeScores = (scores: readonly Score[]) => stores.scores.write(scores);
+  const runWriter = rounds.add<RunRecord>((records) => stores.runs.write(records));
+  const scoreWriter = rounds.add(writeScores);
+  return {
     runWriter,
     scoreWriter,
     failureWriter: rounds.add<Failure>((failures) => stores.failures.write(failures)),
@@ -189,10 +198,11 @@ export function createLookScoring(scoring: Scoring): Scoring {
 /**
  * Creates the limits of what is read at the same time. Each job has its own: its content that waits for judges must not stop
  * the reads of live scoring.
+ * @param maxQuick characters of content that quick scorers have at a time; default 128 Mi
  */
-export function createReadLimits() {
+export function createReadLimits(maxQuick?: number) {
   return {
-    contentMemory: new ContentMemory(),
+    contentMemory: new ContentMemory(maxQuick),
     /** Turns of batches that are looked up and read. With few at a time, the first batch of a backlog is decided soon. */
     readTurns: new PQueue({ concurrency: BATCHES_AT_ONCE }),
   };

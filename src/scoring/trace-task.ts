@@ -66,6 +66,8 @@ export interface TraceTask extends TraceCandidate, TraceLookups {
   readonly key: TraceKey;
   /** Spans and logs, or the reason why they cannot be read; null when no rule needs them. */
   readonly read: TraceData | AppError | PartOfRun | SessionContent | null;
+  /** Called when the spans are not needed any more. */
+  readonly onRead?: (() => void) | undefined;
   readonly rules: readonly SelectedRule[];
   readonly declined: readonly DeclinedRule[];
   /** Rules that have decided the trace: their scores stay. */

@@ -64,8 +64,9 @@ export interface UserStatementTerms {
 }
 
 export interface StreamedRow {
-  /** Length of the row's text in UTF-16 units, close to its size in memory. */
-  readonly size: number;
+  /** The columns as JSON. Its length is close to their size in memory. */
+  readonly text: string;
+  /** Parsed each time that they are asked for. */
   readonly columns: readonly unknown[];
 }
 

@@ -254,6 +254,25 @@ function insert(
   });
 }
 
+/** A row as its JSON text. Throws for a text that is no row: a server that fails writes its error in the place of one. */
+class JsonRow implements StreamedRow {
+  readonly text: string;
+
+  constructor(text: string) {
+    if (!text.startsWith('[') || !text.endsWith(']')) {
+      throw new SyntaxError(text.slice(0, MAX_FAULT_CHARS));
+    }
+    this.text = text;
+  }
+
+  get columns(): unknown[] {
+    return JSON.parse(this.text) as unknown[];
+  }
+}
+
+/** Most characters of a reply that is no row, in an error. */
+const MAX_FAULT_CHARS = 500;
+
 async function* streamRows(
   { client, send, settings, toError }: Connection,
   sql: string,
@@ -269,7 +288,7 @@ async function* streamRows(
       }),
     );
     for await (const batch of result.stream()) {
-      yield batch.map((row) => ({ size: row.text.length, columns: JSON.parse(row.text) as unknown[] }));
+      yield batch.map(({ text }) => new JsonRow(text));
     }
   } catch (error) {
     throw toError(error, `reading (${shortenSql(sql)})`);

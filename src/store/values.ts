@@ -3,7 +3,8 @@ import { LAST_MOMENT_MS } from '../domain/durations.ts';
 /** Unix milliseconds as the text of a UTC time column, held within 1970 to 2262. Fractions are cut. */
 export function toDateTime(ms: number): string {
   const held = Math.min(Math.max(Math.trunc(ms), 0), LAST_MOMENT_MS);
-  return new Date(held).toISOString().replace('T', ' ').replace('Z', '');
+  const iso = new Date(held).toISOString();
+  return `${iso.slice(0, 10)} ${iso.slice(11, -1)}`;
 }
 
 /** A 64-bit integer as ClickHouse's JSON gives it, or null. */

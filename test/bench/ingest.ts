@@ -1,6 +1,7 @@
 /**
  * Spans per second from socket to durable row over each road, beside the bare engine's insert rate in the same run: rounds
- * of all take turns, the medians are compared. CPU seconds are those of the collector's process and of the engine's.
+ * of all take turns, the medians are compared. CPU seconds are those of the collector's process and of the engine's; merges are shared out
+ * among all rows.
  * `node test/bench/ingest.ts [rounds] [requests a round] [concurrency]`; `--soak 5000000` sends that many spans over HTTP
  * and shows memory instead.
  */
@@ -8,6 +9,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { DEFAULT_COLLECTOR_LIMITS } from '../../collector/limits.ts';
 import { decodeRequest } from '../../collector/otlp/decode-request.ts';
@@ -22,7 +24,8 @@ import { kafkaRoad, type KafkaRoad } from './kafka-road.ts';
 import { forkLoad, type ForkedLoad } from './forked-load.ts';
 import type { LoadOrder, Road } from './load-generator.ts';
 import { median } from './measured-time.ts';
-import { readCpuSeconds, readOwnResidentBytes } from './process-cpu.ts';
+import { nameEnginePart, readOwnResidentBytes, readThreads } from './process-cpu.ts';
+import { type ClickHouseAddress, queryRows } from '../support/store/clickhouse-query.ts';
 import { type TestCollector, startTestCollector } from '../support/collector/test-collector.ts';
 
 const { values: options, positionals } = parseArgs({
@@ -32,34 +35,66 @@ const { values: options, positionals } = parseArgs({
 const [rounds = 5, requestsPerRound = 400, concurrency = 192] = positionals.map(Number);
 const ROADS: readonly Road[] = ['HTTP protobuf', 'HTTP JSON', 'gRPC'];
 const DIFFERENT_REQUESTS = 200;
+const DATABASE = 'bench';
 
 interface Round {
   readonly spans: number;
   readonly tookMs: number;
   readonly ownCpuS: number;
+  /** Without merges: those of a round may fall into a later one. */
   readonly engineCpuS: number;
+  readonly mergeCpuS: number;
   readonly inserts: number;
   readonly latenciesMs: readonly number[];
 }
 
+/** Looks without a merge after which the merges of a round have ended, and the time between two, milliseconds. */
+const CALM = { looks: 4, everyMs: 250 };
+
+/** Waits until the engine merges no more. */
+async function settleMerges({ clickhouse }: World): Promise<void> {
+  for (let calm = 0; calm < CALM.looks;) {
+    await sleep(CALM.everyMs);
+    const [found] = await queryRows<{ merges: string }>(
+      clickhouse,
+      'SELECT count() AS merges FROM system.merges',
+    );
+    calm = found?.merges === '0' ? calm + 1 : 0;
+  }
+}
+
 async function measure(
-  { enginePid, collector }: World,
+  world: World,
   spans: number,
   run: () => Promise<{ tookMs: number; latenciesMs: readonly number[]; inserts?: number }>,
 ): Promise<Round> {
+  const { enginePid, collector } = world;
   const insertsBefore = collector.count('spanscore.insert.rows');
-  const engineBefore = readCpuSeconds(enginePid);
+  const engineBefore = readEngineSeconds(enginePid);
   const before = process.cpuUsage();
   const { tookMs, latenciesMs, inserts } = await run();
   const own = process.cpuUsage(before);
+  const insertsAfter = collector.count('spanscore.insert.rows');
+  await settleMerges(world);
+  const engineAfter = readEngineSeconds(enginePid);
   return {
     spans,
     tookMs,
     latenciesMs,
-    inserts: inserts ?? collector.count('spanscore.insert.rows') - insertsBefore,
+    inserts: inserts ?? insertsAfter - insertsBefore,
     ownCpuS: (own.user + own.system) / 1e6,
-    engineCpuS: readCpuSeconds(enginePid) - engineBefore,
+    engineCpuS: engineAfter.statements - engineBefore.statements,
+    mergeCpuS: engineAfter.merges - engineBefore.merges,
   };
+}
+
+function readEngineSeconds(pid: number): { readonly statements: number; readonly merges: number } {
+  const { merges = [], others = [] } = Object.groupBy(readThreads(pid), ({ name }) =>
+    nameEnginePart(name) === 'engine: merges' ? 'merges' : 'others',
+  );
+  const sum = (threads: readonly { seconds: number }[]) =>
+    threads.reduce((total, { seconds }) => total + seconds, 0);
+  return { statements: sum(others), merges: sum(merges) };
 }
 
 /** Blocks as the collector's batcher makes them, encoded before the clock starts. */
@@ -114,8 +149,12 @@ function perMillion(list: readonly Round[], cpu: (round: Round) => number): numb
 
 const allCpu = ({ ownCpuS, engineCpuS }: Round): number => ownCpuS + engineCpuS;
 
-function tell(name: string, list: readonly Round[], bare: readonly Round[]): void {
-  const cpu = perMillion(list, allCpu) / perMillion(bare, allCpu);
+function tell(
+  name: string,
+  list: readonly Round[],
+  { bare, merges }: { readonly bare: readonly Round[]; readonly merges: number },
+): void {
+  const cpu = (perMillion(list, allCpu) + merges) / (perMillion(bare, allCpu) + merges);
   const ofRate = median(list.map(rate)) / median(bare.map(rate));
   const [mostCpu, leastRate] = GOALS[name] ?? [Infinity, 0];
   const rates = list.map(rate);
@@ -140,6 +179,7 @@ function tell(name: string, list: readonly Round[], bare: readonly Round[]): voi
 
 interface World {
   readonly enginePid: number;
+  readonly clickhouse: ClickHouseAddress;
   readonly sink: SpanSink;
   readonly collector: TestCollector;
   readonly generator: ForkedLoad;
@@ -167,7 +207,10 @@ async function compareRoads(world: World, kafka: KafkaRoad | undefined): Promise
     }
     if (kafka !== undefined) {
       await kafka.fill(requestsPerRound);
-      keep(received.get('Kafka'), await measure(world, spans, () => kafka.drain()));
+      const countAccepted = () => world.collector.count('spanscore.receiver.records.written traces');
+      const before = countAccepted();
+      const isDurable = () => countAccepted() - before >= spans;
+      keep(received.get('Kafka'), await measure(world, spans, () => kafka.drain(isDurable)));
     }
   }
   const columns = [
@@ -181,7 +224,13 @@ async function compareRoads(world: World, kafka: KafkaRoad | undefined): Promise
     'goal',
   ];
   head('Processor for a million spans, from the socket to the durable row', 'road', ...columns);
-  [['bare engine', bare] as const, ...received].forEach(([name, list]) => tell(name, list, bare));
+  const all = [bare, ...received.values()].flat();
+  const sum = (figure: (round: Round) => number) => all.reduce((total, each) => total + figure(each), 0);
+  const merges = (sum(({ mergeCpuS }) => mergeCpuS) / sum((each) => each.spans)) * 1e6;
+  [['bare engine', bare] as const, ...received].forEach(([name, list]) => tell(name, list, { bare, merges }));
+  console.log(
+    `\nMerges, of all roads together: ${shown(merges)} CPU-s for a million spans, which each ratio includes.`,
+  );
   sumUp();
 }
 
@@ -207,7 +256,7 @@ async function main(): Promise<void> {
   const log = createLog('warn');
   const engine = await startEmbeddedEngine({ dataDir });
   const retention = { spansDays: 30, scoresDays: 400 };
-  const store = await openStore({ ...engine, database: 'bench', retention, log });
+  const store = await openStore({ ...engine, database: DATABASE, retention, log });
   const forked = forkLoad(DIFFERENT_REQUESTS);
   const kafka =
     options.soak === undefined ? await kafkaRoad(benchRequests(DIFFERENT_REQUESTS), log) : undefined;
@@ -225,7 +274,9 @@ async function main(): Promise<void> {
       `${SPANS_PER_REQUEST} spans of 2.6 KB a request; ${concurrency} senders; ${rounds} rounds of ${requestsPerRound * SPANS_PER_REQUEST} spans a road; load ${loadavg()[0]?.toFixed(1)} before`,
     );
     const generator = await forked;
-    const world = { enginePid: engine.pid, sink: store.sink, collector, generator };
+    const { pid: enginePid, url, username, password } = engine;
+    const clickhouse = { url, username, password, database: DATABASE };
+    const world = { enginePid, clickhouse, sink: store.sink, collector, generator };
     await (options.soak === undefined ? compareRoads(world, kafka) : soak(world, Number(options.soak)));
   } finally {
     (await forked).stop();

@@ -12,6 +12,7 @@ import {
   type Admin,
 } from './kafkajs.ts';
 import { readPoison } from './poison-records.ts';
+import { SECOND_MS } from '../../../src/domain/durations.ts';
 import { MIB } from '../../../src/domain/byte-sizes.ts';
 import type { ConnectionOptions } from 'node:tls';
 import { durationMs } from '../../../src/config/index.ts';
@@ -36,7 +37,7 @@ const HEARTBEAT_MS = 1_000;
 const FETCH_WAIT_MS = 500;
 /** Soft limits: a batch of records always comes whole. */
 const MAX_FETCH_BYTES = 32 * MIB;
-const MAX_PARTITION_BYTES = 4 * MIB;
+const MAX_PARTITION_BYTES = 8 * MIB;
 const PARTITIONS_AT_ONCE = 6;
 
 /** Creates a Kafka client with kafkajs. Offsets are committed by the outcome of the handler only. */
@@ -60,6 +61,7 @@ async function consume(kafka: Kafka, options: KafkaOptions, onBatch: OnBatch): P
   const pauses = new Set<NodeJS.Timeout>();
   const ended = Promise.withResolvers<Error>();
   const lags = createLagReader(kafka, options.groupId);
+  const bounds = new Map<number, SliceBounds>();
   let assignment: Assignment = {};
   let heartbeatMs = Date.now();
   consumer.on('consumer.group_join', ({ payload }) => {
@@ -82,7 +84,7 @@ async function consume(kafka: Kafka, options: KafkaOptions, onBatch: OnBatch): P
       autoCommit: false,
       eachBatchAutoResolve: false,
       partitionsConsumedConcurrently: PARTITIONS_AT_ONCE,
-      eachBatch: (payload) => handleBatch(payload, onBatch, pauses),
+      eachBatch: (payload) => handleBatch(payload, { onBatch, pauses, bounds }),
     });
   } catch (error) {
     await leave(consumer, options.log);
@@ -108,9 +110,52 @@ async function leave(consumer: Consumer, log: Log): Promise<void> {
   }
 }
 
-/** Most records and bytes of a slice. What a kill finds unfinished, at most a slice of each partition, is read and stored again. */
-const SLICE_RECORDS = 512;
-const SLICE_BYTES = 2 * MIB;
+/** Most records and bytes of a slice at first, and how many times as large it may become. */
+const SLICE = { records: 512, bytes: 2 * MIB };
+const MOST_GROWTH = { records: 16, bytes: 4 };
+
+/**
+ * Bounds of the slices of a partition. They grow while full slices are durable well within a second, because a row costs the store less in a
+ * large insert, and shrink while slices take longer. What a kill finds unfinished, at most a slice of each partition, is read and stored
+ * again: so at most what is stored in about a second.
+ */
+export class SliceBounds {
+  #growth = 1;
+
+  /** Returns the end of the slice that begins at an index. One large record is a slice of its own. */
+  findEnd(records: readonly Pick<KafkaRecord, 'value'>[], from: number): number {
+    const bytes = SLICE.bytes * Math.min(this.#growth, MOST_GROWTH.bytes);
+    const last = Math.min(records.length, from + SLICE.records * this.#growth);
+    let size = 0;
+    for (let end = from; end < last; end += 1) {
+      size += records[end]?.value?.length ?? 0;
+      if (size > bytes) {
+        return Math.max(end, from + 1);
+      }
+    }
+    return last;
+  }
+
+  /**
+   * Learns from a slice that was stored.
+   * @param isFull true when there was more than the slice
+   */
+  note(tookMs: number, isFull: boolean): void {
+    if (tookMs > SECOND_MS) {
+      this.#growth = Math.max(1, this.#growth / 2);
+    } else if (isFull && tookMs < SECOND_MS / 2) {
+      this.#growth = Math.min(MOST_GROWTH.records, this.#growth * 2);
+    }
+  }
+}
+
+/** Parts of a consumer that handle its batches. */
+interface BatchParts {
+  readonly onBatch: OnBatch;
+  readonly pauses: Set<NodeJS.Timeout>;
+  /** By the number of the partition, for all topics. */
+  readonly bounds: Map<number, SliceBounds>;
+}
 
 /**
  * Handles a batch in slices, and commits the offset of each as soon as its records are durable. The client fetches a partition again
@@ -119,20 +164,25 @@ const SLICE_BYTES = 2 * MIB;
  */
 async function handleBatch(
   payload: EachBatchPayload,
-  onBatch: OnBatch,
-  pauses: Set<NodeJS.Timeout>,
+  { onBatch, pauses, bounds: known }: BatchParts,
 ): Promise<void> {
   const { topic, partition } = payload.batch;
+  const bounds = known.get(partition) ?? new SliceBounds();
+  known.set(partition, bounds);
   // A failed heartbeat does not stop the work: the work is finished and committed, then the member joins the group again.
   const beat = setInterval(() => void payload.heartbeat().catch(() => undefined), HEARTBEAT_MS);
   try {
-    const slices = splitIntoSlices(listRecords(payload.batch.messages));
-    for (const [index, records] of slices.entries()) {
+    const all = listRecords(payload.batch.messages);
+    for (let from = 0, end = 0; from < all.length; from = end) {
       if (!payload.isRunning() || payload.isStale()) {
         return;
       }
+      end = bounds.findEnd(all, from);
+      const records = all.slice(from, end);
+      const startedMs = performance.now();
       const { done, retryAfterMs } = await onBatch({ topic, partition, records });
-      const isWhole = done >= records.length && index === slices.length - 1;
+      bounds.note(performance.now() - startedMs, end < all.length);
+      const isWhole = done >= records.length && end === all.length;
       // Behind the last record, a topic may have offsets without a record.
       await commit(payload, isWhole ? BigInt(payload.batch.lastOffset()) : records[done - 1]?.lastOffset);
       if (retryAfterMs !== undefined) {
@@ -164,24 +214,6 @@ async function commit(payload: EachBatchPayload, last: bigint | undefined): Prom
     topics: [{ topic, partitions: [{ partition, offset: String(last + 1n) }] }],
   });
   payload.resolveOffset(String(last));
-}
-
-/** Splits records where a slice is full. One large record is a slice of its own. */
-function splitIntoSlices(records: readonly KafkaRecord[]): KafkaRecord[][] {
-  const slices: KafkaRecord[][] = [];
-  let bytes = 0;
-  for (const record of records) {
-    const size = record.value?.length ?? 0;
-    const slice = slices.at(-1);
-    if (slice === undefined || slice.length >= SLICE_RECORDS || bytes + size > SLICE_BYTES) {
-      slices.push([record]);
-      bytes = size;
-    } else {
-      slice.push(record);
-      bytes += size;
-    }
-  }
-  return slices;
 }
 
 /** Merges the stand-ins of one unreadable batch into one record. */

@@ -1,3 +1,4 @@
+import { limitHeap } from '../../process/parts.ts';
 import { AppError, StoreUnavailableError } from '../../domain/errors.ts';
 import { followJob } from '../../jobs/follow-job.ts';
 import type { JobKind } from '../../jobs/job-kind.ts';
@@ -39,6 +40,7 @@ export async function runAttached(
   { out, log, signal }: Pick<CommandContext, 'out' | 'log' | 'signal'>,
   { store, id, kinds, show, toJson, isLeft = false }: AttachedJob,
 ): Promise<Job> {
+  limitHeap(['scorer']);
   const { jobs, duties, spans } = store;
   const deps = { jobs, duties, nowMs: () => spans.nowMs(), kinds, log };
   const runner = startJobRunner(deps, {

@@ -130,11 +130,32 @@ export function findCost(usage: PricedUsage | undefined, price: ModelPrice | und
   return (input + output) / 1_000_000;
 }
 
+const NO_OVERRIDES: PriceTable = {};
+
+/** Most names of models whose prices are remembered by table. Names come from spans. */
+const MOST_REMEMBERED = 1_000;
+
+const remembered = new WeakMap<PriceTable, Map<string, ModelPrice | undefined>>();
+
 /**
  * Finds the price of a model by its name without a provider, as spans have it. Returns undefined when its providers ask different
- * prices.
+ * prices. Every model call of every run asks for it, so the answers are remembered.
  */
-export function findPriceByModel(model: string, overrides: PriceTable = {}): ModelPrice | undefined {
+export function findPriceByModel(
+  model: string,
+  overrides: PriceTable = NO_OVERRIDES,
+): ModelPrice | undefined {
+  const prices = remembered.get(overrides) ?? new Map<string, ModelPrice | undefined>();
+  if (!prices.has(model)) {
+    if (prices.size >= MOST_REMEMBERED) {
+      prices.clear();
+    }
+    remembered.set(overrides, prices.set(model, searchPrice(model, overrides)));
+  }
+  return prices.get(model);
+}
+
+function searchPrice(model: string, overrides: PriceTable): ModelPrice | undefined {
   const exact = findPrice(model, overrides);
   if (exact !== undefined) {
     return exact;

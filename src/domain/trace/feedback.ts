@@ -31,10 +31,12 @@ function readFeedback(name: string, attributes: Attributes, spanId: string): Fee
   const evaluated = attributes.get(EVALUATION.name) ?? '';
   const disliking = [...attributes].find(
     ([key, value]) =>
-      Number(value) < 0 &&
       (name.includes(MARK) ||
         key.includes(MARK) ||
-        (key === EVALUATION.value && (name === EVALUATION.event || name === '') && evaluated.includes(MARK))),
+        (key === EVALUATION.value &&
+          (name === EVALUATION.event || name === '') &&
+          evaluated.includes(MARK))) &&
+      Number(value) < 0,
   );
   if (disliking === undefined) {
     return [];

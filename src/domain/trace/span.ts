@@ -96,6 +96,8 @@ export interface TraceData extends ReadingTerms {
   readonly size?: number;
   /** Number of spans that were not read because the trace is too large; absent when all were read. */
   readonly omittedSpans?: number;
+  /** Frees the spans: nobody reads them again. */
+  readonly forget?: () => void;
   /** Names of this program's conventions that do not read these spans, as if it did not know their emitter. */
   readonly without?: ReadonlySet<string>;
 }

@@ -23,6 +23,9 @@ import type { TraceTask } from '../trace-task.ts';
 /** Look-ups of one kind that run at the same time. Further ones gather until one of these has ended. */
 const AT_ONCE = 2;
 
+/** Most traces of a look-up that waits for others: a page of a job gains nothing. */
+const MOST_SHARED = 500;
+
 /** Reads something about traces. The result is keyed by `joinTraceKey` and lacks traces without it. */
 type Lookup<Value> = (keys: readonly TraceKey[]) => Promise<Map<string, Value>>;
 
@@ -79,6 +82,9 @@ function shareLookup<Value>(lookup: Lookup<Value>): Lookup<Value> {
     },
   );
   return async (keys) => {
+    if (keys.length > MOST_SHARED) {
+      return lookup(keys);
+    }
     const values = await Promise.all(keys.map((key) => loader.load(key)));
     const found = new Map<string, Value>();
     keys.forEach((key, index) => {

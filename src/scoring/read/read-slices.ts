@@ -142,8 +142,13 @@ export class ReadMemory {
 /** Content in parts: content that waits for slow scorers never stops the reads for quick ones, or for slow ones of another slots. */
 export class ContentMemory {
   /** Content of traces that no slow scorer waits for. */
-  readonly quick = new ReadMemory(MAX_QUICK);
+  readonly quick: ReadMemory;
   readonly #parts = new Map<RunSlots, { readonly memory: ReadMemory; readonly turns: PQueue }>();
+
+  /** @param maxQuick size of the content of quick scorers from which on no more of it is read */
+  constructor(maxQuick = MAX_QUICK) {
+    this.quick = new ReadMemory(maxQuick);
+  }
 
   /** Returns the part of the traces whose runs have slots, and the turns of the batches that are read into it. */
   slow(slots: RunSlots): { readonly memory: ReadMemory; readonly turns: PQueue } {

@@ -121,7 +121,7 @@ export async function findJoinedRuns(
   reads: readonly ReadPiece[],
 ): Promise<JoinedRun[]> {
   const runs: JoinedRun[] = [];
-  const pieces = reads.flatMap((read) => cachePiece(source, read) ?? []);
+  const pieces = reads.flatMap((read) => findPiece(source, read) ?? []);
   for (const tenantPieces of Map.groupBy(pieces, ({ activity }) => activity.tenant).values()) {
     if (tenantPieces.some(({ piece }) => piece.isOpen)) {
       runs.push(...(await findRunsOfTenant(source, tenantPieces)));
@@ -130,7 +130,11 @@ export async function findJoinedRuns(
   return runs;
 }
 
-function cachePiece({ joiner, cache }: SiblingSource, { activity, data }: ReadPiece): Piece | null {
+/** Reads a trace as a piece of a run, and keeps it for the other pieces; null for a run by itself. */
+export function findPiece(
+  { joiner, cache }: Pick<SiblingSource, 'joiner' | 'cache'>,
+  { activity, data }: ReadPiece,
+): Piece | null {
   const piece = joiner.readPiece(data);
   const found = piece === undefined ? null : { activity, data, piece };
   cache.set(activity, activity.lastArrivalMs, found);
@@ -201,7 +205,7 @@ async function addSiblings(
     for (const read of slice) {
       const activity = byKey.get(joinTraceKey(read.key));
       if (activity !== undefined && 'data' in read) {
-        const found = cachePiece(source, { activity, data: read.data });
+        const found = findPiece(source, { activity, data: read.data });
         chars += found === null ? 0 : countChars(found);
         if (found !== null) {
           known.set(activity.traceId, found);

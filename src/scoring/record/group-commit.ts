@@ -34,6 +34,7 @@ export class GroupCommit<T> {
   readonly #onAdded: () => void;
   readonly #slower: GroupCommit<T> | undefined;
   readonly #waiting: Waiter<T>[] = [];
+  #size = 0;
 
   constructor(insert: (items: readonly T[]) => Promise<void>, onAdded: () => void, slower?: GroupCommit<T>) {
     this.#insert = insert;
@@ -43,7 +44,7 @@ export class GroupCommit<T> {
 
   /** Number of items that wait. */
   get size(): number {
-    return this.#waiting.reduce((sum, { items }) => sum + items.length, 0);
+    return this.#size;
   }
 
   /** Returns when the items are written, at once without items. Throws the error of the write. */
@@ -51,6 +52,7 @@ export class GroupCommit<T> {
     if (items.length > 0) {
       await new Promise<void>((done, failed) => {
         this.#waiting.push({ items, done, failed });
+        this.#size += items.length;
         this.#onAdded();
       });
     }
@@ -67,7 +69,9 @@ export class GroupCommit<T> {
       items += waiter.items.length;
       return index > 0 && items > MAX_ITEMS;
     });
-    return this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
+    const group = this.#waiting.splice(0, end < 0 ? this.#waiting.length : end);
+    this.#size -= group.reduce((sum, waiter) => sum + waiter.items.length, 0);
+    return group;
   }
 
   /** A group that the store refuses for good is written one call at a time, so that a bad row costs only its own call. */

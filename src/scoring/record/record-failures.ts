@@ -12,15 +12,17 @@ import type { TraceReading } from '../../domain/trace/agent-run.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { Scoring } from '../scoring.ts';
 import { listTargets, type ScoringTarget } from '../select/targets.ts';
-import { isTraceData, type Selection, type TraceTask } from '../trace-task.ts';
-import { listFeedback } from '../../domain/trace/feedback.ts';
+import type { Selection, TraceTask } from '../trace-task.ts';
 import type { Unscored } from './decision-rows.ts';
 import { parseTime } from './score-rows.ts';
 
-/** Scores of one pass, and those that it withdraws. */
-interface PassScores {
+/** What one pass says of a trace. */
+interface SaidOfTrace {
   readonly scores: readonly Score[];
+  /** Scores that it withdraws. */
   readonly tombstones: readonly Score[];
+  /** Feedback of users. */
+  readonly feedback: readonly Feedback[];
 }
 
 /**
@@ -31,14 +33,14 @@ export async function recordFailures(
   context: Scoring,
   task: TraceTask,
   reading: TraceReading | Unscored,
-  pass: PassScores,
+  pass: SaidOfTrace,
 ): Promise<void> {
   if ('status' in reading || task.key.traceId === '' || task.rules.length === 0) {
     return;
   }
   try {
     const targets = listTargets(reading, 'trace');
-    const disliked = findFeedback(task, targets);
+    const disliked = groupFeedback(pass.feedback, targets);
     const rows = targets.flatMap((target) =>
       buildFailures(context, task, { target, feedback: disliked.get(target.targetId) ?? [] }, pass),
     );
@@ -65,9 +67,11 @@ interface FoundOn {
   readonly feedback: readonly Feedback[];
 }
 
-/** Finds the feedback of users by target: that of the run whose span has it, else the first one. */
-function findFeedback({ read }: TraceTask, targets: readonly ScoringTarget[]): Map<string, Feedback[]> {
-  const found = isTraceData(read) ? listFeedback(read) : [];
+/** Groups the feedback of users by target: the run whose span has it, else the first one. */
+function groupFeedback(
+  found: readonly Feedback[],
+  targets: readonly ScoringTarget[],
+): Map<string, Feedback[]> {
   const targetOf = ({ spanId }: Feedback) =>
     targets.find(({ run }) => run.target.spanId === spanId) ?? targets[0];
   return Map.groupBy(found, (each) => targetOf(each)?.targetId ?? '');
@@ -77,7 +81,7 @@ function buildFailures(
   { findFailures }: Scoring,
   task: TraceTask,
   { target: { run, targetId }, feedback }: FoundOn,
-  { scores, tombstones }: PassScores,
+  { scores, tombstones }: SaidOfTrace,
 ): Failure[] {
   const selection = findSelection(task);
   if (selection === undefined) {
@@ -131,7 +135,7 @@ function findSelection({ rules }: TraceTask): (Selection & { readonly weight: nu
 async function findGone(
   { stores }: Scoring,
   { key, knownRuns, activity, reread }: TraceTask,
-  { rows, pass }: { readonly rows: readonly Failure[]; readonly pass: PassScores },
+  { rows, pass }: { readonly rows: readonly Failure[]; readonly pass: SaidOfTrace },
 ): Promise<Failure[]> {
   const isChanged =
     reread ||

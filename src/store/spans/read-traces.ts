@@ -4,6 +4,7 @@ import {
   endUnixNano,
   type LogRecord,
   OWN_SCOPE,
+  type ReadingTerms,
   type Span,
   SPAN_KINDS,
   type SpanKind,
@@ -60,7 +61,8 @@ function chosenSpanIds({ spans, attributeKeys }: SpanTables, { signals }: Databa
 
 interface Gathered {
   readonly key: TraceKey;
-  readonly spans: Map<string, Span>;
+  /** Texts of rows by span id. They are decoded when somebody asks for the spans: the objects are several times as large. */
+  readonly spans: Map<string, string>;
   readonly logs: Map<string, LogRecord>;
   rows: number;
   /** Of its spans. */
@@ -101,9 +103,7 @@ export async function readTraces(
       await readLargeTrace(reading, trace, params);
     }
   }
-  return new Map(
-    [...reading.traces].map(([key, trace]) => [key, { ...toTraceData(trace), ...database.reading }]),
-  );
+  return new Map([...reading.traces].map(([key, trace]) => [key, toTraceData(trace, database.reading)]));
 }
 
 async function readSpans(reading: Reading, params: QueryParams): Promise<void> {
@@ -145,19 +145,34 @@ async function readLargeTrace(reading: Reading, trace: Gathered, all: QueryParam
 }
 
 function addSpan(reading: Reading, row: StreamedRow): void {
-  const { tenant, span } = toSpan(row.columns);
-  const trace = gatherTrace(reading, { tenant, traceId: span.traceId });
+  const { text } = row;
+  const [tenant, traceId, spanId] = readIds(row);
+  const trace = gatherTrace(reading, { tenant, traceId });
   trace.rows += 1;
-  const known = trace.spans.get(span.spanId);
+  const known = trace.spans.get(spanId);
   if (known !== undefined) {
-    trace.spans.set(span.spanId, richerSpan(known, span));
-  } else if (trace.size + row.size > reading.limits.sizePerTrace) {
+    const [first, second] = [decodeSpan(known), decodeSpan(text)];
+    trace.spans.set(spanId, richerSpan(first, second) === first ? known : text);
+  } else if (trace.size + text.length > reading.limits.sizePerTrace) {
     trace.omitted += 1;
   } else {
-    trace.spans.set(span.spanId, span);
-    trace.size += row.size;
-    charge(reading, row.size);
+    trace.spans.set(spanId, text);
+    trace.size += text.length;
+    charge(reading, text.length);
   }
+}
+
+/** The first three columns of a row, each a text. */
+const IDS = /^\["(?:[^"\\]|\\.)*","(?:[^"\\]|\\.)*","(?:[^"\\]|\\.)*"/;
+
+/** Reads the tenant, the trace id and the span id, without the other columns. */
+function readIds({ text, columns }: StreamedRow): [tenant: string, traceId: string, spanId: string] {
+  const ids = IDS.exec(text)?.[0];
+  return (ids === undefined ? columns : JSON.parse(`${ids}]`)) as [string, string, string];
+}
+
+function decodeSpan(text: string): Span {
+  return toSpan(JSON.parse(text) as unknown[]).span;
 }
 
 async function readLogs(reading: Reading, params: QueryParams): Promise<void> {
@@ -177,8 +192,8 @@ async function readLogs(reading: Reading, params: QueryParams): Promise<void> {
       const { tenant, log, identity } = toLog(row.columns);
       const trace = gatherTrace(reading, { tenant, traceId: log.traceId });
       trace.logs.set(identity, log);
-      trace.logsSize += row.size;
-      charge(reading, row.size);
+      trace.logsSize += row.text.length;
+      charge(reading, row.text.length);
     }
   }
 }
@@ -218,14 +233,30 @@ function charge(reading: Reading, size: number): void {
   }
 }
 
-function toTraceData({ key, spans, logs, size, logsSize, omitted }: Gathered): TraceData {
-  return {
+function toTraceData(
+  { key, spans: texts, logs, size, logsSize, omitted }: Gathered,
+  terms: ReadingTerms,
+): TraceData {
+  let spans: readonly Span[] | undefined;
+  const data: TraceData = {
+    ...terms,
     traceId: key.traceId,
-    spans: [...spans.values()].sort(byStart),
+    get spans() {
+      spans ??= [...texts.values()].map(decodeSpan).sort(byStart);
+      texts.clear();
+      return spans;
+    },
     logs: [...logs.values()],
     size: size + logsSize,
     ...(omitted === 0 ? {} : { omittedSpans: omitted }),
   };
+  // It is no part of what is compared or copied.
+  return Object.defineProperty(data, 'forget', {
+    value: () => {
+      spans = [];
+      texts.clear();
+    },
+  });
 }
 
 function byStart(a: Span, b: Span): number {

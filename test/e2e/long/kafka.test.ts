@@ -15,10 +15,11 @@ const ROUNDS = 2;
 
 const KILLS = Number(process.env['SPANSCORE_KILLS'] ?? 3);
 const PARTITIONS = 4;
+/** Records of the smallest slices of all partitions: the producer may rest in the second before a kill. */
+const LEAST_AGAIN = PARTITIONS * 512;
 /** Most records that wait to be stored, so that the end comes soon. */
 const MOST_AHEAD = 20_000;
-/** Most records of a partition under way at a time. */
-const SLICE_RECORDS = 512;
+const RECORDS_PER_SEND = 200;
 
 const missing = await kafkaMissing();
 
@@ -101,7 +102,7 @@ describe.skipIf(missing !== undefined)('serve with Kafka', () => {
     expect(folder.output).not.toContain('TimeoutNegativeWarning');
   });
 
-  it('stores again at most a slice of each partition when it is killed under load', async () => {
+  it('stores again at most what a second brings when it is killed under load', async () => {
     const topic = await world.topic(PARTITIONS);
     const any = { endpoint: '127.0.0.1:0' };
     folder = new ServeFolder({
@@ -114,14 +115,17 @@ describe.skipIf(missing !== undefined)('serve with Kafka', () => {
     const stopping = new AbortController();
     let sent = 0;
     let known = 0;
+    const sends: number[] = [];
+    const countLastSecond = () => RECORDS_PER_SEND * sends.filter((at) => at > Date.now() - 1_000).length;
     const producing = (async () => {
       while (!stopping.signal.aborted) {
         await until(() => stopping.signal.aborted || sent - known < MOST_AHEAD, 300_000);
-        const values = Array.from({ length: 200 }, () => {
+        const values = Array.from({ length: RECORDS_PER_SEND }, () => {
           const span = jsonSpan({ traceId: (0xc0_00_00_00 + sent++).toString(16).padStart(32, '0') });
           return { value: requestBytes(traceRequest([span])) };
         });
         await world.send(topic, values);
+        sends.push(Date.now());
       }
     })();
     let { clickhouse } = await folder.start();
@@ -132,9 +136,11 @@ describe.skipIf(missing !== undefined)('serve with Kafka', () => {
       known = found?.traces ?? 0;
       return { rows: found?.rows ?? 0, traces: known };
     };
+    let allowed = 0;
     for (let kill = 0; kill < KILLS; kill += 1) {
       const { traces } = await count();
       await until(async () => (await count()).traces > traces + 2_000, 240_000);
+      allowed += Math.max(LEAST_AGAIN, countLastSecond());
       await folder.killGroup();
       ({ clickhouse } = await folder.start());
     }
@@ -142,11 +148,11 @@ describe.skipIf(missing !== undefined)('serve with Kafka', () => {
     await producing;
     await until(() => world.caughtUp(topic), 240_000);
     const { rows, traces } = await count();
-    const figure = `${rows - sent} of ${sent} traces stored a second time in ${KILLS} kills under load`;
+    const figure = `${rows - sent} of ${sent} traces stored a second time in ${KILLS} kills under load; ${allowed} came in the second before each`;
     process.stdout.write(`Kafka: ${figure}\n`);
 
     expect(traces).toBe(sent);
-    expect(rows - sent).toBeLessThanOrEqual(KILLS * PARTITIONS * SLICE_RECORDS);
+    expect(rows - sent).toBeLessThanOrEqual(allowed);
     expect(await folder.stop()).toBe(0);
   });
 });

@@ -512,6 +512,18 @@ describe('shared look-ups', () => {
     expect((await second).size).toBe(1);
   });
 
+  it('go alone when they ask for the traces of a whole page', async () => {
+    const { asked, shared, end } = buildLookups();
+    const page = shared.ofTraces(buildKeys(600));
+    const other = shared.ofTraces(buildKeys(3, 600));
+    await turn();
+    await turn();
+    expect(sizes(asked)).toEqual([600, 3]);
+    await end(0);
+    await end(1);
+    expect([(await page).size, (await other).size]).toEqual([300, 1]);
+  });
+
   it('gather while two run, so that four thousand of one trace are four statements', async () => {
     const { asked, shared, end } = buildLookups();
     const found: Promise<unknown>[] = [];

@@ -1,6 +1,6 @@
 import { SOLE_CLAIMS } from '../../../src/ownership/ownership.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { scoreSpool, createSpoolStores } from '../../../src/cli/trace-files.ts';
 import { openTraceSpool } from '../../../src/cli/trace-files.ts';
 import type { Span } from '../../../src/domain/trace/span.ts';
@@ -12,6 +12,7 @@ import type { TraceOutcome } from '../../../src/scoring/trace-task.ts';
 import { drawUniform } from '../../../src/scoring/select/sample-trace.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
 import { createJoiningScoring, buildPieces } from '../../support/builders/pieces.ts';
+import { agentSpan, chatMessage } from '../../support/builders/spans.ts';
 import { CountingScorer, buildLiveMode, buildRule } from '../../support/scoring/scoring-world.ts';
 import { fc } from '../../support/fast-check.ts';
 
@@ -149,6 +150,34 @@ describe('a run that came as several traces', () => {
     ingest(alone.asks);
     await score([alone.asks]);
     expect(decided(store, alone.asks)).toEqual([INCOMPLETE]);
+  });
+
+  it('keeps the spans of its pieces, which a trace alone frees before its scorer ends', async () => {
+    const { store, scorer, mode, ingest } = await world();
+    const { asks, tool, answers } = RAIN;
+    const agent = agentSpan('agent', {
+      'gen_ai.input.messages': [chatMessage('user', 'Is it cold?')],
+      'gen_ai.output.messages': [chatMessage('assistant', 'It is not.')],
+    });
+    const whole = { ...agent, traceId: agent.spanId.repeat(2), parentSpanId: '' };
+    ingest(asks, tool, answers, whole);
+    const freed: string[] = [];
+    const read: typeof store.stores.spans.read = async (keys, options) =>
+      new Map(
+        [...(await store.stores.spans.read(keys, options))].map(([name, data]) => [
+          name,
+          { ...data, forget: () => void freed.push(data.traceId) },
+        ]),
+      );
+    const gate = Promise.withResolvers<void>();
+    scorer.scores = () => gate.promise.then(() => ({ score: 1 }));
+    const stores = { ...store.stores, spans: { ...store.stores.spans, read } };
+    const scoring = createJoiningScoring(stores, { monotonicMs: () => store.clockMs });
+    const scored = scoreTraces(scoring, buildKeys(asks, tool, answers, whole), mode);
+    await vi.waitFor(() => expect(scorer.inputs).toHaveLength(2));
+    expect(freed).toEqual([whole.traceId]);
+    gate.resolve();
+    await scored;
   });
 
   it('waits for a piece that still arrives', async () => {
