@@ -60,7 +60,7 @@ export class GroupCommit<T> {
 
   /** Writes a group of the items. Never rejects. */
   async commit(): Promise<void> {
-    await this.#writeGroup([...this.#take(), ...(this.#slower?.#take() ?? [])]);
+    await this.#writeGroup([...this.#take(), ...(this.#slower === undefined ? [] : this.#slower.#take())]);
   }
 
   #take(): Waiter<T>[] {
