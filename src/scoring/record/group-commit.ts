@@ -60,7 +60,8 @@ export class GroupCommit<T> {
 
   /** Writes a group of the items. Never rejects. */
   async commit(): Promise<void> {
-    await this.#writeGroup([...this.#take(), ...(this.#slower === undefined ? [] : this.#slower.#take())]);
+    const slower = this.#slower;
+    await this.#writeGroup([...this.#take(), ...(slower === undefined ? [] : slower.#take())]);
   }
 
   #take(): Waiter<T>[] {
