@@ -484,7 +484,8 @@ SETTINGS ttl_only_drop_parts = 1, non_replicated_deduplication_window = 1000;
 
 -- One current row for each run that scoring has seen. `Version` is built from the evidence, so that a process with older evidence
 -- never wins; for the same evidence, a row that was read from the content replaces one of facts. A target that later spans took away
--- has a deleted row. Times are of the spans but `WrittenAt`, the store's own, by which rows expire.
+-- has a deleted row. Times are of the spans but `WrittenAt`, the store's own, by which rows expire. A list reads its runs at their ids, so
+-- granules and blocks are small.
 CREATE TABLE IF NOT EXISTS runs
 (
     `Tenant` LowCardinality(String),
@@ -536,7 +537,7 @@ CREATE TABLE IF NOT EXISTS runs
 ENGINE = ReplacingMergeTree(Version, IsDeleted)
 ORDER BY (Tenant, TraceId, Target, TargetId)
 TTL toDateTime(WrittenAt) + toIntervalDay(400)
-SETTINGS index_granularity = 1024, non_replicated_deduplication_window = 1000;
+SETTINGS index_granularity = 256, min_compress_block_size = 8192, non_replicated_deduplication_window = 1000;
 
 -- What went wrong in a run: one row a failure. `IssueId` follows the grouping of `SignatureId`. The newest write wins: a run that is read again
 -- replaces its rows, and a failure that it no longer has gets a deleted row. `Text` and `Evidence` quote spans, so they go when the spans go.

@@ -3,10 +3,14 @@ import { join } from 'node:path';
 import { createDecisionAggregates } from '../../src/aggregates/count-coverage.ts';
 import { refreshAggregates } from '../../src/aggregates/refresh-aggregates.ts';
 import { DAY_MS } from '../../src/domain/durations.ts';
+import { updateIssues } from '../../src/issues/update-issues.ts';
 import { openStore, type Store } from '../../src/store/store.ts';
 import { startEmbeddedEngine } from '../../src/store/embedded/engine.ts';
 import { storeOptions, testStore, type TestStore } from '../support/store/store-rows.ts';
-import { makeTraces, type History } from './many-scores.ts';
+import { makeFailures, makeTraces, type History } from './many-scores.ts';
+
+/** Issues of each agent, and runs with one: one of so many. */
+const FAILURES = { issues: 50, failingOf: 50 };
 
 /** History that a folder keeps, with the number of traces that it has by now. */
 interface KeptHistory extends History {
@@ -43,6 +47,10 @@ export async function openHistory(
     if (file !== undefined) {
       writeFileSync(file, JSON.stringify({ ...kept, made } satisfies KeptHistory));
     }
+  }
+  if ((await opened.store.failures.issues(undefined)).length === 0) {
+    await makeFailures(opened.options, FAILURES);
+    await updateIssues(opened.store);
   }
   return opened;
 }

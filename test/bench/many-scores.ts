@@ -17,18 +17,14 @@ const TRACES_AT_ONCE = 100_000;
 const SAMPLED_OUT_OF = 5;
 const FAILED_OF = 50;
 
-/** Traces with a label of a person: one of so many. */
+/** Traces with a label of a person on a quality without a scorer: one of so many; and on the second scorer. */
 const LABELLED_OF = 2_000;
+const CHECKED_OF = 130;
 
 /**
- * Makes a history by SQL: a run, decisions and scores of each trace, evenly over its days. Ids are hashes, so that they are as scattered
- * as real ones.
+ * Makes a part of a history by SQL: a run, decisions and scores of each trace, evenly over its days. Ids are hashes, so that they are as
+ * scattered as real ones. `from` is the number of traces that the history has.
  */
-export async function makeHistory(address: ClickHouseAddress, history: History): Promise<void> {
-  await makeTraces(address, history, { from: 0, to: history.traces });
-}
-
-/** Continues a history after its end, with the same number of traces in a time. `from` is the number of traces that it has. */
 export async function makeTraces(
   address: ClickHouseAddress,
   history: History,
@@ -80,16 +76,18 @@ const SCORE_COLUMNS = `ScoreId, Tenant, TraceId, SpanId, Target, TargetId, Sessi
 
 function insertScores(source: string, { scorers }: History): string {
   const hash = 'cityHash64(TraceId, number)';
-  const label = `SELECT *, ${scorers} AS number FROM (${source}) WHERE at % ${LABELLED_OF} = 0`;
+  const isHuman = `number >= ${scorers}`;
+  const label = `SELECT *, arrayJoin(arrayConcat(if(at % ${LABELLED_OF} = 0, [${scorers}], []),
+    if(at % ${CHECKED_OF} = 0, [${scorers + 1}], []))) AS number FROM (${source}) WHERE at % ${LABELLED_OF} = 0 OR at % ${CHECKED_OF} = 0`;
   const pairs = `SELECT *, arrayJoin(range(${scorers})) AS number FROM (${source})`;
   return `
   INSERT INTO scores (${SCORE_COLUMNS})
   SELECT reinterpretAsUUID(MD5(concat(TraceId, toString(number)))), '', TraceId, substring(TraceId, 1, 16), 'trace', TraceId,
-    SessionId, if(number = ${scorers}, 'correctness', concat('scorer-', toString(number))), '1', concat('f', toString(number)),
-    if(number % 2 = 0, ${hash} % 2, (${hash} % 1000) / 1000), '', if(number = ${scorers}, NULL, number % 3 != 0),
-    if(number = ${scorers}, NULL, 0), if(number = ${scorers}, NULL, 1), 'Three of four claims are backed by the results of the tools.',
+    SessionId, multiIf(number = ${scorers}, 'correctness', number > ${scorers}, 'scorer-1', concat('scorer-', toString(number))), '1', concat('f', toString(number)),
+    if(number % 2 = 0, ${hash} % 2, (${hash} % 1000) / 1000), '', if(${isHuman}, NULL, number % 3 != 0),
+    if(${isHuman}, NULL, 0), if(${isHuman}, NULL, 1), 'Three of four claims are backed by the results of the tools.',
     ServiceName, ServiceVersion, Agent, Environment, Model, UserId, StartedAt, StartedAt, 1, 200, 0, 'uniform', 1, 1, 1, 'complete',
-    if(number = ${scorers}, 'human', 'live'), TraceId, StartedAt, toDate(StartedAt), StartedAt, 0
+    if(${isHuman}, 'human', 'live'), TraceId, StartedAt, toDate(StartedAt), StartedAt, 0
   FROM (${pairs} UNION ALL ${label})`;
 }
 
@@ -105,4 +103,23 @@ function insertDecisions(source: string, { scorers }: History): string {
     if(number = ${scorers}, NULL, 1.25), 'uniform', 1, StartedAt, TraceId, StartedAt, StartedAt,
     toUnixTimestamp64Milli(StartedAt) * 1024, Agent, Environment
   FROM (${pairs})`;
+}
+
+/** Makes failures of runs by SQL: of each agent, so many issues, of which the first has the most. */
+export async function makeFailures(
+  address: ClickHouseAddress,
+  { issues, failingOf }: { readonly issues: number; readonly failingOf: number },
+): Promise<void> {
+  await runCommand(
+    address,
+    `INSERT INTO failures (Tenant, IssueId, SignatureId, FailureId, TraceId, TargetId, Agent, AgentVersion, UserId, SessionId, Kind, Subject, Text,
+       Day, TraceTimestamp, Weight, InclusionProbability, Stratum, Revision, EvidenceUntil)
+     SELECT '', id, id, id, TraceId, TargetId, Agent, AgentVersion, UserId, SessionId, 'tool-error',
+       concat('{"tool":"tool-', toString(issue), '","errorType":"E', toString(issue), '","text":""}'), 'it failed', toDate(StartedAt), StartedAt,
+       1, 1, 'uniform', 1, EvidenceUntil
+     FROM (
+       SELECT *, toUInt32(floor(${issues} * pow(cityHash64(TraceId, 'issue') / 18446744073709551616., 2))) AS issue,
+         lower(leftPad(hex(cityHash64(Agent, issue)), 16, '0')) AS id
+       FROM runs WHERE cityHash64(TraceId) % ${failingOf} = 0)`,
+  );
 }

@@ -29,7 +29,7 @@ import {
 import { CLOCKS_MS } from '../sums/coverage.ts';
 import { DISTANCE } from './score-list.ts';
 import { SMALL_BLOCKS, leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
-import { readMainRuns } from '../tables/runs.ts';
+import { readMainRuns, readStartedRuns } from '../tables/runs.ts';
 import { currentOfKeys } from '../tables/scores.ts';
 import type { Keyed } from './keyset-page.ts';
 import { agentSeenSql } from '../spans/agent-signal-sql.ts';
@@ -247,7 +247,7 @@ export async function listWorstTraces(
   let at = 0;
   for (let size = limit + SPARE_TRACES; at < rows.length && found.length < limit; size *= 2) {
     const slice = rows.slice(at, at + Math.min(size, MAX_KEYS));
-    const runs = await readRuns(database, slice, filters);
+    const runs = await readRuns(slice, filters, (keys, asked) => readMainRuns(database, keys, asked));
     const traces = slice.flatMap(({ tenant, traceId }): FoundTrace[] => {
       const run = runs.get(joinTraceKey({ tenant, traceId }));
       return run === undefined ? [] : [{ tenant, traceId, startedAtMs: run.startedAt, run }];
@@ -286,7 +286,7 @@ export async function readListedTraces(
   database: Database,
   keys: readonly TraceKey[],
 ): Promise<readonly ListedTrace[]> {
-  const runs = await readRuns(database, keys);
+  const runs = await readRuns(keys, {}, (slice, asked) => readMainRuns(database, slice, asked));
   const found = keys.flatMap((key) => {
     const run = runs.get(joinTraceKey(key));
     return run === undefined ? [] : [{ ...key, startedAtMs: run.startedAt, run }];
@@ -392,10 +392,16 @@ async function resolveTraces(
   filters: ListFilters,
   candidates: readonly TraceCandidate[],
 ): Promise<readonly Keyed<ListedTrace>[]> {
-  const runs = await readRuns(database, candidates, filters);
+  const [read = [], unread = []] = [true, false].map((is) =>
+    candidates.filter(({ isRead }) => isRead === is),
+  );
+  const [started, arrived] = await Promise.all([
+    readRuns(read, filters, (slice, asked) => readStartedRuns(database, slice, asked)),
+    readRuns(unread, filters, (slice, asked) => readMainRuns(database, slice, asked)),
+  ]);
   const traces = candidates.flatMap((candidate): FoundTrace[] => {
     const { tenant, traceId, atMs, isRead } = candidate;
-    const run = runs.get(joinTraceKey(candidate)) ?? null;
+    const run = (isRead ? started : arrived).get(joinTraceKey(candidate)) ?? null;
     const isCurrent = isRead ? run?.startedAt === atMs : run === null;
     return isCurrent ? [{ tenant, traceId, startedAtMs: atMs, run }] : [];
   });
@@ -423,17 +429,17 @@ function hasValue({ scorer, source, score }: ScoreBrief, filters: ListFilters): 
 }
 
 /** Reads the first runs of traces that are as asked. Keyed by `joinTraceKey`. */
-async function readRuns(
-  database: Database,
-  keys: readonly TraceKey[],
-  filters: ListFilters = {},
+async function readRuns<Key extends TraceKey>(
+  keys: readonly Key[],
+  filters: ListFilters,
+  read: (slice: readonly Key[], asked: Conditions) => Promise<Map<string, RunRecord>>,
 ): Promise<Map<string, RunRecord>> {
   const decided = buildDecided(filters, IN_KEYS);
   const asked = buildConditions(filters, OF_RUNS);
   const sql = `${asked.sql} AND ${decided.sql}`;
   const runs = await readSlices(keys, async (slice) => {
     const params = { ...keyParams(slice), ...asked.params, ...decided.params };
-    return [...(await readMainRuns(database, slice, { sql, params }))];
+    return [...(await read(slice, { sql, params }))];
   });
   return new Map(runs);
 }

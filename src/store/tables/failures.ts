@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../domain/durations.ts';
 import type { Failure, FailureSubject, IssueEvent, IssueRow, StoredIssue } from '../../domain/failure.ts';
 import {
   type FailingHour,
@@ -13,6 +14,8 @@ import {
 import type { TraceKey } from '../contracts/stores.ts';
 import { bind, type Database, readValue } from '../database.ts';
 import { IN_KEYS } from '../spans/trace-keys.ts';
+import { type RunSumLists, selectRunSums } from '../sums/run-hours.ts';
+import { hourOf, READ_SETTINGS } from '../sums/score-sums.ts';
 import { failureRows, issueRows } from '../table-rows.ts';
 import type { QueryParams } from '../values.ts';
 
@@ -134,6 +137,12 @@ const RUN_AGENT = "if(Agent = '', ServiceName, Agent)";
 /** Version of the agent, else of its service. */
 const VERSION = "if(AgentVersion = '', ServiceVersion, AgentVersion)";
 
+/** Shortest range whose runs are counted by the hour, milliseconds: of a shorter one, reading the runs is as fast. */
+const HOURLY_MS = 14 * DAY_MS;
+
+const isHourly = ({ sinceMs, untilMs }: IssueQuery) => untilMs - sinceMs >= HOURLY_MS;
+
+/** SQL for the part of the range of a time. */
 const BUCKET = (time: string) =>
   `toUInt32(least(${POINTS - 1}, intDiv((toUnixTimestamp64Milli(${time}) - {since:Int64}) * ${POINTS}, greatest(1, {until:Int64} - {since:Int64}))))`;
 
@@ -185,7 +194,7 @@ async function readCounts(database: Database, query: IssueQuery): Promise<IssueC
        toFloat64(min(at)) AS firstMs, toFloat64(max(at)) AS lastMs, sumMap([bucket], [w]) AS parts,
        sumMap([version], [toFloat64(1)], [w], [w * (w - 1)]) AS byVersion
      FROM (
-       SELECT Tenant, IssueId, toString(any(${VERSION})) AS version, any(${BUCKET('TraceTimestamp')}) AS bucket, max(Weight) AS w,
+       SELECT Tenant, IssueId, toString(any(${VERSION})) AS version, any(${BUCKET(isHourly(query) ? hourOf('TraceTimestamp') : 'TraceTimestamp')}) AS bucket, max(Weight) AS w,
          ${known('UserId')} AS user, ${known('SessionId')} AS session, any(toUnixTimestamp64Milli(TraceTimestamp)) AS at
        FROM failures FINAL WHERE ${sql} GROUP BY Tenant, IssueId, cityHash64(TraceId, TargetId))
      GROUP BY Tenant, IssueId`,
@@ -203,32 +212,64 @@ async function readCounts(database: Database, query: IssueQuery): Promise<IssueC
   }));
 }
 
+/** Returns the conditions on the runs of a query: those on their range, and further ones. */
+function runConditions({ versions, agent, ...range }: IssueQuery) {
+  const { sql: within, params } = conditions(range, 'StartedAt');
+  const chosen = [
+    ...(versions === undefined ? [] : [`${VERSION} IN {versions:Array(String)}`]),
+    ...(agent === undefined ? [] : [`${RUN_AGENT} = {agent:String}`]),
+  ].join(' AND ');
+  return { within, chosen: chosen || '1', params: { ...params, versions, agent } };
+}
+
 /**
- * Returns SQL for all runs of the agents in a range, also those that the sample left out. The first run of a trace is read by its start; few
- * traces have a second one, and an index of `runs` finds them.
+ * Returns SQL for all runs of the agents in a range, also those that the sample left out: each row counts `Runs` of the hour `Bucket`. The first
+ * runs of traces are read from their sums; few traces have a second run, and an index of `runs` finds them.
+ * @param isExact reads each first run, with its start in the place of the hour
  */
-function selectRuns(query: IssueQuery, columns: string) {
-  const { sql, params } = conditions(query, 'StartedAt');
-  const where = `WHERE ${sql} ${query.agent === undefined ? '' : `AND ${RUN_AGENT} = {agent:String}`}`;
+async function selectRuns(
+  database: Database,
+  query: IssueQuery,
+  {
+    columns,
+    lists = [],
+    isExact = false,
+  }: {
+    readonly columns: string;
+    readonly lists?: readonly RunSumLists[];
+    readonly isExact?: boolean;
+  },
+) {
+  const { within, chosen, params } = runConditions(query);
+  const { sinceMs: fromMs, untilMs: toMs, tenant } = query;
+  const sums = isExact
+    ? { sql: countEach(`run_starts FINAL WHERE ${within} AND ${chosen}`, 'StartedAt'), params: {} }
+    : await selectRunSums(database, { fromMs, toMs, tenant }, { chosen, lists });
+  const further = `runs FINAL PREWHERE Target = 'trace' AND TargetId != TraceId WHERE ${within} AND ${chosen}`;
   return {
     sql: `(
-       SELECT ${columns}, TraceId AS TargetId FROM run_starts FINAL ${where}
+       SELECT ${columns} FROM ${sums.sql}
        UNION ALL
-       SELECT ${columns}, TargetId FROM runs FINAL PREWHERE Target = 'trace' AND TargetId != TraceId ${where})`,
-    params,
+       SELECT ${columns} FROM ${countEach(further, isExact ? 'StartedAt' : hourOf('StartedAt'))})`,
+    params: { ...params, ...sums.params },
   };
 }
 
+/** Returns SQL for single runs with the columns of their sums. */
+function countEach(from: string, bucket: string): string {
+  return `(SELECT *, ${bucket} AS Bucket, StartedAt AS FirstAt, toUInt64(1) AS Runs, Models[1] AS Model,
+       arrayMap(tool -> toUInt64(1), Tools) AS ToolRuns FROM ${from})`;
+}
+
+const AGENT_COLUMNS = `toString(Tenant) AS tenant, toString(${RUN_AGENT}) AS agent, toString(${VERSION}) AS version`;
+
 /** Counts the runs of the agents by version and part of the range. */
-function countRuns(database: Database, query: IssueQuery): Promise<RunCount[]> {
-  const { sql, params } = selectRuns(
-    query,
-    `Tenant, ${RUN_AGENT} AS agentOf, ${VERSION} AS versionOf, StartedAt`,
-  );
+async function countRuns(database: Database, query: IssueQuery): Promise<RunCount[]> {
+  const columns = `${AGENT_COLUMNS}, Bucket, Runs`;
+  const { sql, params } = await selectRuns(database, query, { columns, isExact: !isHourly(query) });
   return database.rows<RunCount>(
-    `SELECT toString(Tenant) AS tenant, toString(agentOf) AS agent, toString(versionOf) AS version,
-       ${BUCKET('StartedAt')} AS bucket, toFloat64(count()) AS runs
-     FROM ${sql} GROUP BY tenant, agent, version, bucket`,
+    `SELECT tenant, agent, version, ${BUCKET('Bucket')} AS bucket, toFloat64(sum(Runs)) AS runs
+     FROM ${sql} GROUP BY tenant, agent, version, bucket ${READ_SETTINGS}`,
     params,
   );
 }
@@ -253,25 +294,39 @@ function readTracesOf(
 /** Most values of a dimension that an issue shows. */
 const MAX_SEGMENTS = 20;
 
+/** Facts of runs by which an issue is counted: pairs of dimension and value. */
+const FACTS = `[('version', toString(${VERSION})), ('model', toString(Model)), ('environment', toString(Environment)),
+  ('service', toString(ServiceName))]`;
+
 /** Counts the runs of the agent of an issue, and those with the issue, by facts of the runs. */
-function readSegments(database: Database, query: IssueQuery): Promise<SegmentCount[]> {
-  const runs = selectRuns(query, `TraceId, ${VERSION} AS versionOf, Models, Environment, ServiceName, Tools`);
+async function readSegments(database: Database, query: IssueQuery): Promise<SegmentCount[]> {
+  const all = await selectRuns(database, query, {
+    columns: `${FACTS} AS facts, Runs, Tools, ToolRuns`,
+    lists: ['values'],
+  });
   const failing = conditions(query, 'TraceTimestamp');
+  const { within, chosen } = runConditions(query);
   return database.rows<SegmentCount>(
-    `SELECT segment.1 AS dimension, segment.2 AS value, toFloat64(count()) AS all, toFloat64(countIf(w > 0)) AS runs,
-       sum(w) AS weight, sum(w * greatest(0, w - 1)) AS excess
+    `WITH failing AS (
+       SELECT TraceId, TargetId, max(Weight) AS w FROM failures FINAL
+       WHERE ${failing.sql} AND IssueId = {issueId:String} GROUP BY TraceId, TargetId)
+     SELECT segment.1 AS dimension, segment.2 AS value, toFloat64(sum(segment.3)) AS all, toFloat64(sum(found)) AS runs, sum(w) AS weight,
+       sum(w * greatest(0, w - 1)) AS excess
      FROM (
-       SELECT w, arrayJoin(arrayConcat(
-           [('version', toString(versionOf)), ('model', toString(Models[1])), ('environment', toString(Environment)), ('service', toString(ServiceName))],
-           arrayMap(tool -> ('tool', toString(tool)), Tools))) AS segment
-       FROM ${runs.sql} AS r
-       LEFT JOIN (
-         SELECT TraceId, TargetId, max(Weight) AS w FROM failures FINAL
-         WHERE ${failing.sql} AND IssueId = {issueId:String} GROUP BY TraceId, TargetId) AS f
-       USING (TraceId, TargetId))
+       SELECT arrayJoin(arrayConcat(arrayMap(fact -> (fact.1, fact.2, Runs), facts),
+           arrayMap((tool, n) -> ('tool', toString(tool), n), Tools, ToolRuns))) AS segment, 0 AS found, 0. AS w
+       FROM ${all.sql}
+       UNION ALL
+       SELECT arrayJoin(arrayMap(fact -> (fact.1, fact.2, toUInt64(0)),
+           arrayConcat(facts, arrayMap(tool -> ('tool', toString(tool)), arrayDistinct(Tools))))) AS segment, 1 AS found, w
+       FROM (
+         SELECT TraceId, TargetId, Tools, ${FACTS} AS facts
+         FROM (SELECT *, Models[1] AS Model FROM runs FINAL PREWHERE TraceId IN (SELECT TraceId FROM failing)
+           WHERE Target = 'trace' AND ${within} AND ${chosen})) AS r
+       INNER JOIN failing USING (TraceId, TargetId))
      WHERE segment.2 != '' GROUP BY dimension, value HAVING runs > 0
-     ORDER BY dimension, runs DESC, value LIMIT ${MAX_SEGMENTS} BY dimension`,
-    runs.params,
+     ORDER BY dimension, runs DESC, value LIMIT ${MAX_SEGMENTS} BY dimension ${READ_SETTINGS}`,
+    { ...all.params, issueId: query.issueId },
   );
 }
 
@@ -305,15 +360,14 @@ function readFailingHours(database: Database, query: IssueQuery): Promise<Failin
 }
 
 /** Reads the number of runs by agent, version and hour of their start. */
-function readRunHours(database: Database, query: IssueQuery): Promise<RunHour[]> {
-  const { sql, params } = selectRuns(
-    query,
-    `Tenant, ${RUN_AGENT} AS agentOf, ${VERSION} AS versionOf, StartedAt`,
-  );
+async function readRunHours(database: Database, query: IssueQuery): Promise<RunHour[]> {
+  const { sql, params } = await selectRuns(database, query, {
+    columns: `${AGENT_COLUMNS}, Bucket, FirstAt, Runs`,
+  });
   return database.rows<RunHour>(
-    `SELECT toString(Tenant) AS tenant, toString(agentOf) AS agent, toString(versionOf) AS version,
-       ${HOUR('StartedAt')} AS hourMs, toFloat64(count()) AS runs, toFloat64(toUnixTimestamp64Milli(min(StartedAt))) AS firstMs
-     FROM ${sql} GROUP BY tenant, agent, version, hourMs ORDER BY hourMs`,
+    `SELECT tenant, agent, version, toFloat64(toUnixTimestamp64Milli(Bucket)) AS hourMs, toFloat64(sum(Runs)) AS runs,
+       toFloat64(toUnixTimestamp64Milli(min(FirstAt))) AS firstMs
+     FROM ${sql} GROUP BY tenant, agent, version, hourMs ORDER BY hourMs ${READ_SETTINGS}`,
     params,
   );
 }

@@ -20,7 +20,7 @@ import type {
 import type { LabelledTrace } from '../contracts/sources.ts';
 import { bind, type Database, readValue } from '../database.ts';
 import { readSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
-import { FACET_COLUMNS } from '../sums/score-sums.ts';
+import { FACET_COLUMNS, READ_SETTINGS } from '../sums/score-sums.ts';
 import { scoreRows } from '../table-rows.ts';
 import { currentOfKeys } from './scores.ts';
 import type { QueryParams } from '../values.ts';
@@ -248,7 +248,7 @@ const DRAW = (query: DrawQuery, perStratum: number) => `
           AND (Tenant, TargetId) NOT IN (SELECT Tenant, TargetId FROM scores FINAL PREWHERE ${LABELLED(query)})))
     ARRAY JOIN rows AS row
     ORDER BY row.6 DESC LIMIT 1 BY Draw)
-  GROUP BY Passes`;
+  GROUP BY Passes ${READ_SETTINGS}`;
 
 /** Choice of targets, with what tells their verdict. */
 type DrawQuery = LabelQuery &
@@ -312,7 +312,7 @@ const READ_VERSIONS = (query: LabelledScorer) => `
   FROM scores FINAL
   WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)}
   GROUP BY fingerprint
-  ORDER BY max(ScoredAt) DESC, fingerprint`;
+  ORDER BY max(ScoredAt) DESC, fingerprint ${READ_SETTINGS}`;
 
 /** SQL for the groups of estimates. */
 const GROUPS: Readonly<Record<JudgedGroup, string>> = {
@@ -354,24 +354,24 @@ const OF_SCORER = (query: JudgedQuery, ofTargets = '1') => `
 const SUM_SCORES = (query: JudgedQuery) => `
   SELECT fingerprint, group, isLive, passes, NULL AS people, ${ROW_SUMS}
   FROM (${OF_SCORER(query)})
-  GROUP BY fingerprint, group, isLive, passes`;
+  GROUP BY fingerprint, group, isLive, passes ${READ_SETTINGS}`;
 
 const PEOPLE = (query: JudgedQuery, columns: string) => `
   SELECT ${columns} FROM scores FINAL
   PREWHERE Scorer = {scorer:String} AND Source = 'human' WHERE ${SINCE(query)}`;
 
-/** Of several reviewers, the majority counts; a tie passes. */
+/** Of several reviewers, the majority counts; a tie passes. The condition on one column leaves few rows for the slower one on two. */
 const SUM_LABELS = (query: JudgedQuery) => `
   SELECT fingerprint, group, toBool(1) AS isLive, passes, good AS people, ${ROW_SUMS}
   FROM (
-    SELECT * FROM (${OF_SCORER(query, `(Tenant, TargetId) IN (${PEOPLE(query, 'Tenant, TargetId')})`)})
+    SELECT * FROM (${OF_SCORER(query, `TargetId IN (${PEOPLE(query, 'TargetId')}) AND (Tenant, TargetId) IN (${PEOPLE(query, 'Tenant, TargetId')})`)})
     ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Target, TargetId, fingerprint) AS a
   INNER JOIN (
     SELECT Tenant, Target, TargetId, toBool(avg(toUInt8(passes)) >= 0.5) AS good
     FROM (${PEOPLE(query, `Tenant, Target, TargetId, ${PASSES(query)} AS passes`)})
     GROUP BY Tenant, Target, TargetId) AS b
     ON a.Tenant = b.Tenant AND a.Target = b.Target AND a.TargetId = b.TargetId
-  GROUP BY fingerprint, group, passes, people`;
+  GROUP BY fingerprint, group, passes, people ${READ_SETTINGS}`;
 
 const READ_LABELLED_VERSIONS = `
   SELECT toString(Scorer) AS scorer, ${VERSION_COLUMNS}

@@ -1,9 +1,8 @@
 import { DAY_MS } from '../../../src/domain/durations.ts';
 import { updateIssues } from '../../../src/issues/update-issues.ts';
 import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
-import { runCommand } from '../../support/store/clickhouse-query.ts';
 import { atMost, head, row, verdictOn } from '../bench-table.ts';
-import { makeTraces } from '../many-scores.ts';
+import { makeFailures, makeTraces } from '../many-scores.ts';
 
 /** Size of the store: one trace in ten has a failure. */
 const TRACES = 400_000;
@@ -73,18 +72,7 @@ export async function measureList(): Promise<void> {
 export async function fill({ options, store }: Pick<ApiWorld, 'options' | 'store'>): Promise<void> {
   const history = { traces: TRACES, scorers: 0, days: DAYS, endMs: Date.now() - DAY_MS / 24 };
   await makeTraces(options, history, { from: 0, to: TRACES });
-  await runCommand(
-    options,
-    `INSERT INTO failures (Tenant, IssueId, SignatureId, FailureId, TraceId, TargetId, Agent, AgentVersion, UserId, SessionId, Kind, Subject, Text,
-       Day, TraceTimestamp, Weight, InclusionProbability, Stratum, Revision, EvidenceUntil)
-     SELECT '', id, id, id, TraceId, TargetId, Agent, AgentVersion, UserId, SessionId, 'tool-error',
-       concat('{"tool":"tool-', toString(issue), '","errorType":"E', toString(issue), '","text":""}'), 'it failed', toDate(StartedAt), StartedAt,
-       1, 1, 'uniform', 1, EvidenceUntil
-     FROM (
-       SELECT *, toUInt32(floor(${ISSUES / AGENTS} * pow(cityHash64(TraceId, 'issue') / 18446744073709551616., 2))) AS issue,
-         lower(leftPad(hex(cityHash64(Agent, issue)), 16, '0')) AS id
-       FROM runs WHERE cityHash64(TraceId) % ${FAILING_OF} = 0)`,
-  );
+  await makeFailures(options, { issues: ISSUES / AGENTS, failingOf: FAILING_OF });
   const startedMs = performance.now();
   await updateIssues(store);
   console.log(

@@ -7,6 +7,7 @@ import { queryRows } from '../../../support/store/clickhouse-query.ts';
 import { testStore, type TestStore } from '../../../support/store/store-rows.ts';
 
 const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 /** Start of a past hour: the runs of a walk begin in the six hours from it on. */
 const START_MS = (Math.floor(Date.now() / HOUR_MS) - 8) * HOUR_MS;
 
@@ -26,7 +27,7 @@ async function readNumbers(
   tenant: string,
   range = { fromMs: START_MS + 1_234, toMs: START_MS + 20 * HOUR_MS },
 ) {
-  const { runSums, lists } = store;
+  const { runSums, lists, failures } = store;
   const query = { ...range, tenant };
   const [agents, all, versions, models, costs, ofModels, facets, ofGuide, { runs: allRuns }] =
     await Promise.all([
@@ -40,8 +41,14 @@ async function readNumbers(
       lists.traceFacets({ tenant, sinceMs: range.fromMs, agent: ['guide'] }, FACETS),
       lists.traceFacets({ tenant }, ['agent']),
     ]);
+  const watched = { tenant, sinceMs: range.fromMs - 20 * DAY_MS, untilMs: range.toMs };
+  const [ofIssues, ofHours] = await Promise.all([
+    failures.runs(watched),
+    failures.runHours({ ...watched, agent: 'guide', sinceMs: range.fromMs }),
+  ]);
+  const issueRuns = [...ofIssues, ...ofHours].map((count) => JSON.stringify(count)).toSorted();
   const first = versions.toSorted((a, b) => (a.version < b.version ? -1 : 1));
-  return { agents, all, first, models, costs, ofModels, facets, ofGuide, allRuns };
+  return { agents, all, first, models, costs, ofModels, facets, ofGuide, allRuns, issueRuns };
 }
 
 const FACETS = ['agent', 'agentVersion', 'environment', 'service', 'tenant', 'model', 'tool'] as const;
