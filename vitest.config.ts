@@ -60,6 +60,8 @@ const LONGEST = [
   'quickstarts.test',
   'schemathesis',
   'score-exporters',
+  'alertmanager.test',
+  'test/tarball/',
 ];
 
 /** Projects with long files begin before the others. */
