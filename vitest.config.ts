@@ -61,7 +61,7 @@ const LONGEST = [
   'schemathesis',
   'score-exporters',
   'alertmanager.test',
-  'test/tarball/',
+  'image-stages',
 ];
 
 /** Projects with long files begin before the others. */
