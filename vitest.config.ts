@@ -60,6 +60,8 @@ const LONGEST = [
   'quickstarts.test',
   'schemathesis',
   'score-exporters',
+  'alertmanager.test',
+  'image-stages',
 ];
 
 /** Projects with long files begin before the others. */

@@ -21,7 +21,16 @@ function formatSource(built: string): string {
   return built.replace('./dist/', './').replace(/\.js$/, '.ts');
 }
 
-async function loadedBy(source: string): Promise<string[]> {
+const loads = new Map<string, Promise<string[]>>();
+
+/** Lists the modules that an import of a source loads, in a process of its own. */
+function loadedBy(source: string): Promise<string[]> {
+  const load = loads.get(source) ?? recordLoad(source);
+  loads.set(source, load);
+  return load;
+}
+
+async function recordLoad(source: string): Promise<string[]> {
   const { stderr } = await run(
     process.execPath,
     [

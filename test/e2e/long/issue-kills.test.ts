@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { makeRuns } from '../../bench/issues/planted-runs.ts';
 import { readFencedPrompt } from '../../support/builders/fenced-prompt.ts';
@@ -93,6 +94,12 @@ async function readIssues({ clickhouse }: Pick<ServeAddresses, 'clickhouse'>) {
   return [...rows, { ids: ['without an issue'], firstSeen: '', runs: [String(left?.n)] }];
 }
 
+/** Waits until the issues are as expected. What stays different is shown by the assertion that follows. */
+async function untilExpected(addresses: ServeAddresses): Promise<void> {
+  const isSame = async () => isDeepStrictEqual(await readIssues(addresses), expected);
+  await until(isSame, WITHIN_MS).catch(() => undefined);
+}
+
 /** Moments of a grouping and of a naming, by the statement that is under way. */
 const STATEMENTS = {
   'the issues': /query=INSERT\+?(?:%20)?INTO(?:\+|%20)issues/u,
@@ -106,9 +113,7 @@ interface Moment {
   readonly isDone: boolean;
 }
 
-it.concurrent('are the same after kill -9 of the process that groups, whatever it writes, and a judge is asked for no title, or once an issue', async ({
-  expect: ofTest,
-}) => {
+it.concurrent('are the same after kill -9 of the process that groups, whatever it writes, and a judge is asked for no title, or once an issue', async () => {
   expect(expected.length).toBeGreaterThan(20);
   const owner = serveFolder({ rules: RULES }, 'collector,api,store');
   const addresses = await owner.start();
@@ -151,18 +156,19 @@ it.concurrent('are the same after kill -9 of the process that groups, whatever i
   await kill({ statement: 'the failures of an issue', isDone: true }, parts[3]);
   await scorer.start();
   await untilScored(addresses, 900, scorer);
-  await ofTest.poll(() => readIssues(addresses), { timeout: WITHIN_MS, interval: 1_000 }).toEqual(expected);
+  await untilExpected(addresses);
+  expect(await readIssues(addresses)).toEqual(expected);
   expect(judge.requests).toEqual([]);
   await scorer.stop();
 
   scorer.configure({ ...config, issues: { name: 'judge' } });
   await kill({ statement: 'a title', isDone: true });
   await scorer.start();
-  const titles = () =>
-    queryRows<{ title: string }>(addresses.clickhouse, 'SELECT DISTINCT Title AS title FROM issues FINAL');
-  await ofTest
-    .poll(titles, { timeout: WITHIN_MS, interval: 1_000 })
-    .toEqual([{ title: 'A title of a judge' }]);
+  const titles = async () => {
+    const sql = 'SELECT DISTINCT Title AS title FROM issues FINAL';
+    return (await queryRows<{ title: string }>(addresses.clickhouse, sql)).map(({ title }) => title);
+  };
+  await until(async () => (await titles()).join() === 'A title of a judge', WITHIN_MS);
   const asked = judge.requests.map(({ prompt }) => readFencedPrompt(prompt)!.json);
   // The kill came when one title was stored, and while three more questions of the same look were open at most.
   expect(asked.length).toBeLessThanOrEqual(expected.length - 1 + 3);
@@ -171,9 +177,7 @@ it.concurrent('are the same after kill -9 of the process that groups, whatever i
   await gate.close();
 });
 
-it.concurrent('are the same from two processes that get the runs in the opposite order, of which one is killed', async ({
-  expect: ofTest,
-}) => {
+it.concurrent('are the same from two processes that get the runs in the opposite order, of which one is killed', async () => {
   const first = serveFolder({ rules: RULES });
   const addresses = await first.start();
   const second = serveFolder({ rules: RULES, store: addresses.clickhouse });
@@ -188,12 +192,11 @@ it.concurrent('are the same from two processes that get the runs in the opposite
     await send(index % 2 === 0 ? addresses : other, [request]);
   }
   await untilScored(addresses, 900, first);
-  await ofTest.poll(() => readIssues(addresses), { timeout: WITHIN_MS, interval: 1_000 }).toEqual(expected);
+  await untilExpected(addresses);
+  expect(await readIssues(addresses)).toEqual(expected);
 });
 
-it.concurrent('are the same from a backfill of runs that came in another order', async ({
-  expect: ofTest,
-}) => {
+it.concurrent('are the same from a backfill of runs that came in another order', async () => {
   const folder = serveFolder({ rules: [] });
   const addresses = await folder.start();
   const random = seededRandom(7);
@@ -223,5 +226,6 @@ it.concurrent('are the same from a backfill of runs that came in another order',
   }, WITHIN_MS);
   expect((await runCli(command, { cwd: folder.path })).code).toBe(0);
   await untilScored(addresses, 900, folder);
-  await ofTest.poll(() => readIssues(addresses), { timeout: WITHIN_MS, interval: 1_000 }).toEqual(expected);
+  await untilExpected(addresses);
+  expect(await readIssues(addresses)).toEqual(expected);
 });

@@ -146,10 +146,27 @@ describe.runIf(hasChromium())('a page of the dashboard', () => {
     title,
     has: [role, name],
   } of PAGES) {
-    it(`${path} has its parts, in light and dark, accessible, and fits 320 px`, async () => {
-      const { page, expectAccessible, expectFitting, end } = await open(path);
+    it(`${path} says that it loads, and has its parts, in light and dark, accessible, and fits 320 px`, async () => {
+      const held = Promise.withResolvers<void>();
+      const { page, expectAccessible, expectFitting, end } = await visit(browser, urlOf(path), {
+        prepare: async (each) => {
+          await answerWith(each, FULL);
+          await each.route('**/api/v1/**', async (route) => {
+            await held.promise;
+            await route.fallback();
+          });
+        },
+      });
+      await page
+        .getByRole('status')
+        .filter({ hasText: /^(Loading |… Waiting)/u })
+        .first()
+        .waitFor();
+      await expectAccessible();
+      held.resolve();
       await page.getByRole('heading', { name: title, level: 1, exact: true }).waitFor();
       await page.getByRole(role, { name, exact: true }).first().waitFor();
+      await expect.poll(() => page.getByText(/^(Loading |… Waiting)/u).count()).toBe(0);
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme });
         await expectAccessible();
@@ -208,28 +225,6 @@ describe.runIf(hasChromium())('a page of the dashboard', () => {
       await expectFitting();
       await end();
     }
-  });
-
-  it.each(PAGES)('$path says that it loads', async ({ path }) => {
-    const held = Promise.withResolvers<void>();
-    const { page, expectAccessible, end } = await visit(browser, urlOf(path), {
-      prepare: async (each) => {
-        await answerWith(each, FULL);
-        await each.route('**/api/v1/**', async (route) => {
-          await held.promise;
-          await route.fallback();
-        });
-      },
-    });
-    await page
-      .getByRole('status')
-      .filter({ hasText: /^(Loading |… Waiting)/u })
-      .first()
-      .waitFor();
-    await expectAccessible();
-    held.resolve();
-    await expect.poll(() => page.getByText(/^(Loading |… Waiting)/u).count()).toBe(0);
-    await end();
   });
 
   for (const { path, without } of PAGES.filter((each) => each.without !== undefined)) {
