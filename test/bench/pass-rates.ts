@@ -169,7 +169,7 @@ function measureBelow(count: number): void {
     'certified',
     'goals',
   );
-  const drawn = BELOW.map(([sensitivity, specificity]) => ({ sensitivity, specificity, n: 0, wrong: 0 }));
+  const drawn = BELOW.map(([sensitivity, specificity]) => ({ sensitivity, specificity, n: 0, granted: 0 }));
   for (let index = 0; index < count; index += 1) {
     const judge = drawn[index % drawn.length];
     if (judge !== undefined) {
@@ -180,16 +180,16 @@ function measureBelow(count: number): void {
         belowRandom,
       );
       judge.n += 1;
-      judge.wrong += getsCertificate(
+      judge.granted += getsCertificate(
         gatherStrata(rows, pickLabels(rows, { labels, part: 1 / 2 }, belowRandom)),
       )
         ? 1
         : 0;
     }
   }
-  for (const { sensitivity, specificity, n, wrong } of drawn) {
+  for (const { sensitivity, specificity, n, granted } of drawn) {
     const name = `${sensitivity} / ${specificity}`;
-    row(name, n, wrong / n, verdictOn(name, [atMost(wrong / n, 0.05, 'certified')]));
+    row(name, n, granted / n, verdictOn(name, [atMost(granted / n, 0.05, 'certified')]));
   }
 }
 

@@ -206,14 +206,17 @@ export interface MeanChange {
 /** Smallest variance of a score, where all are equal. */
 const LEAST_VARIANCE = 0.001;
 
-/** Most of a change that is taken off, because an alarm comes where chance made the change look larger. */
-const MOST_BY_CHANCE = 0.5;
+/** Deviation of a mean that moves by itself: scores of one time are more alike than they are to scores of another. */
+const OWN_MOVEMENT = 0.008;
+
+/** Standard errors of a change that are taken off, because an alarm comes where chance made the change look larger, and the most of it. */
+const BY_CHANCE = { errors: 0.7, most: 0.5 };
 
 /**
  * Measures a change of the mean from the scores since it began at the earliest. A monitor dates a change by its limit, which is near the mean
  * before, and so too early by some scores that are still as before. Each later begin is weighed by its likelihood, so that the one that
- * chance made the largest does not count alone (D. Hinkley, Biometrika 57, 1970, for the likelihood of a begin). One standard error is taken
- * off.
+ * chance made the largest does not count alone (D. Hinkley, Biometrika 57, 1970, for the likelihood of a begin). Most of a standard error is
+ * taken off.
  * @param scores directed, the oldest first; at least one
  * @param before mean before the change
  */
@@ -231,8 +234,8 @@ export function measureChange(scores: readonly number[], before: number): MeanCh
   const average = (read: (begin: (typeof begins)[number]) => number) =>
     begins.reduce((all, begin, index) => all + read(begin) * (weights[index] ?? 0), 0) / total;
   const seen = average(({ moved }) => moved);
-  const error = Math.sqrt(average(({ n, moved }) => variance / n + (moved - seen) ** 2));
-  const size = Math.abs(seen) - Math.min(error, MOST_BY_CHANCE * Math.abs(seen));
+  const error = Math.sqrt(OWN_MOVEMENT ** 2 + average(({ n, moved }) => variance / n + (moved - seen) ** 2));
+  const size = Math.abs(seen) - Math.min(BY_CHANCE.errors * error, BY_CHANCE.most * Math.abs(seen));
   return { change: Math.sign(seen) * size, error };
 }
 
@@ -286,7 +289,7 @@ export function tellWho(
   if (isEarly) {
     return { who: isLast ? 'unknown' : undefined, judge };
   }
-  const chances = weighCulprits(compareAnchors(judgings, before), change);
+  const chances = weighCulprits(compareAnchors(judgings, before, change.change <= 0), change);
   const [who, chance] = chances.reduce((best, each) => (each[1] > best[1] ? each : best));
   return { who: chance >= SURE ? who : isLast ? 'unknown' : undefined, judge };
 }
@@ -308,18 +311,34 @@ interface AnchorChange {
   /** Variance of the changes between anchors beyond the noise. */
   readonly between: number;
   readonly anchors: number;
-  /** Mean first score, where the judge is one of few values: an anchor that turns loses all of it. */
-  readonly turned: number | null;
+  /** Verdicts of a judge of few values; null for another judge. */
+  readonly turns: Turns | null;
+}
+
+/** Anchors whose verdict turned. */
+interface Turns {
+  /** Anchors that turned in the direction of the change. */
+  readonly along: number;
+  /** Chance that the verdict on an anchor turns in one direction under an unchanged judge. */
+  readonly byChance: number;
+  /** Mean distance that a turned anchor moved. */
+  readonly distance: number;
 }
 
 /** Compares the verdicts on each anchor since the change with its first score and its verdicts before. */
-function compareAnchors(judgings: readonly Judging[], before: readonly Judging[]): AnchorChange {
+function compareAnchors(
+  judgings: readonly Judging[],
+  before: readonly Judging[],
+  isFall: boolean,
+): AnchorChange {
   const past = Map.groupBy(before, ({ anchor }) => anchor);
   const compared = [...Map.groupBy(judgings, ({ anchor }) => anchor)].map(([anchor, members]) => {
     const earlier = [0, ...(past.get(anchor) ?? []).map(({ difference }) => difference)];
     const now = members.map(({ difference }) => difference);
     return {
+      first: members[0]?.first ?? 0,
       moved: meanOf(now) - meanOf(earlier),
+      turn: medianOf(now) - medianOf(earlier),
       parts: 1 / now.length + 1 / earlier.length,
       squares: sumSquares(earlier) + sumSquares(now),
       freedom: earlier.length + now.length - 2,
@@ -338,8 +357,51 @@ function compareAnchors(judgings: readonly Judging[], before: readonly Judging[]
     noise: (repeat * parts) / anchors ** 2,
     between: Math.max(0, spread - (repeat * parts) / anchors),
     anchors,
-    turned: hasFewValues(firsts) && !haveShifted(compared.map(({ moved }) => moved)) ? meanOf(firsts) : null,
+    turns:
+      hasFewValues(firsts) && !haveShifted(compared.map(({ moved }) => moved))
+        ? countTurns(compared, { before, isFall })
+        : null,
   };
+}
+
+/** Distance of two verdicts from which on the later one has turned. */
+const TURNED = 0.125;
+
+/** Guess of the chance that an unchanged judge turns a verdict in one direction, and the verdicts that it counts as. */
+const GUESSED_CHANCE = { chance: 0.02, count: 25 };
+
+/** Turned anchors that the guess of their distance counts as: the whole way to the end of the scale. */
+const GUESSED_TURNS = 2;
+
+/**
+ * Counts the anchors that turned. Under an unchanged judge as many turn up as down: two verdicts on an anchor are draws of one distribution. So
+ * the anchors that turned against the change, and the turned verdicts before it, tell the chance.
+ */
+function countTurns(
+  anchors: readonly { readonly first: number; readonly turn: number }[],
+  { before, isFall }: { readonly before: readonly Judging[]; readonly isFall: boolean },
+): Turns {
+  const distances = anchors.map(({ turn }) => (isFall ? -turn : turn));
+  const along = distances.filter((distance) => distance > TURNED);
+  const against = distances.filter((distance) => distance < -TURNED).length;
+  const turnedBefore = before.filter(({ difference }) => Math.abs(difference) > TURNED).length;
+  const { chance, count } = GUESSED_CHANCE;
+  const room = meanOf(anchors.map(({ first }) => (isFall ? first : 1 - first)));
+  return {
+    along: along.length,
+    byChance: (against + turnedBefore / 2 + chance * count) / (anchors.length + before.length + count),
+    distance: Math.max(
+      TURNED,
+      (GUESSED_TURNS * room + along.reduce((sum, distance) => sum + distance, 0)) /
+        (GUESSED_TURNS + along.length),
+    ),
+  };
+}
+
+function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
 }
 
 function sumSquares(values: readonly number[]): number {
@@ -349,9 +411,8 @@ function sumSquares(values: readonly number[]): number {
 
 /** True where most anchors moved about as far as the mean: then the judge moved all its verdicts, and turned none. */
 function haveShifted(moved: readonly number[]): boolean {
-  const median = moved.toSorted((a, b) => a - b)[Math.floor(moved.length / 2)] ?? 0;
   const mean = meanOf(moved);
-  return mean !== 0 && median / mean >= 1 / 2;
+  return mean !== 0 && medianOf(moved) / mean >= 1 / 2;
 }
 
 function hasFewValues(firsts: readonly number[]): boolean {
@@ -360,17 +421,12 @@ function hasFewValues(firsts: readonly number[]): boolean {
 }
 
 /** Computes the probability of each explanation. */
-function weighCulprits(
-  { change: moved, noise, between, anchors, turned }: AnchorChange,
-  { change, error: ofChange }: MeanChange,
-): [Exclude<Culprit, 'unknown'>, number][] {
-  const likelihood = (part: number): number => {
-    const expected = part * Math.abs(change);
-    const ofFew = turned === null ? 0 : Math.max(0, expected * (turned - expected));
-    const ofAnchors = part === 0 ? 0 : Math.max(between, ofFew) / anchors;
-    const error = noise + ofAnchors + (part * ofChange) ** 2;
-    return Math.exp(-((moved - part * change) ** 2) / (2 * error)) / Math.sqrt(error);
-  };
+function weighCulprits(anchors: AnchorChange, change: MeanChange): [Exclude<Culprit, 'unknown'>, number][] {
+  const { turns } = anchors;
+  const likelihood = (part: number) =>
+    turns === null
+      ? likelihoodOfMean(anchors, change, part)
+      : likelihoodOfTurns(turns, anchors.anchors, change, part);
   const all = [likelihood(0), likelihood(ALONE), meanOf(SHARED.map(likelihood))] as const;
   const total = all.reduce((sum, each) => sum + each, Number.MIN_VALUE);
   return [
@@ -378,6 +434,41 @@ function weighCulprits(
     ['judge', all[1] / total],
     ['both', all[2] / total],
   ];
+}
+
+/** Likelihood of the mean change of the anchors where the judge has this part of the change of the scores. */
+function likelihoodOfMean(
+  { change: moved, noise, between, anchors }: AnchorChange,
+  { change, error: ofChange }: MeanChange,
+  part: number,
+): number {
+  const error = noise + (part === 0 ? 0 : between / anchors) + (part * ofChange) ** 2;
+  return Math.exp(-((moved - part * change) ** 2) / (2 * error)) / Math.sqrt(error);
+}
+
+/** Standard errors of the change of the scores at which the likelihood of turns is read, with their weights. */
+const ERRORS = [-2, -1, 0, 1, 2].map((at) => ({ at, weight: Math.exp((-at * at) / 2) }));
+
+/** Greatest chance that a verdict turns. */
+const MOST_TURNED = 0.95;
+
+/**
+ * Likelihood of the turned anchors where the judge has this part of the change of the scores: each anchor turns by chance, or with the
+ * probability that moves the mean so far. A binomial one, because the few that turn are far from a normal distribution.
+ */
+function likelihoodOfTurns(
+  { along, byChance, distance }: Turns,
+  anchors: number,
+  { change, error }: MeanChange,
+  part: number,
+): number {
+  const size = Math.abs(change);
+  const likelihoods = ERRORS.map(({ at, weight }) => {
+    const wanted = (part * Math.max(0, size + at * error)) / distance;
+    const chance = Math.min(MOST_TURNED, byChance + (1 - byChance) * wanted);
+    return weight * chance ** along * (1 - chance) ** (anchors - along);
+  });
+  return likelihoods.reduce((sum, each) => sum + each, 0);
 }
 
 function weighJudge(
