@@ -1,3 +1,4 @@
+import { AGGREGATE_FACETS } from '../../domain/aggregate-facets.ts';
 import type { Item } from '../api-types.ts';
 import { BASE_PATH } from '../base-path.ts';
 import { Checked } from '../parts/checked.tsx';
@@ -31,18 +32,6 @@ import {
 import { formatChecked } from '../view-models/rates.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 
-/** Facets by which the page of a scorer splits its scores. */
-const SEGMENT_FACETS = [
-  'agent',
-  'service',
-  'environment',
-  'model',
-  'serviceVersion',
-  'agentVersion',
-  'target',
-  'fingerprint',
-] as const;
-
 /** Choice of no facet. */
 const NO_FACET = 'none';
 
@@ -55,7 +44,7 @@ const WORST = 10;
 export function Scorer() {
   const scorer = place.value?.params['scorer'] ?? '';
   const chosen = query.value.get('by') ?? 'agent';
-  const by = SEGMENT_FACETS.find((facet) => facet === chosen);
+  const by = AGGREGATE_FACETS.find((facet) => facet === chosen);
   const asked = { scorer, ...frame.value };
   const series = useRead('/series', { query: { ...asked, by } });
   const distribution = useRead('/distribution', { query: asked });
@@ -153,7 +142,7 @@ function Choices({ by }: { readonly by: string }) {
       <Choice
         label="Lines by"
         value={by}
-        choices={[NO_FACET, ...SEGMENT_FACETS]}
+        choices={[NO_FACET, ...AGGREGATE_FACETS]}
         onChoice={(facet) => adjustQuery({ by: facet })}
       />
       {isZoomed && (

@@ -2,6 +2,7 @@ import { systemTimers, type Timers } from '../../domain/waits.ts';
 import { createStoreClock, waitWithin } from '../live/timers.ts';
 import PQueue from 'p-queue';
 import { readErrorMessage } from '../../domain/errors.ts';
+import { LruMap } from '../../domain/lru-map.ts';
 import { joinPair, type Ownership } from '../../ownership/ownership.ts';
 import { OVERLAP_MS, SWEEP_BACK_MS, SWEEP_EVERY_MS, SweepRange } from '../../readiness/readiness.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
@@ -74,8 +75,8 @@ export class SessionLoop {
   /** Time before which a session is not looked at again, by the store's clock. */
   readonly #notBefore = new Map<string, number>();
   readonly #failures = new Map<string, number>();
-  /** Rows of turns that were stored before the last scoring of a session: newer rows are late turns. */
-  readonly #seenTurns = new Map<string, string>();
+  /** Rows of turns before the last scoring of a session: newer ones are late turns. One that is forgotten is looked at once more. */
+  readonly #seenTurns = new LruMap<string>({ maxSize: MAX_WAITING }, () => 1);
   #catchUp: CatchUp;
   readonly #running: Promise<void>;
   readonly #sweepRange: SweepRange;
@@ -267,7 +268,7 @@ export class SessionLoop {
       this.#failures.delete(name);
       this.#wait(name, outcome.waitUntilMs);
       if ('isLate' in key && outcome.waitUntilMs === null) {
-        this.#rememberTurns(name, formatTurns(key));
+        this.#seenTurns.set(name, formatTurns(key));
       }
       return;
     }
@@ -284,15 +285,6 @@ export class SessionLoop {
         sessionId: key.sessionId,
         error: message,
       });
-    }
-  }
-
-  /** Forgets the oldest entry beyond the limit: its session is at most looked at once more. */
-  #rememberTurns(name: string, turns: string): void {
-    this.#seenTurns.delete(name);
-    this.#seenTurns.set(name, turns);
-    if (this.#seenTurns.size > MAX_WAITING) {
-      this.#seenTurns.delete(this.#seenTurns.keys().next().value ?? '');
     }
   }
 
