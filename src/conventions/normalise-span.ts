@@ -201,7 +201,7 @@ export function fillGaps(facts: SpanFacts, more: SpanFacts): number {
 }
 
 function fillUsage(facts: SpanFacts, usage: SpanFacts['usage']): number {
-  const known: Record<string, number | null> = facts.usage ?? {};
+  const known: Record<string, number | null> = { ...facts.usage };
   const added = Object.entries(usage ?? {}).filter(
     ([name, count]) => count !== null && (known[name] ?? null) === null,
   );

@@ -26,8 +26,9 @@ function orderKeys(item: unknown): unknown {
   if (Array.isArray(item)) {
     return item.map(orderKeys);
   }
-  if ('toJSON' in item && typeof item.toJSON === 'function') {
-    return orderKeys(item.toJSON());
+  const { toJSON } = item as { readonly toJSON?: unknown };
+  if (typeof toJSON === 'function') {
+    return orderKeys((toJSON as () => unknown).call(item));
   }
   if (item instanceof RegExp) {
     return item.toString();
