@@ -118,8 +118,7 @@ function measureGrowth(prelude: string): number {
 describe('the young generation of a process', () => {
   it('stays small in a process for the API alone, and is limited in one with another role', () => {
     const module = new URL('../../../src/process/parts.ts', import.meta.url).href;
-    const limit = (roles: string) =>
-      `const { limitHeap } = await import('${module}'); limitHeap(${roles});`;
+    const limit = (roles: string) => `const { limitHeap } = await import('${module}'); limitHeap(${roles});`;
 
     const free = measureGrowth('');
     expect(free).toBeGreaterThan(64 * MIB);
