@@ -101,6 +101,10 @@ export async function startServe(input: ConfigInput | Config, options: ServeOpti
   try {
     await createDataDirectory(config.store.dataDir);
     const { roles = ROLES, signal, source } = options;
+    if (roles.includes('scorer')) {
+      // Its modules make the heap grow while they are loaded.
+      limitHeap(roles);
+    }
     const metrics = startMetrics(started, log);
     if (roles.includes('store') && config.store.url === undefined) {
       // Before the engine starts: a full disk can be the reason why it does not.

@@ -201,16 +201,12 @@ export function fillGaps(facts: SpanFacts, more: SpanFacts): number {
 }
 
 function fillUsage(facts: SpanFacts, usage: SpanFacts['usage']): number {
-  const merged: Record<string, number | null> = { ...facts.usage };
-  let given = 0;
-  for (const [name, count] of Object.entries(usage ?? {})) {
-    if (count !== null && (merged[name] ?? null) === null) {
-      merged[name] = count;
-      given = 1;
-    }
-  }
-  facts.usage = merged;
-  return given;
+  const known: Record<string, number | null> = { ...facts.usage };
+  const added = Object.entries(usage ?? {}).filter(
+    ([name, count]) => count !== null && (known[name] ?? null) === null,
+  );
+  facts.usage = added.length === 0 ? known : { ...known, ...Object.fromEntries(added) };
+  return added.length === 0 ? 0 : 1;
 }
 
 /** Reads facts that are equal in every convention: failure, and OpenTelemetry's own keys of session, user and agent version. */

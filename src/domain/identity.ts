@@ -11,35 +11,36 @@ const SCORE_NAMESPACE = parse('6f1b8f5e-6c0e-5b7e-9f0a-2f6d1c3a9e41');
  * cycle.
  */
 export function canonicalJson(value: unknown): string {
-  return JSON.stringify(value, (_key, item: unknown) => {
-    if (item === null || typeof item !== 'object' || Array.isArray(item)) {
-      return typeof item === 'bigint' || typeof item === 'function' ? item.toString() : item;
-    }
-    if (item instanceof RegExp) {
-      return item.toString();
-    }
-    if (item instanceof Map || item instanceof Set) {
-      return [...item];
-    }
-    const keys = Object.keys(item);
-    if (isPlain(item) && isSorted(keys)) {
-      return item;
-    }
-    const sorted: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
-    for (const key of keys.sort()) {
-      sorted[key] = (item as Record<string, unknown>)[key];
-    }
-    return sorted;
-  });
+  try {
+    return JSON.stringify(orderKeys(value));
+  } catch (error) {
+    throw error instanceof RangeError ? new TypeError('the value has a cycle', { cause: error }) : error;
+  }
 }
 
-function isPlain(item: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(item);
-  return prototype === Object.prototype || prototype === null;
-}
-
-function isSorted(keys: readonly string[]): boolean {
-  return keys.every((key, index) => index === 0 || (keys[index - 1] ?? '') < key);
+/** Returns what JSON has of a value, with ordered keys: JSON is written faster without a function that is asked for each value. */
+function orderKeys(item: unknown): unknown {
+  if (item === null || typeof item !== 'object') {
+    return typeof item === 'bigint' || typeof item === 'function' ? item.toString() : item;
+  }
+  if (Array.isArray(item)) {
+    return item.map(orderKeys);
+  }
+  const { toJSON } = item as { readonly toJSON?: unknown };
+  if (typeof toJSON === 'function') {
+    return orderKeys((toJSON as () => unknown).call(item));
+  }
+  if (item instanceof RegExp) {
+    return item.toString();
+  }
+  if (item instanceof Map || item instanceof Set) {
+    return [...item].map(orderKeys);
+  }
+  const ordered: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const key of Object.keys(item).sort()) {
+    ordered[key] = orderKeys((item as Record<string, unknown>)[key]);
+  }
+  return ordered;
 }
 
 /** Computes the SHA-256 of a text. */

@@ -120,11 +120,11 @@ export function startRepeatedDuty(
   return { name: duty, stage: 'work', stop };
 }
 
-/** Size from which on the young generation of a process with other roles than the API does not grow. */
-const LARGE_YOUNG_BYTES = 32 * MIB;
+/** Size of one half of the young generation from which on it does not grow in a process with other roles than the API. */
+const LARGE_HALF_BYTES = 14 * MIB;
 
-/** Interval of the looks at its size until then, milliseconds. */
-const YOUNG_LOOK_MS = 100;
+/** Interval of the looks at its size until then, milliseconds: it doubles while modules are loaded. */
+const YOUNG_LOOK_MS = 20;
 
 /** Growth of the old generation from which on V8 collects it, percent. */
 const OLD_GROWTH = 100;
@@ -132,7 +132,7 @@ const OLD_GROWTH = 100;
 /**
  * Keeps the heap small. The old generation is collected when it has doubled: by default V8 waits until it is three to four times as large, and a
  * backfill had 220 MiB of garbage beside 70 MiB of objects in use, in the same time. The young generation stays as it is in a process that
- * only serves the API, else near 32 MiB: by default it grows to 128 MiB, and garbage fills that. V8 reads these flags at each growth; its
+ * only serves the API, else near 64 MiB: by default it grows to 128 MiB, and garbage fills that. V8 reads these flags at each growth; its
  * flags for the largest sizes count only on the command line. During a collection V8 may use some 10 MiB more for a moment, and 24 MiB were
  * seen on a busy machine.
  */
@@ -145,7 +145,8 @@ export function limitHeap(roles: readonly string[]): void {
   }
   const looking = setInterval(() => {
     const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');
-    if ((young?.space_size ?? 0) >= LARGE_YOUNG_BYTES) {
+    // Its pages are taken when they are needed: the space that one half has is its true size.
+    if (young !== undefined && young.space_used_size + young.space_available_size >= LARGE_HALF_BYTES) {
       stopGrowth();
       clearInterval(looking);
     }
