@@ -143,7 +143,7 @@ function drawRow(
   world: ReturnType<typeof planWorld>,
   { random, period }: { readonly random: () => number; readonly period: IncidentRow['period'] },
 ): IncidentRow {
-  const { dimensions, odd, version, model, tool, grown } = world;
+  const { dimensions, odd, version, grown } = world;
   const isAfter = period === 'after';
   const codes = drawCodes(world, { random, isMoved: isAfter, isMix: isAfter && planted === 'mix' });
   const values = codes.map((code) => `v${code}`);
@@ -154,16 +154,7 @@ function drawRow(
   const tools = TOOLS.filter((_, index) => random() < (codes[0] === index ? 0.7 : 0.3));
   const level = dimensions.reduce((sum, { levels }, index) => sum + (levels[codes[index] ?? 0] ?? 0), 0);
   const own = odd.get((codes[0] ?? 0) * 6 + (codes[2] ?? 0)) ?? 0;
-  const isHit = {
-    single: codes[0] === version,
-    pair: codes[0] === version && codes[2] === model,
-    'new version': isNew,
-    'unfinished deploy': isNew,
-    tool: tools.includes(TOOLS[tool] ?? ''),
-    mix: false,
-    everywhere: true,
-    none: false,
-  }[planted];
+  const isHit = isCaught(planted, { world, codes, tools, isNew });
   const fall = (isAfter || isNew) && isHit ? fallOf(planted, world) : 0;
   const low = planted === 'mix' && codes[1] === grown ? 0.25 : 0;
   const noise = (random() + random() + random() - 1.5) * 2 * NOISE;
@@ -174,6 +165,33 @@ function drawRow(
     isHit,
     facets: { ...named, ...(isNew ? { agentVersion: 'new' } : {}), tool: tools },
   };
+}
+
+/** True for a run that the planted cause makes worse. */
+function isCaught(
+  planted: Planted,
+  {
+    world: { version, model, tool },
+    codes,
+    tools,
+    isNew,
+  }: {
+    readonly world: ReturnType<typeof planWorld>;
+    readonly codes: readonly number[];
+    readonly tools: readonly string[];
+    readonly isNew: boolean;
+  },
+): boolean {
+  return {
+    single: codes[0] === version,
+    pair: codes[0] === version && codes[2] === model,
+    'new version': isNew,
+    'unfinished deploy': isNew,
+    tool: tools.includes(TOOLS[tool] ?? ''),
+    mix: false,
+    everywhere: true,
+    none: false,
+  }[planted];
 }
 
 function drawFrom(shares: readonly number[], random: () => number): number {
