@@ -147,25 +147,18 @@ class Batch {
     const keys = [...toRead.values()].map((selected) => selected.key);
     for await (const slice of readSlices(stores.spans, keys, memory)) {
       slice.forEach((read) => 'data' in read && this.#contents.add(read.data));
-      const pieces: ReadPiece[] = [];
+      const pieces = slice.flatMap((read): ReadPiece[] => {
+        const selected = toRead.get(joinTraceKey(read.key));
+        const piece = 'data' in read && selected !== undefined ? this.#findPiece(selected, read.data) : null;
+        return piece === null ? [] : [piece];
+      });
+      await this.#startJoined(pieces, toRead, memory, clock);
+      const ofPieces = new Set(pieces.map(({ data }) => data));
       for (const read of slice) {
         const selected = toRead.get(joinTraceKey(read.key));
-        if (selected === undefined) {
-          continue;
-        }
-        const piece = 'data' in read ? this.#findPiece(selected, read.data) : null;
-        if (piece === null) {
-          this.#score(selected, 'data' in read ? read.data : read.error);
-          await giveTurns();
-        } else {
-          pieces.push(piece);
-        }
-      }
-      await this.#startJoined(pieces, toRead, memory, clock);
-      for (const { activity, data } of pieces) {
-        const selected = toRead.get(joinTraceKey(activity));
         if (selected !== undefined) {
-          this.#score(selected, data, 'piece');
+          const content = 'data' in read ? read.data : read.error;
+          this.#score(selected, content, isTraceData(content) && ofPieces.has(content) ? 'piece' : 'whole');
           await giveTurns();
         }
       }
