@@ -142,11 +142,18 @@ export function createLaterScores(
       return () => void waiting.delete(task);
     },
     async read(task: JudgedTask): Promise<readonly Score[]> {
-      const known = latest.get(task);
-      if (known !== undefined && isRecent(known.readMs)) {
-        return known.scores;
+      const { scores: known, readMs } = latest.get(task) ?? {
+        scores: task.existing,
+        readMs: task.existingReadMs,
+      };
+      if (!isRecent(readMs)) {
+        return loader.load(task);
       }
-      return isRecent(task.existingReadMs) ? task.existing : loader.load(task);
+      // Who waits gets a new look-up before the known one is too old: no slot of a judge stays idle for it.
+      if (waiting.size > 0 && monotonicMs() - readMs >= recentMs / 2) {
+        loader.load(task).catch(() => undefined);
+      }
+      return known;
     },
   };
 }

@@ -49,3 +49,19 @@ test('scores are read each time where none count as recent, and nothing else wit
   await later.read(first);
   expect(reads).toEqual([['1'], ['1']]);
 });
+
+test('scores of traces that wait for a judge are read again before the known ones are too old, and nobody waits for that', async () => {
+  const { reads, clock, later, task } = watchReads();
+  const [first, second] = [task('1', 5_000), task('2', 5_000)];
+  const stopFirst = later.expect(first);
+  later.expect(second);
+  clock.nowMs += 1_600;
+  stopFirst();
+  await later.read(first);
+  expect(reads).toEqual([]);
+  await new Promise(setImmediate);
+  expect(reads).toEqual([['1', '2']]);
+  clock.nowMs += 1_450;
+  await later.read(second);
+  expect(reads).toHaveLength(1);
+});
