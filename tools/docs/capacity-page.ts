@@ -29,12 +29,12 @@ export const FIGURES = {
   ),
   codeTracesPerSecond: figure(842, 'traces a second', 'the same: one scorer process and its store', BACKFILL),
   judgedScoreMs: figure(
-    9.4,
+    7.2,
     'ms of processor a score',
     'a judged score: ingest of its 4 spans, scorer process and store',
     FLOOD,
   ),
-  judgedPerSecondAt200Ms: figure(148, 'scores a second', 'one process, judge of 200 ms, 32 places', FLOOD),
+  judgedPerSecondAt200Ms: figure(145, 'scores a second', 'one process, judge of 200 ms, 32 places', FLOOD),
   judgedPerSecondAt500Ms: figure(
     60.9,
     'scores a second',
