@@ -563,7 +563,7 @@ interface ReceivedBucket {
   readonly received: ReadonlyMap<string, SeriesBucket>;
 }
 
-/** Splits a range into windows of one query each. Windows of few scores get longer: most of their time is that of a query, whatever its length. */
+/** Splits a range into windows of one query each. Windows of few scores get longer: a query of any window costs nearly the same. */
 function* splitIntoWindows({ intervalMs, fromMs, toMs }: BucketRange): Generator<BucketRange> {
   let lengthMs = WINDOW.leastMs;
   for (let startMs = fromMs, endMs = 0; startMs < toMs; startMs = endMs) {

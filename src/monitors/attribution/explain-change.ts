@@ -376,8 +376,8 @@ function findMain(split: readonly Split[], segment: Segment = []): Split | undef
 
 /**
  * Lists the values whose part of the traffic moved, with what that moved: the change of the part times the distance of the value's mean from
- * that of the values whose parts moved the other way. So the values that grew sum to the mix, and those that shrank, too: the side with the
- * value that tells most is listed.
+ * the mean of the values whose parts moved the other way. So the values that grew sum to the mix, and the values that shrank do, too. The
+ * side with the value that tells most is listed.
  */
 function listMixed(
   { dimension, segments }: Split,

@@ -15,7 +15,7 @@ const SETTLED = 1e-5;
  * Predicts the mean of each cell before the change: the mean of all, and the level of each of its values. The levels are fitted to the
  * scores before the change, one dimension after the other (backfitting: A. Buja, T. Hastie and R. Tibshirani, Linear smoothers and additive
  * models, Annals of Statistics 17, 1989), each with a ridge of some runs. A value without runs before the change has no level of its own: it
- * gets that of the other values of its cell. The level of a value of few runs before and many since, as a version that was being deployed, is
+ * gets the level of the other values of its cell. The level of a value of few runs before and many since, as a version that was being deployed, is
  * fitted to both: an error of its level would look like a fall of all that comes along with it.
  */
 export function fitLevels({ dimensions, cells, sums }: Facts): Float64Array {

@@ -84,8 +84,7 @@ const LOOK_AHEAD_MS = DUE_EVERY_MS + 60_000;
 const DUE_LIMIT = 10_000;
 
 /**
- * Ends those of some deferred decisions whose rule or scorer no process has any more. Two processes that read the same row write the same
- * row. Returns the decisions of this process, and whether some are left to others. Throws when the store does.
+ * Ends the deferred decisions whose rule or scorer no process has any more. Two processes that read the same row write the same row. Returns the decisions of this process, and whether some are left to others. Throws when the store does.
  */
 export async function takeOwn(
   { decisionWriter }: Scoring,

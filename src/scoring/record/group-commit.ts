@@ -116,7 +116,7 @@ export class CommitRounds {
 
   /**
    * Adds a table. A round writes the tables in the order in which they were added.
-   * @param slower the same table in slower rounds: its items go along with those of this one
+   * @param slower the same table in slower rounds: each write of this table takes the items along that wait there
    */
   add<T>(insert: (items: readonly T[]) => Promise<void>, slower?: GroupCommit<T>): GroupCommit<T> {
     const onAdded = () => {

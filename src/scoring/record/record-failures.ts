@@ -16,7 +16,7 @@ import type { Selection, TraceTask } from '../trace-task.ts';
 import type { Unscored } from './decision-rows.ts';
 import { parseTime } from './score-rows.ts';
 
-/** What one pass says of a trace. */
+/** Scores, withdrawn scores and feedback that one pass has for a trace. */
 interface SaidOfTrace {
   readonly scores: readonly Score[];
   /** Scores that it withdraws. */

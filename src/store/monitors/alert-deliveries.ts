@@ -36,8 +36,8 @@ interface PendingRow {
 }
 
 /**
- * Reads events that the channel has not delivered: first those of messages under way, then by time. The others are events of open
- * incidents, and of incidents with an event written at or after `fromMs`. Finds them by narrow columns, then reads whole events: it runs
+ * Reads events that the channel has not delivered: first the events of messages under way, then events of open
+ * incidents and of incidents with an event written at or after `fromMs`, by time. Finds them by narrow columns, then reads whole events: it runs
  * every other second and mostly finds nothing.
  */
 async function readPending(

@@ -47,7 +47,7 @@ export function createAlertStore(database: Database) {
          WHERE IncidentId = {incidentId:UUID} AND Kind = 'note' ORDER BY WrittenAt, text`,
         { incidentId },
       ),
-    /** Lists what became of the events of an incident in each channel, by time; those of mutes are left out. */
+    /** Lists what became of the events of an incident in each channel, by time, without the events of mutes. */
     messages: (incidentId: string) =>
       database.rows<AlertMessage>(
         `SELECT Receiver AS channel, State AS state, toUnixTimestamp64Milli(if(State = 'planned', PlannedAt, WrittenAt)) AS atMs

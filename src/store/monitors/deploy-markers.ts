@@ -85,7 +85,7 @@ interface HourRow extends SeriesRow {
   readonly Counts: number[];
 }
 
-/** Reads the folded scores of every series of a service or of some of its agents, by the hour: all of the two weeks before a deploy, those of the new version since. */
+/** Reads the folded scores of every series of a service or of some of its agents, by the hour: all scores of the two weeks before a deploy, and the new version's scores since. */
 async function readVersionScores(
   database: Database,
   { tenant, service, version, agents, atMs }: Deploy,
