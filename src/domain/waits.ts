@@ -43,16 +43,23 @@ export async function allSettled(work: readonly Promise<void>[]): Promise<void> 
 }
 
 /**
- * Creates a function for long work: when the work has run for `turnMs` milliseconds, it lets other work run. It rejects with the reason
- * of the signal once that is aborted.
+ * Creates a function for long work: when the work has run for `turnMs` milliseconds, it lets other work run. Callers that wait go on one
+ * after the other, so that what comes in meanwhile waits for one of them at most. It rejects with the reason of the signal once that is
+ * aborted.
  */
 export function createTurns(turnMs: number, signal?: AbortSignal): () => Promise<void> {
   let endsAtMs = performance.now() + turnMs;
+  let waiting = 0;
+  let last: Promise<unknown> = Promise.resolve();
   return async () => {
-    if (performance.now() >= endsAtMs) {
-      await setImmediate();
-      signal?.throwIfAborted();
-      endsAtMs = performance.now() + turnMs;
+    if (waiting === 0 && performance.now() < endsAtMs) {
+      return;
     }
+    waiting += 1;
+    last = last.then(() => setImmediate());
+    await last;
+    waiting -= 1;
+    signal?.throwIfAborted();
+    endsAtMs = performance.now() + turnMs;
   };
 }

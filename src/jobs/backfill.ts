@@ -314,7 +314,11 @@ class BackfillRun {
       ...scoring,
       ...places,
       ...createReadLimits(this.#kind === 'quick' ? QUICK_CHARS : undefined),
-      ...createWriters(scoring.stores, { judgedPace, commitPace: hasten(commitPace) }),
+      ...createWriters(scoring.stores, {
+        judgedPace,
+        commitPace: hasten(commitPace),
+        giveTurns: scoring.giveTurns,
+      }),
       claims: { claim: (key) => ({ key, owns: () => true, check }) },
       budget: this.#cap?.limit(scoring.budget) ?? scoring.budget,
       traceConcurrency: concurrency ?? Math.max(traceConcurrency, this.#pageSize),

@@ -147,11 +147,15 @@ class Batch {
     const keys = [...toRead.values()].map((selected) => selected.key);
     for await (const slice of readSlices(stores.spans, keys, memory)) {
       slice.forEach((read) => 'data' in read && this.#contents.add(read.data));
-      const pieces = slice.flatMap((read): ReadPiece[] => {
+      const pieces: ReadPiece[] = [];
+      for (const read of slice) {
         const selected = toRead.get(joinTraceKey(read.key));
-        const piece = 'data' in read && selected !== undefined ? this.#findPiece(selected, read.data) : null;
-        return piece === null ? [] : [piece];
-      });
+        if ('data' in read && selected !== undefined) {
+          const piece = this.#findPiece(selected, read.data);
+          pieces.push(...(piece === null ? [] : [piece]));
+          await giveTurns();
+        }
+      }
       await this.#startJoined(pieces, toRead, memory, clock);
       const ofPieces = new Set(pieces.map(({ data }) => data));
       for (const read of slice) {

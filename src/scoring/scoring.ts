@@ -33,7 +33,7 @@ import type { SessionContent } from './trace-task.ts';
 const BATCHES_AT_ONCE = 3;
 
 /** Time for which traces are started before other work may run, milliseconds: replies of judges wait for it. */
-const START_TURN_MS = 2;
+const TURN_MS = 1;
 
 /** Most traces of a batch of live scoring: a smaller one is decided earlier. */
 const TRACES_PER_BATCH = 500;
@@ -135,6 +135,7 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
   const { judgeConcurrency: concurrency, newestShare, lookupWaitMs: waitMs } = limits;
   createRedactor(ports.redaction);
   const claims: Claims = SOLE_CLAIMS;
+  const giveTurns = createTurns(TURN_MS);
   return {
     ...ports,
     ...limits,
@@ -145,8 +146,10 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
     traceConcurrency: TRACES_AT_ONCE,
     /** Most traces of one batch, which is looked up together: at most `MAX_KEYS`. */
     tracesPerBatch: TRACES_PER_BATCH,
-    /** Lets other work run when batches have started traces for `START_TURN_MS`, all together. */
-    giveTurns: createTurns(START_TURN_MS),
+    /** Lets other work run when traces were started or went on for `TURN_MS`, all together. */
+    giveTurns,
+    /** Lets other work run before each question of a judge is prepared: replies that have come go first. */
+    giveTurnToReplies: createTurns(0),
     claims,
     reuses: new JudgeReuses(),
     budget: createBudget(stores.judgeCalls, limits.budgets),
@@ -159,17 +162,21 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
     newVersions: new NewVersions(stores.versionSamples, log),
     /** Count of traces of which `costly` could not know the cost. */
     unpriced: { count: 0 },
-    ...createWriters(stores, limits),
+    ...createWriters(stores, { ...limits, giveTurns }),
   };
 }
 
 /** Creates the writers of rows, in the order in which the rows of a trace follow each other. */
 export function createWriters(
   stores: ScoringStores,
-  { commitPace, judgedPace }: Pick<ScoringLimits, 'commitPace' | 'judgedPace'>,
+  {
+    commitPace,
+    judgedPace,
+    giveTurns,
+  }: Pick<ScoringLimits, 'commitPace' | 'judgedPace'> & { readonly giveTurns: () => Promise<void> },
 ) {
-  const rounds = new CommitRounds(commitPace);
-  const judgedRounds = new CommitRounds(judgedPace);
+  const rounds = new CommitRounds(commitPace, giveTurns);
+  const judgedRounds = new CommitRounds(judgedPace, giveTurns);
   const writeScores = (scores: readonly Score[]) => stores.scores.write(scores);
   const runWriter = rounds.add<RunRecord>((records) => stores.runs.write(records));
   const scoreWriter = rounds.add(writeScores);

@@ -123,6 +123,7 @@ async function attemptInPlace(pair: Pair, run: PairRun, scoreId: string): Promis
   const stopWaiting = run.mode.reuses ? run.context.laterScores.expect(pair.task) : undefined;
   return run.context.judgeSlots.run(end, async () => {
     stopWaiting?.();
+    await run.context.giveTurnToReplies();
     const standing = run.mode.reuses ? await findStoredScore(pair, run) : undefined;
     return standing === undefined ? callScorer(pair, run, scoreId) : useStanding(standing);
   });

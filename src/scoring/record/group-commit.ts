@@ -33,12 +33,19 @@ export class GroupCommit<T> {
   readonly #insert: (items: readonly T[]) => Promise<void>;
   readonly #onAdded: () => void;
   readonly #slower: GroupCommit<T> | undefined;
+  readonly #giveTurns: () => Promise<void>;
   readonly #waiting: Waiter<T>[] = [];
   #size = 0;
 
-  constructor(insert: (items: readonly T[]) => Promise<void>, onAdded: () => void, slower?: GroupCommit<T>) {
+  /** @param giveTurns lets other work run between writers that go on */
+  constructor(
+    insert: (items: readonly T[]) => Promise<void>,
+    { onAdded, giveTurns }: { readonly onAdded: () => void; readonly giveTurns: () => Promise<void> },
+    slower?: GroupCommit<T>,
+  ) {
     this.#insert = insert;
     this.#onAdded = onAdded;
+    this.#giveTurns = giveTurns;
     this.#slower = slower;
   }
 
@@ -89,7 +96,11 @@ export class GroupCommit<T> {
       group.forEach((waiter) => waiter.failed(error));
       return;
     }
-    group.forEach((waiter) => waiter.done());
+    // Hundreds that go on at once would keep the replies of judges waiting.
+    for (const waiter of group) {
+      waiter.done();
+      await this.#giveTurns();
+    }
   }
 }
 
@@ -100,6 +111,7 @@ export class GroupCommit<T> {
  */
 export class CommitRounds {
   readonly #pace: CommitPace;
+  readonly #giveTurns: () => Promise<void>;
   readonly #tables: Pick<GroupCommit<unknown>, 'size' | 'commit'>[] = [];
   #isRunning = false;
   #hurries = false;
@@ -110,8 +122,9 @@ export class CommitRounds {
   #timer: NodeJS.Timeout | undefined;
   #goOn: (() => void) | undefined;
 
-  constructor(pace: CommitPace = NO_WAITS) {
+  constructor(pace: CommitPace = NO_WAITS, giveTurns: () => Promise<void> = async () => undefined) {
     this.#pace = pace;
+    this.#giveTurns = giveTurns;
   }
 
   /**
@@ -125,7 +138,7 @@ export class CommitRounds {
         void this.#drain();
       }
     };
-    const table = new GroupCommit(insert, onAdded, slower);
+    const table = new GroupCommit(insert, { onAdded, giveTurns: this.#giveTurns }, slower);
     this.#tables.push(table);
     return table;
   }

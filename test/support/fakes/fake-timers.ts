@@ -2,8 +2,11 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Timers } from '../../../src/domain/waits.ts';
 import type { MemoryStore } from './memory-store.ts';
 
-/** Turns of the event loop after each step, so that due callbacks can finish. Nothing in these tests does real I/O. */
-const TURNS = 30;
+/**
+ * Turns of the event loop after each step, so that due callbacks can finish: many traces go on one after the other. Nothing in these tests
+ * does real I/O.
+ */
+const TURNS = 200;
 
 /** Timers that a test advances: the store's clock and every sleep use the same time. */
 export class FakeTimers implements Timers {
