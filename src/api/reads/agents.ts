@@ -56,8 +56,9 @@ async function readPassLines(
   { findPass }: Pick<AgentTerms, 'findPass'>,
   reads: Pick<CurrentReads, 'scorerNames'>,
 ) {
-  const names = await reads.scorerNames();
-  return new Map(await Promise.all(names.map(async (name) => [name, await findPass(name)] as const)));
+  return new Map(
+    await Promise.all(reads.scorerNames.map(async (name) => [name, await findPass(name)] as const)),
+  );
 }
 
 /** Returns the pass lines that labels or a bar declare. */

@@ -22,11 +22,11 @@ export const FACET_COLUMNS: Readonly<Record<AggregateFacet, string>> = {
 };
 
 /** Columns that identify a row of the aggregates. */
-export const KEY_COLUMNS = `Tenant, Scorer, Bucket, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')},
+const KEY_COLUMNS = `Tenant, Scorer, Bucket, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')},
   ScoreMin, ScoreMax, Direction, IsWeighted`;
 
 /** Columns with numbers, in the order of the rows that are inserted. */
-export const SUM_COLUMNS = 'Scores, Weight, SquaredWeight, Total, SquaredTotal, Bins, BinScores, BinWeights';
+const SUM_COLUMNS = 'Scores, Weight, SquaredWeight, Total, SquaredTotal, Bins, BinScores, BinWeights';
 
 /** Settings of reads with FINAL. Partitions are months of buckets, so rows of one key are in one of them. */
 export const READ_SETTINGS = 'SETTINGS do_not_merge_across_partitions_select_final = 1';
@@ -34,6 +34,21 @@ export const READ_SETTINGS = 'SETTINGS do_not_merge_across_partitions_select_fin
 /** Returns SQL for the start of the hour of a time. */
 export function hourOf(time: string): string {
   return `fromUnixTimestamp64Milli(toInt64(floor(toUnixTimestamp64Milli(${time}) / ${HOUR_MS})) * ${HOUR_MS}, 'UTC')`;
+}
+
+/** Range of time, Unix milliseconds: [from, to). */
+export type Range = readonly [fromMs: number, toMs: number];
+
+/** Returns SQL for the condition that a time is in one of the ranges. */
+export function inRanges(column: string, ranges: readonly Range[], marginMs = 0): string {
+  return (
+    ranges
+      .map(
+        ([first, end]) =>
+          `(${column} >= fromUnixTimestamp64Milli(${first - marginMs}) AND ${column} < fromUnixTimestamp64Milli(${end + marginMs}))`,
+      )
+      .join(' OR ') || '0'
+  );
 }
 
 /** Bin of the value 1 of a scorer without a range. Its bins of smaller values are above 0. */
@@ -241,38 +256,44 @@ const SUMS = {
 const OF_HOURS = `TraceTimestamp >= fromUnixTimestamp64Milli({first:Int64})
         AND TraceTimestamp < fromUnixTimestamp64Milli({last:Int64} + ${HOUR_MS})`;
 
-/** The days of the scores are in their key, so FINAL reads no other ones. All versions of a score have one day. */
-const OF_DAYS = `Day IN (SELECT DISTINCT Day FROM scores WHERE ${OF_HOURS})`;
+/**
+ * Keys of the scores that have, or had, a run in these hours: FINAL reads no other ones. All versions of a score have one day and id, which
+ * are in the key of the table.
+ */
+const OF_IDS = `(Day, ScoreId) IN (SELECT Day, ScoreId FROM scores WHERE ${OF_HOURS})`;
 
 const IS_RANGED = 'ifNull(ScoreMax > ScoreMin, false)';
 
+const FACETS = Object.values(FACET_COLUMNS).join(', ');
+
 /**
- * Returns SQL for the rows of the asked hours, from scores that meet a condition. Scores of one trace in one row of the aggregates are
- * one observation: their weights are added before they are squared.
+ * Returns SQL for the rows of the asked hours, from scores that meet a condition: one row for each trace and row of the aggregates. Scores of
+ * one trace in one row of the aggregates are one observation: their weights are added before they are squared.
  */
-export function buildHourRows(condition: string): string {
+export function buildTraceRows(condition: string): string {
   return `
-  SELECT ${KEY_COLUMNS}, sum(UnitS) AS S, sum(UnitW) AS W, sum(UnitW * UnitW) AS W2, sum(UnitT) AS T, sum(UnitT2) AS T2,
-    sumMap(UnitH.1, UnitH.2, UnitH.3) AS H
+  SELECT Tenant, Scorer, Hour AS Bucket, Source, Stratum, ${FACETS}, Low AS ScoreMin, High AS ScoreMax, Direction, IsWeighted,
+    count() AS S, sum(Share) AS W, W * W AS W2, sum(Share * Meant) AS T, sum(Share * Meant * Meant) AS T2,
+    sumMap(RowBins, arrayMap(each -> toUInt64(each), RowCounts), arrayMap(each -> toFloat64(each), RowWeights)) AS H
   FROM (
-    SELECT Tenant, Scorer, Hour AS Bucket, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')},
-      Low AS ScoreMin, High AS ScoreMax, Direction, IsWeighted,
-      count() AS UnitS, sum(Share) AS UnitW, sum(Share * Meant) AS UnitT, sum(Share * Meant * Meant) AS UnitT2,
-      sumMap(RowBins, arrayMap(each -> toUInt64(each), RowCounts), arrayMap(each -> toFloat64(each), RowWeights)) AS UnitH
-    FROM (
-      SELECT Tenant, Scorer, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')}, ${MEANT} AS Meant,
-        ${hourOf('TraceTimestamp')} AS Hour, if(TraceId = '', TargetId, TraceId) AS Unit,
-        if(${IS_RANGED}, assumeNotNull(ScoreMin), 0) AS Low, if(${IS_RANGED}, assumeNotNull(ScoreMax), 0) AS High,
-        toInt8(multiIf(${IS_LABELLED}, ${LABELLED}, HigherIsBetter IS NULL, 0, HigherIsBetter, 1, -1)) AS Direction,
-        toUInt8(Weight IS NOT NULL) AS IsWeighted, ifNull(Weight, 1) AS Share, ${BINS}
-      FROM scores FINAL
-      WHERE ${OF_HOURS} AND ${OF_DAYS} AND ${isAsked('Hour')}
-        AND isFinite(Score) AND ${condition})
-    GROUP BY ${KEY_COLUMNS}, Unit)
-  GROUP BY ${KEY_COLUMNS}`;
+    SELECT Tenant, Scorer, Source, Stratum, ${FACETS}, ${MEANT} AS Meant,
+      ${hourOf('TraceTimestamp')} AS Hour, if(TraceId = '', TargetId, TraceId) AS Unit,
+      if(${IS_RANGED}, assumeNotNull(ScoreMin), 0) AS Low, if(${IS_RANGED}, assumeNotNull(ScoreMax), 0) AS High,
+      toInt8(multiIf(${IS_LABELLED}, ${LABELLED}, HigherIsBetter IS NULL, 0, HigherIsBetter, 1, -1)) AS Direction,
+      toUInt8(Weight IS NOT NULL) AS IsWeighted, ifNull(Weight, 1) AS Share, ${BINS}
+    FROM scores FINAL
+    WHERE ${OF_HOURS} AND ${OF_IDS} AND ${isAsked('Hour')} AND isFinite(Score) AND ${condition})
+  GROUP BY ${KEY_COLUMNS}, Unit`;
 }
 
-const HOURS: BucketRows = { ...SUMS, table: 'score_hours', rows: buildHourRows('1') };
+const HOURS: BucketRows = {
+  ...SUMS,
+  table: 'score_hours',
+  rows: `
+  SELECT ${KEY_COLUMNS}, sum(S) AS S, sum(W) AS W, sum(W2) AS W2, sum(T) AS T, sum(T2) AS T2, sumMap(H.1, H.2, H.3) AS H
+  FROM (${buildTraceRows('1')})
+  GROUP BY ${KEY_COLUMNS}`,
+};
 
 const DAYS: BucketRows = {
   ...SUMS,
