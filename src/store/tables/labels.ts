@@ -65,7 +65,7 @@ export function createLabelStore(database: Database) {
     /** Reads the names of the score rows that have a label on a run since a time (Unix milliseconds). */
     labelledScorers: async ({ tenant, sinceMs }: Pick<LabelledScorer, 'tenant' | 'sinceMs'>) => {
       const rows = await database.rows<{ scorer: string }>(
-        `SELECT DISTINCT toString(Scorer) AS scorer FROM scores WHERE Source = 'human' AND ${RECENT} ${OF_TENANT({ tenant })}`,
+        `SELECT DISTINCT toString(Scorer) AS scorer FROM scores PREWHERE Source = 'human' WHERE ${RECENT} ${OF_TENANT({ tenant })}`,
         { tenant, ...sinceParams(sinceMs) },
       );
       return new Set(rows.map(({ scorer }) => scorer));
