@@ -4,7 +4,7 @@ import type { AggregateFacet } from '../../domain/aggregate-facets.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import { BIN_GROWTH, RANGE_STEPS } from '../../domain/limits.ts';
 import type { AggregateStore, TouchedHour } from '../contracts/sums.ts';
-import { type Database, readValue } from '../database.ts';
+import type { Database } from '../database.ts';
 import { recordSeenVersions } from '../monitors/deploy-markers.ts';
 import { forgetProgress, markDoneUntil, readDoneUntil } from '../tables/progress.ts';
 import type { QueryParams } from '../values.ts';
@@ -202,7 +202,7 @@ export function createAggregateStore(database: Database, nowMs: () => Promise<nu
       await recordSeenVersions(database);
       await progress.markDone(untilMs);
     },
-    touchedSince: (sinceMs) => listTouched(database, sinceMs),
+    touchedSince: (sinceMs) => listHours(database, TOUCHED, { since: Math.max(0, Math.trunc(sinceMs)) }),
     allHours: () => listHours(database, ALL_HOURS),
     compute: async (hours) => {
       await replaceBuckets(database, HOURS, {
@@ -233,16 +233,10 @@ const WRITTEN_HOURS = `
 /** Score rows that may have replaced a row of another time: re-scores, and rows that somebody posts again. */
 const REPLACING = `FROM scores WHERE ${WRITTEN} AND (Revision > 1 OR Source NOT IN ('live', 'backfill'))`;
 
-/** Former hours of scores: their arrivals still have the times that the replaced rows had. */
-const FORMER_HOURS = `
+/** Hours of written scores, and former hours of scores: their arrivals, which are all read, still have the times of the replaced rows. */
+const TOUCHED = `${WRITTEN_HOURS}
   UNION ALL SELECT Tenant, ${hourOf('TraceTimestamp')}, 0 FROM score_arrivals
-  WHERE ScoreId IN (SELECT ScoreId ${REPLACING}) GROUP BY ALL`;
-
-async function listTouched(database: Database, sinceMs: number): Promise<TouchedHour[]> {
-  const params = { since: Math.max(0, Math.trunc(sinceMs)) };
-  const hasReplacing = (await readValue(database, `SELECT count() ${REPLACING}`, params)) !== 0;
-  return listHours(database, hasReplacing ? WRITTEN_HOURS + FORMER_HOURS : WRITTEN_HOURS, params);
-}
+  WHERE (SELECT count() ${REPLACING}) > 0 AND ScoreId IN (SELECT ScoreId ${REPLACING}) GROUP BY ALL`;
 
 /** Sums and histogram of scores: S, W, W2, T, T2 and the histogram H. */
 const SUMS = {
