@@ -31,9 +31,14 @@ const SUM_COLUMNS = 'Scores, Weight, SquaredWeight, Total, SquaredTotal, Bins, B
 /** Settings of reads with FINAL. Partitions are months of buckets, so rows of one key are in one of them. */
 export const READ_SETTINGS = 'SETTINGS do_not_merge_across_partitions_select_final = 1';
 
+/** Returns SQL for the start of the hour of a time, Unix milliseconds. */
+function hourMsOf(time: string): string {
+  return `toInt64(floor(toUnixTimestamp64Milli(${time}) / ${HOUR_MS})) * ${HOUR_MS}`;
+}
+
 /** Returns SQL for the start of the hour of a time. */
 export function hourOf(time: string): string {
-  return `fromUnixTimestamp64Milli(toInt64(floor(toUnixTimestamp64Milli(${time}) / ${HOUR_MS})) * ${HOUR_MS}, 'UTC')`;
+  return `fromUnixTimestamp64Milli(${hourMsOf(time)}, 'UTC')`;
 }
 
 /** Range of time, Unix milliseconds: [from, to). */
@@ -73,15 +78,14 @@ function binOf(score: string): string {
   if(abs(${score}) < 1e-300, 0, sign(${score}) * (round(log(abs(${score})) / log(${BIN_GROWTH})) + ${ONE_BIN}))))`;
 }
 
-/** SQL for the probability of the second judge of a row that asked it; 1 for other rows. */
-const ASKED = `if(Rung = 2, ifNull(RungProbability, 1), 1)`;
-
 /**
  * SQL for the bins of a row of `scores`, the counts and the weights. A row that asked the second judge stands for others that did not: it
  * counts its score for all of them, and takes back the first judge's, so that shares of the scores are unbiased. A weight may be negative.
+ * `Asked` is the probability of the second judge of a row that asked it, and 1 of other rows.
  */
-const BINS = `if(${ASKED} < 1, [${binOf('Score')}, ${binOf('ifNull(FirstScore, Score)')}], [${binOf('Score')}]) AS RowBins,
-        if(${ASKED} < 1, [1, 0], [1]) AS RowCounts, if(${ASKED} < 1, [Share / ${ASKED}, Share - Share / ${ASKED}], [Share]) AS RowWeights`;
+const BINS = `arrayMap(value -> ${binOf('value')}, if(Asked < 1, [Score, First], [Score]))`;
+const BIN_COUNTS = 'if(Asked < 1, [toUInt64(1), toUInt64(0)], [toUInt64(1)])';
+const BIN_WEIGHTS = 'if(Asked < 1, [Share / Asked, Share - Share / Asked], [Share])';
 
 const HAS_RANGE = 'ScoreMax > ScoreMin';
 const RANGED = (bin: string) => `ScoreMin + (ScoreMax - ScoreMin) * ${bin} / ${RANGE_STEPS}`;
@@ -265,19 +269,20 @@ const FACETS = Object.values(FACET_COLUMNS).join(', ');
  * one trace in one row of the aggregates are one observation: their weights are added before they are squared.
  */
 export function buildTraceRows(condition: string): string {
+  // An alias is planned again wherever it is used: the inner query names what the outer one uses several times.
   return `
-  SELECT Tenant, Scorer, Hour AS Bucket, Source, Stratum, ${FACETS}, Low AS ScoreMin, High AS ScoreMax, Direction, IsWeighted,
-    count() AS S, sum(Share) AS W, W * W AS W2, sum(Share * Meant) AS T, sum(Share * Meant * Meant) AS T2,
-    sumMap(RowBins, arrayMap(each -> toUInt64(each), RowCounts), arrayMap(each -> toFloat64(each), RowWeights)) AS H
+  SELECT Tenant, Scorer, fromUnixTimestamp64Milli(HourMs, 'UTC') AS Bucket, Source, Stratum, ${FACETS}, Low AS ScoreMin, High AS ScoreMax,
+    Direction, IsWeighted, count() AS S, sum(Share) AS W, W * W AS W2, sum(Share * Meant) AS T, sum(Share * Meant * Meant) AS T2,
+    sumMap(${BINS}, ${BIN_COUNTS}, ${BIN_WEIGHTS}) AS H
   FROM (
-    SELECT Tenant, Scorer, Source, Stratum, ${FACETS}, ${MEANT} AS Meant,
-      ${hourOf('TraceTimestamp')} AS Hour, if(TraceId = '', TargetId, TraceId) AS Unit,
+    SELECT Tenant, Scorer, Source, Stratum, ${FACETS}, Score, ifNull(FirstScore, Score) AS First, ${MEANT} AS Meant,
+      ${hourMsOf('TraceTimestamp')} AS HourMs, if(TraceId = '', TargetId, TraceId) AS Unit, if(Rung = 2, ifNull(RungProbability, 1), 1) AS Asked,
       if(${IS_RANGED}, assumeNotNull(ScoreMin), 0) AS Low, if(${IS_RANGED}, assumeNotNull(ScoreMax), 0) AS High,
       toInt8(multiIf(${IS_LABELLED}, ${LABELLED}, HigherIsBetter IS NULL, 0, HigherIsBetter, 1, -1)) AS Direction,
-      toUInt8(Weight IS NOT NULL) AS IsWeighted, ifNull(Weight, 1) AS Share, ${BINS}
+      toUInt8(Weight IS NOT NULL) AS IsWeighted, ifNull(Weight, 1) AS Share
     FROM scores FINAL
-    WHERE ${OF_HOURS} AND ${OF_IDS} AND ${isAsked('Hour')} AND isFinite(Score) AND ${condition})
-  GROUP BY ${KEY_COLUMNS}, Unit`;
+    WHERE ${OF_HOURS} AND ${OF_IDS} AND (Tenant, HourMs) IN ${ASKED_BUCKETS} AND isFinite(Score) AND ${condition})
+  GROUP BY Tenant, Scorer, HourMs, Source, Stratum, ${FACETS}, Low, High, Direction, IsWeighted, Unit`;
 }
 
 const HOURS: BucketRows = {
