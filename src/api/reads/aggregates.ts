@@ -131,8 +131,8 @@ async function readSeries(terms: AggregateTerms, request: SeriesRequest) {
   const history = baselineRange(filter.fromMs);
   const [rows, earlier, earlierTotals, statuses, incidents, markers, estimates] = await Promise.all([
     reads.summarise({ ...split, bucketMs, withTotals: true }),
-    reads.summarise({ ...split, ...history }),
-    by.length === 0 ? undefined : reads.summarise({ ...base, ...history }),
+    reads.summarise({ ...split, ...history, passRates: false }),
+    by.length === 0 ? undefined : reads.summarise({ ...base, ...history, passRates: false }),
     terms.readStatuses(MAX_ROWS),
     readIncidents(terms, { scorers, ...filter }),
     store.markers.list({ tenant, sinceMs: filter.fromMs }, { limit: MAX_ROWS }),
@@ -299,22 +299,24 @@ async function readOverview(terms: AggregateTerms, { bucketMs, figuresRange, ...
   const { store, tenant } = terms;
   const base: SummaryQuery = { ...filter, tenant, by: [] };
   const reads = await openCurrentReads(store, tenant);
-  const [rows, earlier, statuses, open, decided, figures, estimates] = await Promise.all([
-    reads.sum({ ...base, bucketMs, withTotals: true }),
-    reads.summarise({ ...base, ...baselineRange(filter.fromMs) }),
+  const sums = reads.sum({ ...base, bucketMs, withTotals: true }).then(splitTotals);
+  const [{ points, totals }, earlier, statuses, open, decided, figures, estimates] = await Promise.all([
+    sums,
+    reads.summarise({ ...base, ...baselineRange(filter.fromMs), passRates: false }),
     terms.readStatuses(MAX_ROWS),
     readOpen(store, tenant),
     filter.toMs - filter.fromMs > DAY_MS || !isOfRuns(filter)
       ? null
       : terms.countFunnel({ ...filter, nowMs: filter.toMs }).then(countByScorer),
     isOfRuns(filter) ? readFigures(terms, reads, { ...filter, ...figuresRange }) : null,
-    terms.readEstimates({
-      scorers: reads.scorerNames,
-      sinceMs: filter.toMs - ESTIMATED_MS,
-      chosen: chooseFacets(filter),
-    }),
+    sums.then(({ totals: found }) =>
+      terms.readEstimates({
+        scorers: found.map(({ scorer }) => scorer),
+        sinceMs: filter.toMs - ESTIMATED_MS,
+        chosen: chooseFacets(filter),
+      }),
+    ),
   ]);
-  const { points, totals } = splitTotals(rows);
   const scorers = totals.map((total) => {
     const { scorer, scoreMin, scoreMax, higherIsBetter } = total;
     const counts = decided?.get(findRowScorer(scorer, decided.keys()) ?? scorer) ?? NONE_DECIDED;

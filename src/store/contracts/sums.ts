@@ -48,6 +48,8 @@ export interface AggregateFilter extends Readonly<
 export interface SummaryQuery extends AggregateFilter {
   /** False: quantiles are null. They are most of the work. */
   readonly quantiles?: false | undefined;
+  /** False: pass rates are null. */
+  readonly passRates?: false | undefined;
   /** Length of a bucket, whole hours; absent: the whole range alone. */
   readonly bucketMs?: number | undefined;
   /** True: rows of the whole range come beside the buckets. */

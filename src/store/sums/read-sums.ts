@@ -281,13 +281,17 @@ async function sumGroups(database: Database, query: SummaryQuery): Promise<SumsR
 
 /** Summarises buckets and groups, in the order of time. */
 async function summarise(database: Database, query: SummaryQuery): Promise<SummaryRow[]> {
-  const { passAt, passLines = new Map<string, number>() } = query;
+  const { passAt, passRates = true, passLines = new Map<string, number>() } = query;
   const { hasBar, bar } = barSql(passAt);
   const { sql, params } = selectGroups(query, {
     numbers: [
       `${query.quantiles === false ? '[]' : QUANTILES} AS quantiles`,
-      `sumIf(arraySum(BinWeights), ${hasBar}) AS barWeight`,
-      `sumIf(arraySum((place, share) -> share * (place * Direction >= Bar), Places, BinWeights), ${hasBar}) AS passWeight`,
+      ...(passRates
+        ? [
+            `sumIf(arraySum(BinWeights), ${hasBar}) AS barWeight`,
+            `sumIf(arraySum((place, share) -> share * (place * Direction >= Bar), Places, BinWeights), ${hasBar}) AS passWeight`,
+          ]
+        : ['0 AS barWeight', '0 AS passWeight']),
     ],
     derived: [PLACES, `${bar} AS Bar`],
   });
