@@ -46,26 +46,33 @@ export async function refreshAggregates(
   signal?: AbortSignal,
   onRefused = throwRefusal,
 ): Promise<number> {
-  const nowMs = await store.nowMs();
-  const { hours } = await listPending(store, nowMs);
+  const progress = await readProgress(store);
+  const hours = await listPending(store, progress);
   await computeAll(store, hours, onRefused, signal);
-  await store.markDone(nowMs);
+  await store.markDone(progress.nowMs);
   return hours.length;
 }
 
-/** Lists the hours that the next pass computes, and since when their scores were written. */
-async function listPending(store: AggregateStore, nowMs: number) {
-  const doneMs = await store.doneUntil();
-  const sinceMs = doneMs === null ? 0 : Math.min(doneMs, nowMs) - OVERLAP_MS;
-  const hours = await (doneMs === null ? store.allHours() : store.touchedSince(sinceMs));
-  return { doneMs: doneMs ?? 0, sinceMs, hours };
+/** Reads how far the passes have come, and since when the next one lists written scores. Times are Unix milliseconds. */
+async function readProgress(store: AggregateStore) {
+  const [nowMs, doneMs] = await Promise.all([store.nowMs(), store.doneUntil()]);
+  return { nowMs, doneMs, sinceMs: doneMs === null ? 0 : Math.min(doneMs, nowMs) - OVERLAP_MS };
+}
+
+/** Lists the hours that the next pass computes. */
+function listPending(
+  store: AggregateStore,
+  { doneMs, sinceMs }: Awaited<ReturnType<typeof readProgress>>,
+): Promise<TouchedHour[]> {
+  return doneMs === null ? store.allHours() : store.touchedSince(sinceMs);
 }
 
 /** Reads of the aggregates with all stored scores. */
 export interface CurrentReads extends Pick<AggregateReads, 'sum' | 'summarise' | 'topGroups' | 'histogram'> {
   /** Age of the oldest score that the aggregates lack, seconds. */
   readonly behindSeconds: number;
-  scorerNames(): Promise<string[]>;
+  /** Names of the scorers with scores. */
+  readonly scorerNames: readonly string[];
 }
 
 /**
@@ -76,20 +83,23 @@ export async function openCurrentReads(
   { aggregates, aggregateReads }: Pick<Store, 'aggregates' | 'aggregateReads'>,
   tenant: string | undefined,
 ): Promise<CurrentReads> {
-  const nowMs = await aggregates.nowMs();
-  const { doneMs, sinceMs, hours } = await listPending(aggregates, nowMs);
+  const progress = await readProgress(aggregates);
+  const { nowMs, doneMs, sinceMs } = progress;
+  const [hours, firstMs, rowsOfDays, scorerNames] = await Promise.all([
+    listPending(aggregates, progress),
+    aggregateReads.firstWrittenSince(doneMs ?? 0),
+    aggregateReads.rowsByDay(tenant),
+    aggregateReads.scorerNames(tenant, sinceMs),
+  ]);
   const pending = hours.filter((hour) => tenant === undefined || hour.tenant === tenant);
-  const [firstMs, rowsOfDays] =
-    pending.length === 0
-      ? [null, new Map<number, number>()]
-      : await Promise.all([aggregateReads.firstWrittenSince(doneMs), aggregateReads.rowsByDay(tenant)]);
   const complete = <Filter extends AggregateFilter>(filter: Filter): Filter => {
     const inRange = pending.filter(({ hourMs }) => hourMs >= filter.fromMs && hourMs < filter.toMs);
     return { ...filter, lacking: takeNewest(inRange, rowsOfDays, nowMs) };
   };
   return {
-    behindSeconds: firstMs === null ? 0 : Math.max(0, Math.ceil((nowMs - firstMs) / 1_000)),
-    scorerNames: () => aggregateReads.scorerNames(tenant, sinceMs),
+    behindSeconds:
+      firstMs === null || pending.length === 0 ? 0 : Math.max(0, Math.ceil((nowMs - firstMs) / 1_000)),
+    scorerNames,
     sum: (query) => aggregateReads.sum(complete(query)),
     summarise: (query) => aggregateReads.summarise(complete(query)),
     topGroups: (query, limit) => aggregateReads.topGroups(complete(query), limit),

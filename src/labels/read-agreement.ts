@@ -37,12 +37,12 @@ export type FindPassLine = (row: string) => Promise<number>;
 
 /** Reader of the scores of a scorer by verdict. */
 export interface JudgedStores {
-  readonly labels: Pick<LabelStore, 'versions' | 'judged'>;
+  readonly labels: Pick<LabelStore, 'judged'>;
   readonly findPassLine: FindPassLine;
 }
 
 interface AgreementStores extends JudgedStores {
-  readonly labels: Pick<LabelStore, 'versions' | 'judged' | 'reviewers'>;
+  readonly labels: Pick<LabelStore, 'judged' | 'reviewers'>;
   readonly comparedScores: ComparedScoreStore;
   /** Rates that a certificate needs. */
   readonly required: RequiredRates;
@@ -108,10 +108,8 @@ export async function readVersions(
   { labels, findPassLine }: JudgedStores,
   query: LabelledScorer & Pick<JudgedQuery, 'by' | 'chosen'>,
 ) {
-  const [passLine, versions] = await Promise.all([findPassLine(query.scorer), labels.versions(query)]);
-  const higherIsBetter = versions[0]?.higherIsBetter ?? true;
-  const rows = versions.length === 0 ? [] : await labels.judged({ ...query, passLine, higherIsBetter });
-  return { passLine, higherIsBetter, versions, rows };
+  const passLine = await findPassLine(query.scorer);
+  return { passLine, ...(await labels.judged({ ...query, passLine })) };
 }
 
 /** Sums rows by the verdicts of the scorer and of people. */
@@ -232,11 +230,10 @@ async function readRowAgreement(
   query: LabelledScorer & Range,
 ): Promise<AgreementReading> {
   const { scorer } = query;
-  const [{ versions, rows }, reviewers] = await Promise.all([
+  const [{ versions, higherIsBetter, rows }, reviewers] = await Promise.all([
     readVersions(stores, query),
     stores.labels.reviewers({ ...query, limit: MAX_REVIEWERS }),
   ]);
-  const higherIsBetter = versions[0]?.higherIsBetter ?? true;
   const measured: VersionAgreement[] = [];
   for (const version of reviewers.length === 0 ? [] : versions) {
     const { fingerprint } = version;

@@ -56,8 +56,9 @@ async function readPassLines(
   { findPass }: Pick<AgentTerms, 'findPass'>,
   reads: Pick<CurrentReads, 'scorerNames'>,
 ) {
-  const names = await reads.scorerNames();
-  return new Map(await Promise.all(names.map(async (name) => [name, await findPass(name)] as const)));
+  return new Map(
+    await Promise.all(reads.scorerNames.map(async (name) => [name, await findPass(name)] as const)),
+  );
 }
 
 /** Returns the pass lines that labels or a bar declare. */
@@ -267,20 +268,17 @@ async function readAgent(terms: AgentTerms, name: string, request: Omit<AgentReq
   const { runSums } = store;
   const asked = { ...request, tenant, agent: [name] };
   const reads = await openCurrentReads(store, tenant);
-  const [[item], first, passLines] = await Promise.all([
+  const passLines = await readDeclaredLines(terms, reads);
+  const [[item], tools, models, users, versions] = await Promise.all([
     readAgents(terms, reads, asked),
-    runSums.versions(asked),
-    readDeclaredLines(terms, reads),
-  ]);
-  if (item === undefined && first.length === 0) {
-    throw unknownAgent(name);
-  }
-  const [tools, models, users, versions] = await Promise.all([
     runSums.tools(asked),
     runSums.models(asked),
     runSums.users({ ...asked, passLines }),
     readVersionRates(terms, reads, asked),
   ]);
+  if (item === undefined && (await runSums.versions(asked)).length === 0) {
+    throw unknownAgent(name);
+  }
   const view: AgentView =
     item ??
     buildAgent(name, {

@@ -79,7 +79,7 @@ export function createAggregateReads(terms: AggregateTerms) {
       ...request
     }: ScoresRequest & { readonly scorer: string; readonly reference: { fromMs: number; toMs: number } }) => {
       const reads = await openCurrentReads(store, tenant);
-      const scorers = await findRows(terms, reads, scorer);
+      const scorers = findRows(terms, reads, scorer);
       const [current, earlier] = await Promise.all([
         reads.histogram({ ...request, tenant, scorers }),
         reads.histogram({ ...request, tenant, scorers, ...reference }),
@@ -94,7 +94,7 @@ export function createAggregateReads(terms: AggregateTerms) {
       ...request
     }: Omit<ScoresRequest, 'source'> & { readonly left: ComparedSide; readonly right: ComparedSide }) => {
       const reads = await openCurrentReads(store, tenant);
-      await Promise.all([findRows(terms, reads, left.scorer), findRows(terms, reads, right.scorer)]);
+      [left, right].forEach((side) => findRows(terms, reads, side.scorer));
       const { comparedScores } = store;
       return compareScores({ reads, comparedScores, findPassLine }, { ...request, tenant, left, right });
     },
@@ -102,12 +102,11 @@ export function createAggregateReads(terms: AggregateTerms) {
 }
 
 /** Names the score rows of a scorer. Throws a `NotFoundError` for a name that is neither configured nor stored. */
-async function findRows({ config }: AggregateTerms, reads: CurrentReads, name: string): Promise<string[]> {
+function findRows({ config }: AggregateTerms, { scorerNames: stored }: CurrentReads, name: string): string[] {
   const configured = new Set([
     ...PREBUILT_SCORERS.map((scorer) => scorer.name),
     ...Object.keys(config.scorers),
   ]);
-  const stored = await reads.scorerNames();
   if (!configured.has(name) && !stored.includes(name)) {
     const meant = nearest(name, [...configured, ...stored]);
     throw new NotFoundError(
@@ -123,23 +122,23 @@ async function readSeries(terms: AggregateTerms, request: SeriesRequest) {
   const { store, tenant } = terms;
   const { scorer, bucketMs, by, ...filter } = request;
   const reads = await openCurrentReads(store, tenant);
-  const scorers = await findRows(terms, reads, scorer);
+  const scorers = findRows(terms, reads, scorer);
   const lines = scorers.map(async (row) => [row, await terms.findPassLine(row)] as const);
   const passLines = new Map(await Promise.all(lines));
   const base: SummaryQuery = { ...filter, tenant, scorers, passLines, by: [] };
   const top = by.length === 0 ? undefined : await reads.topGroups({ ...base, by }, MAX_GROUPS);
   const split: SummaryQuery = { ...base, by, groups: top?.groups };
   const history = baselineRange(filter.fromMs);
-  const [points, groups, earlier, earlierTotals, statuses, incidents, markers] = await Promise.all([
-    reads.summarise({ ...split, bucketMs }),
-    reads.summarise(split),
-    reads.summarise({ ...split, ...history }),
-    by.length === 0 ? undefined : reads.summarise({ ...base, ...history }),
+  const [rows, earlier, earlierTotals, statuses, incidents, markers, estimates] = await Promise.all([
+    reads.summarise({ ...split, bucketMs, withTotals: true }),
+    reads.summarise({ ...split, ...history, passRates: false }),
+    by.length === 0 ? undefined : reads.summarise({ ...base, ...history, passRates: false }),
     terms.readStatuses(MAX_ROWS),
     readIncidents(terms, { scorers, ...filter }),
     store.markers.list({ tenant, sinceMs: filter.fromMs }, { limit: MAX_ROWS }),
+    readGroupEstimates(terms, { scorers, by, ...filter }),
   ]);
-  const estimates = await readGroupEstimates(terms, { scorers, by, ...filter });
+  const { points, totals: groups } = splitTotals(rows);
   const totals = earlierTotals ?? earlier;
   const [total] = totals;
   return {
@@ -168,6 +167,14 @@ async function readSeries(terms: AggregateTerms, request: SeriesRequest) {
     ),
     incidents,
     behindSeconds: reads.behindSeconds,
+  };
+}
+
+/** Splits rows into those of buckets and those of the whole range. */
+function splitTotals<Row extends SumsRow>(rows: readonly Row[]) {
+  return {
+    points: rows.flatMap(({ bucketMs, ...row }) => (bucketMs === null ? [] : [{ ...row, bucketMs }])),
+    totals: rows.filter(({ bucketMs }) => bucketMs === null),
   };
 }
 
@@ -292,22 +299,24 @@ async function readOverview(terms: AggregateTerms, { bucketMs, figuresRange, ...
   const { store, tenant } = terms;
   const base: SummaryQuery = { ...filter, tenant, by: [] };
   const reads = await openCurrentReads(store, tenant);
-  const [points, totals, earlier, statuses, open, decided, figures] = await Promise.all([
-    reads.sum({ ...base, bucketMs }),
-    reads.sum(base),
-    reads.summarise({ ...base, ...baselineRange(filter.fromMs) }),
+  const sums = reads.sum({ ...base, bucketMs, withTotals: true }).then(splitTotals);
+  const [{ points, totals }, earlier, statuses, open, decided, figures, estimates] = await Promise.all([
+    sums,
+    reads.summarise({ ...base, ...baselineRange(filter.fromMs), passRates: false }),
     terms.readStatuses(MAX_ROWS),
     readOpen(store, tenant),
     filter.toMs - filter.fromMs > DAY_MS || !isOfRuns(filter)
       ? null
       : terms.countFunnel({ ...filter, nowMs: filter.toMs }).then(countByScorer),
     isOfRuns(filter) ? readFigures(terms, reads, { ...filter, ...figuresRange }) : null,
+    sums.then(({ totals: found }) =>
+      terms.readEstimates({
+        scorers: found.map(({ scorer }) => scorer),
+        sinceMs: filter.toMs - ESTIMATED_MS,
+        chosen: chooseFacets(filter),
+      }),
+    ),
   ]);
-  const estimates = await terms.readEstimates({
-    scorers: totals.map(({ scorer }) => scorer),
-    sinceMs: filter.toMs - ESTIMATED_MS,
-    chosen: chooseFacets(filter),
-  });
   const scorers = totals.map((total) => {
     const { scorer, scoreMin, scoreMax, higherIsBetter } = total;
     const counts = decided?.get(findRowScorer(scorer, decided.keys()) ?? scorer) ?? NONE_DECIDED;

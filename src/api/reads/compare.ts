@@ -165,7 +165,7 @@ async function findStart(
   for (const { bucketMs: startMs, n } of buckets.toReversed()) {
     scores += n;
     if (scores > MAX_COMPARED && scores > n) {
-      return startMs + bucketMs;
+      return (startMs ?? 0) + bucketMs;
     }
   }
   return request.fromMs;

@@ -48,8 +48,12 @@ export interface AggregateFilter extends Readonly<
 export interface SummaryQuery extends AggregateFilter {
   /** False: quantiles are null. They are most of the work. */
   readonly quantiles?: false | undefined;
-  /** Length of a bucket, whole hours; absent: one bucket for the whole range. */
+  /** False: pass rates are null. */
+  readonly passRates?: false | undefined;
+  /** Length of a bucket, whole hours; absent: the whole range alone. */
   readonly bucketMs?: number | undefined;
+  /** True: rows of the whole range come beside the buckets. */
+  readonly withTotals?: true | undefined;
   /** Facets that the scores are split by. */
   readonly by: readonly AggregateFacet[];
   /** Only these groups: the scorer, then the values of `by`. Absent: all. */
@@ -90,8 +94,8 @@ export interface ScoreSummary extends ScoreSums {
 
 /** Scores of one scorer in one bucket and group. */
 export interface ScoreGroup extends ScoreScale {
-  /** Start of the bucket, Unix milliseconds; 0 for the whole range. */
-  readonly bucketMs: number;
+  /** Start of the bucket, Unix milliseconds; null for the whole range. */
+  readonly bucketMs: number | null;
   readonly scorer: string;
   /** Values of the facets, in the order of `by`. */
   readonly values: readonly string[];
@@ -304,8 +308,6 @@ export type JudgedGroup = EstimateGroup | AggregateFacet;
 export interface JudgedQuery extends LabelledScorer {
   /** Directed score from which scores pass. */
   readonly passLine: number;
-  /** Direction of scores of people. */
-  readonly higherIsBetter: boolean;
   readonly by?: readonly JudgedGroup[] | undefined;
   /** Scores with any of the values of each facet. */
   readonly chosen?: Readonly<Partial<Record<AggregateFacet, readonly string[] | undefined>>> | undefined;
@@ -316,7 +318,6 @@ export interface JudgedRows extends WeightedRows {
   readonly fingerprint: string;
   /** Values of the groups, joined by NUL; '' for all. */
   readonly group: string;
-  readonly isLive: boolean;
   readonly passes: boolean;
   /** Verdict of people; null for all scores, with and without a label. */
   readonly people: boolean | null;

@@ -1,4 +1,3 @@
-import { TupleParam } from '@clickhouse/client';
 import { AGGREGATE_FACETS, type AggregateFacet } from '../../domain/aggregate-facets.ts';
 import { PASS_AT } from '../../domain/agreement/directed-score.ts';
 import { DAY_MS } from '../../domain/durations.ts';
@@ -12,6 +11,7 @@ import type {
   SummaryQuery,
   SummaryRow,
   SumsRow,
+  TouchedHour,
 } from '../contracts/sums.ts';
 import { bind, type Database } from '../database.ts';
 import {
@@ -21,10 +21,10 @@ import {
   IS_LABELLED,
   LABELLED,
   FACET_COLUMNS,
-  buildHourRows as hourRows,
-  KEY_COLUMNS,
+  buildTraceRows,
+  inRanges,
+  type Range,
   READ_SETTINGS,
-  SUM_COLUMNS,
   valueOf,
 } from './score-sums.ts';
 import type { QueryParams } from '../values.ts';
@@ -70,17 +70,27 @@ export function createAggregateReads(database: Database) {
 
 export type AggregateReads = ReturnType<typeof createAggregateReads>;
 
-/** Chooses the table: days where the range and the buckets are whole days. */
-function tableOf({
-  fromMs,
-  toMs,
-  bucketMs = DAY_MS,
-}: AggregateFilter & { bucketMs?: number | undefined }): string {
-  return [fromMs, toMs, bucketMs].every((each) => each % DAY_MS === 0) ? 'score_days' : 'score_hours';
-}
+/** Columns of a row of the aggregates beside its facets, with their SQL in a row that is computed from the scores. */
+const COMPUTED: Readonly<Record<string, string>> = {
+  Scores: 'S',
+  Weight: 'W',
+  SquaredWeight: 'W2',
+  Total: 'T',
+  Bins: 'H.1',
+  BinScores: 'H.2',
+  BinWeights: 'H.3',
+};
 
-/** Rows of the aggregates that a query selects: SQL to read from, with its condition. */
-function chooseRows(query: AggregateFilter & { bucketMs?: number | undefined }) {
+const BINS = ['Bins', 'BinScores', 'BinWeights'];
+
+const TIME = 'toUnixTimestamp64Milli(Bucket)';
+
+/**
+ * Returns SQL for the rows of the aggregates that a query selects, with the named columns, and its parameters. Whole days are read from the
+ * days, if no bucket is shorter. The asked hours are computed from the scores: the other hours of their days are read from the hours, so
+ * that no row counts twice, however far a pass has come meanwhile.
+ */
+function chooseRows(query: AggregateFilter & { bucketMs?: number | undefined }, columns: readonly string[]) {
   const { tenant, scorers, source, fromMs, toMs, lacking = [] } = query;
   const facets = AGGREGATE_FACETS.filter((facet) => query[facet] !== undefined);
   const chosen = [
@@ -89,63 +99,64 @@ function chooseRows(query: AggregateFilter & { bucketMs?: number | undefined }) 
     ...(scorers === undefined ? [] : ['Scorer IN {scorers:Array(String)}']),
     ...facets.map((facet) => `${FACET_COLUMNS[facet]} IN {${facet}:Array(String)}`),
   ].join(' AND ');
-  const condition = `Bucket >= fromUnixTimestamp64Milli({from:Int64}) AND Bucket < fromUnixTimestamp64Milli({to:Int64}) AND ${chosen}`;
-  const params: QueryParams = {
-    ...Object.fromEntries(facets.map((facet) => [facet, query[facet]])),
-    tenant,
-    scorers,
-    source,
-    from: Math.max(0, fromMs),
-    to: Math.max(0, toMs),
-  };
   const hours = lacking.filter(
     (hour) => hour.hourMs >= fromMs && hour.hourMs < toMs && (tenant ?? hour.tenant) === hour.tenant,
   );
-  return hours.length === 0
-    ? { rows: `${tableOf(query)} FINAL WHERE ${condition}`, chosen, params }
-    : {
-        chosen,
-        rows: `(${joinLacking(tableOf(query), { condition, chosen })}) WHERE 1`,
-        params: {
-          ...params,
-          ...askBuckets(hours.map(({ tenant: of, hourMs }) => [of, hourMs])),
-          askedDays: hours.map(
-            ({ tenant: of, hourMs }) => new TupleParam([of, Math.floor(hourMs / DAY_MS) * DAY_MS]),
-          ),
-        },
-      };
+  const { days, rest } = splitDays(query, hours);
+  const ofTable = (table: string, ranges: readonly Range[], condition = '1') =>
+    ranges.length === 0
+      ? []
+      : [
+          `SELECT ${columns.join(', ')} FROM ${table} FINAL WHERE ${chosen} AND (${inRanges('Bucket', ranges)}) AND ${condition}`,
+        ];
+  const isStored = hours.length === 0 ? '1' : `(Tenant, ${TIME}) NOT IN ${ASKED_BUCKETS}`;
+  const computed = columns.map((column) => {
+    const sql = COMPUTED[column];
+    return sql === undefined ? column : `${sql} AS ${column}`;
+  });
+  const parts = [
+    ...ofTable('score_hours', rest, isStored),
+    ...ofTable('score_days', days),
+    ...(hours.length === 0 ? [] : [`SELECT ${computed.join(', ')} FROM (${buildTraceRows(chosen)})`]),
+  ];
+  const params: QueryParams = {
+    ...Object.fromEntries(facets.map((facet) => [facet, query[facet]])),
+    ...(hours.length === 0 ? {} : askBuckets(hours.map(({ tenant: of, hourMs }) => [of, hourMs]))),
+    tenant,
+    scorers,
+    source,
+  };
+  return { rows: `(${parts.join(' UNION ALL ')})`, chosen, params };
 }
 
-const TIME = 'toUnixTimestamp64Milli(Bucket)';
+/** Splits the range of a query into whole days without an asked hour, and the rest. */
+function splitDays(
+  { fromMs, toMs, bucketMs = DAY_MS }: AggregateFilter & { bucketMs?: number | undefined },
+  hours: readonly TouchedHour[],
+): { readonly days: readonly Range[]; readonly rest: readonly Range[] } {
+  const [from, to] = [Math.max(0, fromMs), Math.max(0, toMs)];
+  const [first, end] = [Math.ceil(from / DAY_MS) * DAY_MS, Math.floor(to / DAY_MS) * DAY_MS];
+  if (bucketMs % DAY_MS !== 0 || first >= end) {
+    return { days: [], rest: [[from, to]] };
+  }
+  const ofHours = new Set(hours.map(({ hourMs }) => Math.floor(hourMs / DAY_MS) * DAY_MS));
+  const cut = [...ofHours].filter((dayMs) => dayMs >= first && dayMs < end).toSorted((a, b) => a - b);
+  const starts = [first, ...cut.map((dayMs) => dayMs + DAY_MS)];
+  const days = starts.map((start, index): Range => [start, cut[index] ?? end]);
+  const rest: Range[] = [[from, first], ...cut.map((dayMs): Range => [dayMs, dayMs + DAY_MS]), [end, to]];
+  const isSome = ([start, stop]: Range) => start < stop;
+  return { days: days.filter(isSome), rest: rest.filter(isSome) };
+}
 
-/**
- * Returns SQL for rows of the aggregates where the asked hours are computed from the scores. The other hours of their days are read from
- * the hours, so that no row counts twice, however far a pass has come meanwhile.
- */
-function joinLacking(
-  table: string,
-  { condition, chosen }: { readonly condition: string; readonly chosen: string },
-): string {
-  const columns = `${KEY_COLUMNS}, ${SUM_COLUMNS}`;
-  const ofDays = `(Tenant, intDiv(${TIME}, ${DAY_MS}) * ${DAY_MS}) IN {askedDays:Array(Tuple(String, Int64))}`;
-  return [
-    `SELECT ${columns} FROM score_hours FINAL WHERE ${condition} AND (Tenant, ${TIME}) NOT IN ${ASKED_BUCKETS}
-     ${table === 'score_days' ? `AND ${ofDays}` : ''}`,
-    ...(table === 'score_days'
-      ? [`SELECT ${columns} FROM score_days FINAL WHERE ${condition} AND NOT (${ofDays})`]
-      : []),
-    `SELECT ${KEY_COLUMNS}, S AS Scores, W AS Weight, W2 AS SquaredWeight, T AS Total, T2 AS SquaredTotal, H.1 AS Bins,
-       H.2 AS BinScores, H.3 AS BinWeights
-     FROM (${hourRows(chosen)})`,
-  ].join(' UNION ALL ');
+function listFacets({ by }: SummaryQuery): string[] {
+  return ['Scorer', ...by.map((facet) => FACET_COLUMNS[facet])];
 }
 
 /** SQL for the group of a row: the scorer, and the values of the facets. */
-function groupOf({ by }: SummaryQuery): string {
-  return `[toString(Scorer), ${by.map((facet) => `toString(${FACET_COLUMNS[facet]})`).join(', ')}]`.replace(
-    ', ]',
-    ']',
-  );
+function groupOf(query: SummaryQuery): string {
+  return `[${listFacets(query)
+    .map((column) => `toString(${column})`)
+    .join(', ')}]`;
 }
 
 /** Finds the groups with the most scores, and how many there are. */
@@ -154,7 +165,7 @@ async function findTopGroups(
   query: SummaryQuery,
   limit: number,
 ): Promise<{ readonly groups: readonly (readonly string[])[]; readonly count: number }> {
-  const { rows: from, params } = chooseRows(query);
+  const { rows: from, params } = chooseRows(query, ['Scores', ...listFacets(query)]);
   const rows = await database.rows<{ group: string[]; found: number }>(
     `SELECT ${groupOf(query)} AS group, count() OVER () AS found FROM ${from}
      GROUP BY group ORDER BY sum(Scores) DESC, group LIMIT {limit:UInt32} ${READ_SETTINGS}`,
@@ -188,17 +199,19 @@ const QUANTILES = `quantilesExactWeightedArray(0.1, 0.5, 0.9)(Places, arrayMap(s
     if(arrayMin(BinWeights) < 0, arrayMap(count -> count * Weight / Scores, BinScores), BinWeights)))`;
 
 /**
- * SQL for the bins of the selected rows, one by one: grouping them is much faster than `sumMap`. `At` is 1 for the first bin of a row,
- * so that its sums count once.
+ * SQL for the bins of the selected rows, grouped one by one: much faster than `sumMap`. `At` is 1 for the first bin of a row, so that its
+ * sums count once.
  */
 function binsOf(rows: string): string {
   return `(
-    SELECT * EXCEPT (Bins, BinScores, BinWeights), Bin, BinScore, BinWeight, At, ${valueOf('Bin')} AS Place
-    FROM (${rows}) ARRAY JOIN Bins AS Bin, BinScores AS BinScore, BinWeights AS BinWeight, arrayEnumerate(Bins) AS At)`;
+    SELECT IsWeighted, ScoreMin, ScoreMax, Direction, ${valueOf('Bin')} AS Place, max(Bucket) AS Latest, sumIf(Scores, At = 1) AS BinRows,
+      sumIf(Weight, At = 1) AS RowWeight, sumIf(Total, At = 1) AS RowTotal, sum(BinScore) AS Counted, sum(BinWeight) AS Share
+    FROM ${rows} ARRAY JOIN Bins AS Bin, BinScores AS BinScore, BinWeights AS BinWeight, arrayEnumerate(Bins) AS At
+    GROUP BY IsWeighted, ScoreMin, ScoreMax, Direction, Bin)`;
 }
 
 interface StoredSums {
-  readonly bucketMs: number;
+  readonly bucketMs: number | null;
   readonly group: string[];
   readonly isWeighted: number;
   readonly n: number;
@@ -218,52 +231,76 @@ type StoredScale = [scoreMin: number, scoreMax: number, direction: number];
 
 const SCALE = 'argMax((ScoreMin, ScoreMax, toInt32(Direction)), Bucket) AS scale';
 
-const SUMS = 'sum(Scores) AS n, sum(Weight) AS w, sum(SquaredWeight) AS w2, sum(Total) AS total';
+const COMPARED = [
+  'Bucket',
+  'IsWeighted',
+  'ScoreMin',
+  'ScoreMax',
+  'Direction',
+  'Scores',
+  'Weight',
+  'SquaredWeight',
+  'Total',
+];
 
-/** SQL of the rows of the aggregates that a query selects, and of their buckets and groups. */
-function selectGroups(query: SummaryQuery) {
-  const { rows, params } = chooseRows(query);
-  const { bucketMs, groups } = query;
-  const bucket =
-    bucketMs === undefined
-      ? 'toInt64(0)'
-      : 'intDiv(toUnixTimestamp64Milli(Bucket), {bucket:Int64}) * {bucket:Int64}';
-  const isAsked = groups === undefined ? '' : `AND ${groupOf(query)} IN {groups:Array(Array(String))}`;
-  const facets = ['Scorer', ...query.by.map((facet) => FACET_COLUMNS[facet])].join(', ');
+/**
+ * Returns SQL for the numbers of the buckets and groups of a query, in the order of time; last those of the whole range.
+ * @param numbers further columns of the result, from the columns of a row and those that are derived from its bins
+ */
+function selectGroups(
+  query: SummaryQuery,
+  { numbers, derived = [] }: { readonly numbers: readonly string[]; readonly derived?: readonly string[] },
+) {
+  const facets = listFacets(query);
+  const { rows, params } = chooseRows(query, [...facets, ...COMPARED, ...(derived.length === 0 ? [] : BINS)]);
+  const { bucketMs, groups, withTotals = bucketMs === undefined } = query;
+  const key = [...facets, 'IsWeighted'].join(', ');
+  const sets = [
+    ...(bucketMs === undefined ? [] : [`(StartMs, ${key})`]),
+    ...(withTotals ? [`(${key})`] : []),
+  ];
+  const startMs = bucketMs === undefined ? 'NULL' : 'if(grouping(StartMs) = 1, NULL, StartMs)';
+  const bucket = `intDiv(${TIME}, {bucket:Int64}) * {bucket:Int64} AS StartMs`;
   return {
-    facets,
-    select: (columns: string) => `
-    SELECT ${bucket} AS bucketMs, Bucket, ${facets}, IsWeighted, ScoreMin, ScoreMax, Direction, Scores, Weight, SquaredWeight,
-      Total${columns}
-    FROM ${rows} ${isAsked}`,
-    groupBy: `GROUP BY bucketMs, ${facets}, IsWeighted ORDER BY bucketMs, group, isWeighted DESC ${READ_SETTINGS}`,
+    sql: `SELECT ${startMs} AS bucketMs, ${groupOf(query)} AS group, IsWeighted AS isWeighted, sum(Scores) AS n, sum(Weight) AS w,
+       sum(SquaredWeight) AS w2, sum(Total) AS total, ${[...numbers, SCALE].join(', ')}
+     FROM (
+       SELECT ${[...facets, ...COMPARED, ...derived, ...(bucketMs === undefined ? [] : [bucket])].join(', ')}
+       FROM ${rows} ${groups === undefined ? '' : `WHERE ${groupOf(query)} IN {groups:Array(Array(String))}`})
+     GROUP BY GROUPING SETS (${sets.join(', ')})
+     ORDER BY bucketMs, group, isWeighted DESC ${READ_SETTINGS}`,
     params: { ...params, bucket: bucketMs, groups },
   };
 }
 
 /** Sums buckets and groups, in the order of time: much faster than `summarise`, which reads histograms. */
 async function sumGroups(database: Database, query: SummaryQuery): Promise<SumsRow[]> {
-  const { select, groupBy, params } = selectGroups(query);
-  const rows = await database.rows<StoredSums>(
-    `SELECT bucketMs, ${groupOf(query)} AS group, IsWeighted AS isWeighted, ${SUMS}, ${SCALE}
-     FROM (${select('')}) ${groupBy}`,
-    params,
-  );
-  return joinGroups(rows).map(buildSums);
+  const { sql, params } = selectGroups(query, { numbers: [] });
+  return joinGroups(await database.rows<StoredSums>(sql, params)).map(buildSums);
 }
 
 /** Summarises buckets and groups, in the order of time. */
 async function summarise(database: Database, query: SummaryQuery): Promise<SummaryRow[]> {
-  const { select, groupBy, params } = selectGroups(query);
-  const { passAt, passLines = new Map<string, number>() } = query;
+  const { passAt, passRates = true, passLines = new Map<string, number>() } = query;
   const { hasBar, bar } = barSql(passAt);
-  const rows = await database.rows<StoredSummary>(
-    `SELECT bucketMs, ${groupOf(query)} AS group, IsWeighted AS isWeighted, ${SUMS}, ${query.quantiles === false ? '[]' : QUANTILES} AS quantiles,
-       sumIf(arraySum(BinWeights), ${hasBar}) AS barWeight,
-       sumIf(arraySum((place, share) -> share * (place * Direction >= Bar), Places, BinWeights), ${hasBar}) AS passWeight, ${SCALE}
-     FROM (${select(`, ${PLACES}, ${bar} AS Bar`)}) ${groupBy}`,
-    { ...params, passAt, lineRows: [...passLines.keys()], lines: [...passLines.values()] },
-  );
+  const { sql, params } = selectGroups(query, {
+    numbers: [
+      `${query.quantiles === false ? '[]' : QUANTILES} AS quantiles`,
+      ...(passRates
+        ? [
+            `sumIf(arraySum(BinWeights), ${hasBar}) AS barWeight`,
+            `sumIf(arraySum((place, share) -> share * (place * Direction >= Bar), Places, BinWeights), ${hasBar}) AS passWeight`,
+          ]
+        : ['0 AS barWeight', '0 AS passWeight']),
+    ],
+    derived: [PLACES, `${bar} AS Bar`],
+  });
+  const rows = await database.rows<StoredSummary>(sql, {
+    ...params,
+    passAt,
+    lineRows: [...passLines.keys()],
+    lines: [...passLines.values()],
+  });
   const labels = rows.some(isLabelled) ? await countLabels(database, query) : new Map<string, never>();
   return joinGroups(rows).map(([first, ...others]) => {
     const { w, quantiles, barWeight, passWeight } = first;
@@ -291,17 +328,20 @@ async function countLabels(
   database: Database,
   query: SummaryQuery,
 ): Promise<Map<string, Record<string, number>>> {
-  const { chosen, params } = chooseRows(query);
-  const { bucketMs, groups } = query;
+  const { chosen, params } = chooseRows(query, []);
+  const { bucketMs, groups, fromMs, toMs, withTotals = bucketMs === undefined } = query;
   const time = 'toUnixTimestamp64Milli(TraceTimestamp)';
+  const sets = [
+    ...(bucketMs === undefined ? [] : [`intDiv(${time}, {bucket:Int64}) * {bucket:Int64}`]),
+    ...(withTotals ? ["CAST(NULL, 'Nullable(Int64)')"] : []),
+  ];
   const rows = await database.rows<StoredSums & { readonly label: string }>(
-    `SELECT ${bucketMs === undefined ? 'toInt64(0)' : `intDiv(${time}, {bucket:Int64}) * {bucket:Int64}`} AS bucketMs,
-       ${groupOf(query)} AS group, toString(Label) AS label, count() AS n
+    `SELECT arrayJoin([${sets.join(', ')}]) AS bucketMs, ${groupOf(query)} AS group, toString(Label) AS label, count() AS n
      FROM scores FINAL
      WHERE TraceTimestamp >= fromUnixTimestamp64Milli({from:Int64}) AND TraceTimestamp < fromUnixTimestamp64Milli({to:Int64})
        AND ${chosen} AND ${IS_LABELLED} ${groups === undefined ? '' : `AND ${groupOf(query)} IN {groups:Array(Array(String))}`}
      GROUP BY bucketMs, group, label ORDER BY n DESC, label`,
-    { ...params, bucket: bucketMs, groups },
+    { ...params, from: Math.max(0, fromMs), to: Math.max(0, toMs), bucket: bucketMs, groups },
   );
   const counts = new Map<string, Record<string, number>>();
   for (const row of rows) {
@@ -347,7 +387,7 @@ function toScale([scoreMin, scoreMax, direction]: StoredScale): ScoreScale {
 
 /** Returns the histogram of the selected scores; null without scores. */
 async function readHistogram(database: Database, filter: AggregateFilter): Promise<ScoreHistogram | null> {
-  const { rows, params } = chooseRows(filter);
+  const { rows, params } = chooseRows(filter, [...COMPARED, ...BINS]);
   const [row, other] = await database.rows<{
     isWeighted: number;
     n: number;
@@ -358,15 +398,14 @@ async function readHistogram(database: Database, filter: AggregateFilter): Promi
     weights: number[];
     scale: StoredScale;
   }>(
-    `SELECT IsWeighted AS isWeighted, sum(ValueScores) AS n, sum(ValueWeight) AS w, sum(ValueTotal) AS total,
-       arraySort(groupArray((Place, toFloat64(Counted), Share))) AS Sorted, arrayMap(each -> each.1, Sorted) AS places,
-       arrayMap(each -> each.2, Sorted) AS counts, arrayMap(each -> each.3, Sorted) AS weights,
-       argMax(Scale, Latest) AS scale
+    `SELECT IsWeighted AS isWeighted, sum(PlaceRows) AS n, sum(PlaceWeight) AS w, sum(PlaceTotal) AS total,
+       arraySort(groupArray((Place, toFloat64(PlaceScores), PlaceShare))) AS Sorted, arrayMap(each -> each.1, Sorted) AS places,
+       arrayMap(each -> each.2, Sorted) AS counts, arrayMap(each -> each.3, Sorted) AS weights, argMax(Scale, Last) AS scale
      FROM (
-       SELECT IsWeighted, Place, sumIf(Scores, At = 1) AS ValueScores, sumIf(Weight, At = 1) AS ValueWeight,
-         sumIf(Total, At = 1) AS ValueTotal, sum(BinScore) AS Counted, greatest(0, sum(BinWeight)) AS Share,
-         argMax((ScoreMin, ScoreMax, toInt32(Direction)), Bucket) AS Scale, max(Bucket) AS Latest
-       FROM ${binsOf(`SELECT * FROM ${rows}`)}
+       SELECT IsWeighted, Place, sum(BinRows) AS PlaceRows, sum(RowWeight) AS PlaceWeight, sum(RowTotal) AS PlaceTotal,
+         sum(Counted) AS PlaceScores, greatest(0, sum(Share)) AS PlaceShare, max(Latest) AS Last,
+         argMax((ScoreMin, ScoreMax, toInt32(Direction)), Latest) AS Scale
+       FROM ${binsOf(rows)}
        GROUP BY IsWeighted, Place)
      GROUP BY isWeighted ORDER BY isWeighted DESC ${READ_SETTINGS}`,
     params,
@@ -418,7 +457,8 @@ function readPairs(
   const leftRows = rowsOf('left', left);
   const rightRows = rowsOf('right', right);
   // People's scores are few: all are read, they limit what is read of the others, and they name the traces.
-  const limitOf = (other: ComparedScores, rows: string) => (other.isHuman ? `AND ${isOfOther(rows)}` : '');
+  const limitOf = (other: ComparedScores, rows: string) =>
+    other.isHuman ? `AND TargetId IN (SELECT TargetId FROM scores WHERE ${rows})` : '';
   const named = right.isHuman ? 'b' : 'a';
   return database.rows(
     `SELECT ${named}.TraceId AS traceId, a.Value AS left, b.Value AS right, a.Passes AS leftPasses, b.Passes AS rightPasses
@@ -438,12 +478,6 @@ function readPairs(
       rightFingerprint: right.fingerprint,
     } satisfies QueryParams,
   );
-}
-
-/** The first condition is only there to be fast: few rows are left for the second one, on two columns. */
-function isOfOther(other: string): string {
-  return `TargetId IN (SELECT TargetId FROM scores WHERE ${other})
-      AND (Tenant, TargetId) IN (SELECT Tenant, TargetId FROM scores WHERE ${other})`;
 }
 
 /**

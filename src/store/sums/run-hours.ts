@@ -3,7 +3,15 @@ import type { AggregateStore, RunSumsQuery, TouchedHour } from '../contracts/sum
 import type { Database } from '../database.ts';
 import { readDoneUntil } from '../tables/progress.ts';
 import type { QueryParams } from '../values.ts';
-import { createProgress, hourOf, isAsked, listHours, replaceBuckets } from './score-sums.ts';
+import {
+  createProgress,
+  hourOf,
+  inRanges,
+  isAsked,
+  listHours,
+  type Range,
+  replaceBuckets,
+} from './score-sums.ts';
 
 /** Name of the progress of runs. With a new name, the first pass computes all hours again. */
 const PROGRESS = 'run hours';
@@ -155,9 +163,6 @@ function computeHours(database: Database, hours: readonly TouchedHour[]): Promis
   );
 }
 
-/** Range of starts of runs, Unix milliseconds: [from, to). */
-type Range = readonly [fromMs: number, toMs: number];
-
 /** Most ranges of runs that one query reads beside the sums: of more, all between the first and the last is read. */
 const MAX_RANGES = 30;
 
@@ -178,18 +183,11 @@ export async function selectRunSums(
   const to = Math.min(LATEST_MS, atLeastZero(toMs));
   const ofTenant = tenant === undefined ? '1' : 'Tenant = {tenant:String}';
   const { rows, summed } = await splitRange(database, [from, to]);
-  const within = (column: string, ranges: readonly Range[], marginMs = 0) =>
-    ranges
-      .map(
-        ([first, end]) =>
-          `(${column} >= fromUnixTimestamp64Milli(${first - marginMs}) AND ${column} < fromUnixTimestamp64Milli(${end + marginMs}))`,
-      )
-      .join(' OR ') || '0';
-  const ofHours = `SELECT ${columnsOf(lists)} FROM run_hours FINAL WHERE (${within('Bucket', summed)}) AND ${ofTenant} AND ${chosen}`;
+  const ofHours = `SELECT ${columnsOf(lists)} FROM run_hours FINAL WHERE (${inRanges('Bucket', summed)}) AND ${ofTenant} AND ${chosen}`;
   const ofRows = sumRows(
     {
-      near: within('StartedAt', rows, MOVED_MS),
-      chosen: `(${within('StartedAt', rows)}) AND ${chosen}`,
+      near: inRanges('StartedAt', rows, MOVED_MS),
+      chosen: `(${inRanges('StartedAt', rows)}) AND ${chosen}`,
       ofTenant,
     },
     lists,

@@ -4,7 +4,7 @@ import type { AggregateFacet } from '../../domain/aggregate-facets.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import { BIN_GROWTH, RANGE_STEPS } from '../../domain/limits.ts';
 import type { AggregateStore, TouchedHour } from '../contracts/sums.ts';
-import { type Database, readValue } from '../database.ts';
+import type { Database } from '../database.ts';
 import { recordSeenVersions } from '../monitors/deploy-markers.ts';
 import { forgetProgress, markDoneUntil, readDoneUntil } from '../tables/progress.ts';
 import type { QueryParams } from '../values.ts';
@@ -22,18 +22,38 @@ export const FACET_COLUMNS: Readonly<Record<AggregateFacet, string>> = {
 };
 
 /** Columns that identify a row of the aggregates. */
-export const KEY_COLUMNS = `Tenant, Scorer, Bucket, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')},
+const KEY_COLUMNS = `Tenant, Scorer, Bucket, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')},
   ScoreMin, ScoreMax, Direction, IsWeighted`;
 
 /** Columns with numbers, in the order of the rows that are inserted. */
-export const SUM_COLUMNS = 'Scores, Weight, SquaredWeight, Total, SquaredTotal, Bins, BinScores, BinWeights';
+const SUM_COLUMNS = 'Scores, Weight, SquaredWeight, Total, SquaredTotal, Bins, BinScores, BinWeights';
 
 /** Settings of reads with FINAL. Partitions are months of buckets, so rows of one key are in one of them. */
 export const READ_SETTINGS = 'SETTINGS do_not_merge_across_partitions_select_final = 1';
 
+/** Returns SQL for the start of the hour of a time, Unix milliseconds. */
+function hourMsOf(time: string): string {
+  return `toInt64(floor(toUnixTimestamp64Milli(${time}) / ${HOUR_MS})) * ${HOUR_MS}`;
+}
+
 /** Returns SQL for the start of the hour of a time. */
 export function hourOf(time: string): string {
-  return `fromUnixTimestamp64Milli(toInt64(floor(toUnixTimestamp64Milli(${time}) / ${HOUR_MS})) * ${HOUR_MS}, 'UTC')`;
+  return `fromUnixTimestamp64Milli(${hourMsOf(time)}, 'UTC')`;
+}
+
+/** Range of time, Unix milliseconds: [from, to). */
+export type Range = readonly [fromMs: number, toMs: number];
+
+/** Returns SQL for the condition that a time is in one of the ranges. */
+export function inRanges(column: string, ranges: readonly Range[], marginMs = 0): string {
+  return (
+    ranges
+      .map(
+        ([first, end]) =>
+          `(${column} >= fromUnixTimestamp64Milli(${first - marginMs}) AND ${column} < fromUnixTimestamp64Milli(${end + marginMs}))`,
+      )
+      .join(' OR ') || '0'
+  );
 }
 
 /** Bin of the value 1 of a scorer without a range. Its bins of smaller values are above 0. */
@@ -58,15 +78,14 @@ function binOf(score: string): string {
   if(abs(${score}) < 1e-300, 0, sign(${score}) * (round(log(abs(${score})) / log(${BIN_GROWTH})) + ${ONE_BIN}))))`;
 }
 
-/** SQL for the probability of the second judge of a row that asked it; 1 for other rows. */
-const ASKED = `if(Rung = 2, ifNull(RungProbability, 1), 1)`;
-
 /**
  * SQL for the bins of a row of `scores`, the counts and the weights. A row that asked the second judge stands for others that did not: it
  * counts its score for all of them, and takes back the first judge's, so that shares of the scores are unbiased. A weight may be negative.
+ * `Asked` is the probability of the second judge of a row that asked it, and 1 of other rows.
  */
-const BINS = `if(${ASKED} < 1, [${binOf('Score')}, ${binOf('ifNull(FirstScore, Score)')}], [${binOf('Score')}]) AS RowBins,
-        if(${ASKED} < 1, [1, 0], [1]) AS RowCounts, if(${ASKED} < 1, [Share / ${ASKED}, Share - Share / ${ASKED}], [Share]) AS RowWeights`;
+const BINS = `arrayMap(value -> ${binOf('value')}, if(Asked < 1, [Score, First], [Score]))`;
+const BIN_COUNTS = 'if(Asked < 1, [toUInt64(1), toUInt64(0)], [toUInt64(1)])';
+const BIN_WEIGHTS = 'if(Asked < 1, [Share / Asked, Share - Share / Asked], [Share])';
 
 const HAS_RANGE = 'ScoreMax > ScoreMin';
 const RANGED = (bin: string) => `ScoreMin + (ScoreMax - ScoreMin) * ${bin} / ${RANGE_STEPS}`;
@@ -187,7 +206,7 @@ export function createAggregateStore(database: Database, nowMs: () => Promise<nu
       await recordSeenVersions(database);
       await progress.markDone(untilMs);
     },
-    touchedSince: (sinceMs) => listTouched(database, sinceMs),
+    touchedSince: (sinceMs) => listHours(database, TOUCHED, { since: Math.max(0, Math.trunc(sinceMs)) }),
     allHours: () => listHours(database, ALL_HOURS),
     compute: async (hours) => {
       await replaceBuckets(database, HOURS, {
@@ -218,16 +237,10 @@ const WRITTEN_HOURS = `
 /** Score rows that may have replaced a row of another time: re-scores, and rows that somebody posts again. */
 const REPLACING = `FROM scores WHERE ${WRITTEN} AND (Revision > 1 OR Source NOT IN ('live', 'backfill'))`;
 
-/** Former hours of scores: their arrivals still have the times that the replaced rows had. */
-const FORMER_HOURS = `
+/** Hours of written scores, and former hours of scores: their arrivals, which are all read, still have the times of the replaced rows. */
+const TOUCHED = `${WRITTEN_HOURS}
   UNION ALL SELECT Tenant, ${hourOf('TraceTimestamp')}, 0 FROM score_arrivals
-  WHERE ScoreId IN (SELECT ScoreId ${REPLACING}) GROUP BY ALL`;
-
-async function listTouched(database: Database, sinceMs: number): Promise<TouchedHour[]> {
-  const params = { since: Math.max(0, Math.trunc(sinceMs)) };
-  const hasReplacing = (await readValue(database, `SELECT count() ${REPLACING}`, params)) !== 0;
-  return listHours(database, hasReplacing ? WRITTEN_HOURS + FORMER_HOURS : WRITTEN_HOURS, params);
-}
+  WHERE (SELECT count() ${REPLACING}) > 0 AND ScoreId IN (SELECT ScoreId ${REPLACING}) GROUP BY ALL`;
 
 /** Sums and histogram of scores: S, W, W2, T, T2 and the histogram H. */
 const SUMS = {
@@ -241,38 +254,45 @@ const SUMS = {
 const OF_HOURS = `TraceTimestamp >= fromUnixTimestamp64Milli({first:Int64})
         AND TraceTimestamp < fromUnixTimestamp64Milli({last:Int64} + ${HOUR_MS})`;
 
-/** The days of the scores are in their key, so FINAL reads no other ones. All versions of a score have one day. */
-const OF_DAYS = `Day IN (SELECT DISTINCT Day FROM scores WHERE ${OF_HOURS})`;
+/**
+ * Keys of the scores that have, or had, a run in these hours: FINAL reads no other ones. All versions of a score have one day and id, which
+ * are in the key of the table.
+ */
+const OF_IDS = `(Day, ScoreId) IN (SELECT Day, ScoreId FROM scores WHERE ${OF_HOURS})`;
 
 const IS_RANGED = 'ifNull(ScoreMax > ScoreMin, false)';
 
+const FACETS = Object.values(FACET_COLUMNS).join(', ');
+
 /**
- * Returns SQL for the rows of the asked hours, from scores that meet a condition. Scores of one trace in one row of the aggregates are
- * one observation: their weights are added before they are squared.
+ * Returns SQL for the rows of the asked hours, from scores that meet a condition: one row for each trace and row of the aggregates. Scores of
+ * one trace in one row of the aggregates are one observation: their weights are added before they are squared.
  */
-export function buildHourRows(condition: string): string {
+export function buildTraceRows(condition: string): string {
+  // An alias is planned again wherever it is used: the inner query names what the outer one uses several times.
   return `
-  SELECT ${KEY_COLUMNS}, sum(UnitS) AS S, sum(UnitW) AS W, sum(UnitW * UnitW) AS W2, sum(UnitT) AS T, sum(UnitT2) AS T2,
-    sumMap(UnitH.1, UnitH.2, UnitH.3) AS H
+  SELECT Tenant, Scorer, fromUnixTimestamp64Milli(HourMs, 'UTC') AS Bucket, Source, Stratum, ${FACETS}, Low AS ScoreMin, High AS ScoreMax,
+    Direction, IsWeighted, count() AS S, sum(Share) AS W, W * W AS W2, sum(Share * Meant) AS T, sum(Share * Meant * Meant) AS T2,
+    sumMap(${BINS}, ${BIN_COUNTS}, ${BIN_WEIGHTS}) AS H
   FROM (
-    SELECT Tenant, Scorer, Hour AS Bucket, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')},
-      Low AS ScoreMin, High AS ScoreMax, Direction, IsWeighted,
-      count() AS UnitS, sum(Share) AS UnitW, sum(Share * Meant) AS UnitT, sum(Share * Meant * Meant) AS UnitT2,
-      sumMap(RowBins, arrayMap(each -> toUInt64(each), RowCounts), arrayMap(each -> toFloat64(each), RowWeights)) AS UnitH
-    FROM (
-      SELECT Tenant, Scorer, Source, Stratum, ${Object.values(FACET_COLUMNS).join(', ')}, ${MEANT} AS Meant,
-        ${hourOf('TraceTimestamp')} AS Hour, if(TraceId = '', TargetId, TraceId) AS Unit,
-        if(${IS_RANGED}, assumeNotNull(ScoreMin), 0) AS Low, if(${IS_RANGED}, assumeNotNull(ScoreMax), 0) AS High,
-        toInt8(multiIf(${IS_LABELLED}, ${LABELLED}, HigherIsBetter IS NULL, 0, HigherIsBetter, 1, -1)) AS Direction,
-        toUInt8(Weight IS NOT NULL) AS IsWeighted, ifNull(Weight, 1) AS Share, ${BINS}
-      FROM scores FINAL
-      WHERE ${OF_HOURS} AND ${OF_DAYS} AND ${isAsked('Hour')}
-        AND isFinite(Score) AND ${condition})
-    GROUP BY ${KEY_COLUMNS}, Unit)
-  GROUP BY ${KEY_COLUMNS}`;
+    SELECT Tenant, Scorer, Source, Stratum, ${FACETS}, Score, ifNull(FirstScore, Score) AS First, ${MEANT} AS Meant,
+      ${hourMsOf('TraceTimestamp')} AS HourMs, if(TraceId = '', TargetId, TraceId) AS Unit, if(Rung = 2, ifNull(RungProbability, 1), 1) AS Asked,
+      if(${IS_RANGED}, assumeNotNull(ScoreMin), 0) AS Low, if(${IS_RANGED}, assumeNotNull(ScoreMax), 0) AS High,
+      toInt8(multiIf(${IS_LABELLED}, ${LABELLED}, HigherIsBetter IS NULL, 0, HigherIsBetter, 1, -1)) AS Direction,
+      toUInt8(Weight IS NOT NULL) AS IsWeighted, ifNull(Weight, 1) AS Share
+    FROM scores FINAL
+    WHERE ${OF_HOURS} AND ${OF_IDS} AND (Tenant, HourMs) IN ${ASKED_BUCKETS} AND isFinite(Score) AND ${condition})
+  GROUP BY Tenant, Scorer, HourMs, Source, Stratum, ${FACETS}, Low, High, Direction, IsWeighted, Unit`;
 }
 
-const HOURS: BucketRows = { ...SUMS, table: 'score_hours', rows: buildHourRows('1') };
+const HOURS: BucketRows = {
+  ...SUMS,
+  table: 'score_hours',
+  rows: `
+  SELECT ${KEY_COLUMNS}, sum(S) AS S, sum(W) AS W, sum(W2) AS W2, sum(T) AS T, sum(T2) AS T2, sumMap(H.1, H.2, H.3) AS H
+  FROM (${buildTraceRows('1')})
+  GROUP BY ${KEY_COLUMNS}`,
+};
 
 const DAYS: BucketRows = {
   ...SUMS,

@@ -62,15 +62,10 @@ export function createLabelStore(database: Database) {
          PREWHERE ${LABELLED(query)} WHERE TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})`;
       return (await readValue(database, sql, buildParams(query))) ?? 0;
     },
-    /** Reads the versions of a scorer, the last used first. */
-    versions: async (query: LabelledScorer): Promise<readonly VersionFacts[]> => {
-      const rows = await database.rows<StoredVersion>(READ_VERSIONS(query), rangeParams(query));
-      return rows.map((row) => ({ ...row, higherIsBetter: row.higherIsBetter ?? true }));
-    },
     /** Reads the names of the score rows that have a label on a run since a time (Unix milliseconds). */
     labelledScorers: async ({ tenant, sinceMs }: Pick<LabelledScorer, 'tenant' | 'sinceMs'>) => {
       const rows = await database.rows<{ scorer: string }>(
-        `SELECT DISTINCT toString(Scorer) AS scorer FROM scores WHERE Source = 'human' AND ${RECENT} ${OF_TENANT({ tenant })}`,
+        `SELECT DISTINCT toString(Scorer) AS scorer FROM scores PREWHERE Source = 'human' WHERE ${RECENT} ${OF_TENANT({ tenant })}`,
         { tenant, ...sinceParams(sinceMs) },
       );
       return new Set(rows.map(({ scorer }) => scorer));
@@ -142,15 +137,55 @@ async function readUnlabelled(
   return { left: strata[0]?.left ?? 0, targets: await readDrawn(database, query, drawn) };
 }
 
-/** Sums the scores of a scorer, and those with a label, by version, group and verdict. Backfilled scores count where no live ones are. */
-async function readJudged(database: Database, query: JudgedQuery): Promise<readonly JudgedRows[]> {
+/**
+ * Reads the versions of a scorer, the last used first, and sums their scores, and those with a label, by version, group and verdict.
+ * Backfilled scores count where no live ones are.
+ */
+async function readJudged(database: Database, query: JudgedQuery) {
   const params = { ...rangeParams(query), ...query.chosen };
-  const [scores, labels] = await Promise.all([
-    database.rows<JudgedRows>(SUM_SCORES(query), params),
-    database.rows<JudgedRows>(SUM_LABELS(query), params),
-  ]);
+  const [scores, labels] = (await Promise.all(
+    [false, true].map((isLabelled) => database.rows<StoredVerdicts>(sumJudged(query, isLabelled), params)),
+  )) as [StoredVerdicts[], StoredVerdicts[]];
+  const newestFirst = scores.toSorted(
+    (a, b) => compareValues(b.lastAt, a.lastAt) || compareValues(a.fingerprint, b.fingerprint),
+  );
+  const versions = [...Map.groupBy(newestFirst, ({ fingerprint }) => fingerprint)].map(
+    ([fingerprint, rows]): VersionFacts => ({
+      fingerprint,
+      scorerVersion: rows[0]?.scorerVersion ?? '',
+      judgeModel: rows[0]?.judgeModel ?? '',
+      higherIsBetter: rows.find(({ direction }) => direction !== null)?.direction ?? true,
+      scores: rows.reduce((sum, { n }) => sum + n, 0),
+    }),
+  );
+  const higherIsBetter = versions[0]?.higherIsBetter ?? true;
   const live = new Set(scores.flatMap((row) => (row.isLive ? [row.fingerprint] : [])));
-  return [...scores.filter((row) => row.isLive || !live.has(row.fingerprint)), ...labels];
+  const counted = scores.filter((row) => row.isLive || !live.has(row.fingerprint));
+  const rows = [...counted, ...labels].map(
+    ({ fingerprint, group, n, weight, squaredWeight, passes, people }): JudgedRows => ({
+      fingerprint,
+      group,
+      passes: passes[Number(higherIsBetter)] ?? false,
+      people: people[Number(higherIsBetter)] ?? null,
+      n,
+      weight,
+      squaredWeight,
+    }),
+  );
+  return { versions, higherIsBetter, rows };
+}
+
+/** Rows of one version, group and verdicts: scores without a direction by either direction of the scorer, the falling one first. */
+interface StoredVerdicts
+  extends Omit<JudgedRows, 'passes' | 'people'>, Pick<VersionFacts, 'scorerVersion' | 'judgeModel'> {
+  readonly isLive: boolean;
+  readonly passes: readonly [boolean, boolean];
+  /** Empty for all scores, with and without a label. */
+  readonly people: readonly [] | readonly [boolean, boolean];
+  /** Time of the last score, as a text. */
+  readonly lastAt: string;
+  /** True when a greater score is better; null for scores without a direction. */
+  readonly direction: boolean | null;
 }
 
 /** Reads the reviewers with the most labels. */
@@ -198,8 +233,6 @@ function sinceParams(sinceMs: number): { readonly since: number; readonly day: n
 function rangeParams({ tenant, scorer, sinceMs, untilMs }: LabelledScorer): QueryParams {
   return { tenant, scorer, until: untilMs && Math.max(0, Math.trunc(untilMs)), ...sinceParams(sinceMs) };
 }
-
-type StoredVersion = Omit<VersionFacts, 'higherIsBetter'> & { readonly higherIsBetter: boolean | null };
 
 const SINCE = (query: LabelledScorer) =>
   `${RECENT}
@@ -252,7 +285,7 @@ const DRAW = (query: DrawQuery, perStratum: number) => `
 
 /** Choice of targets, with what tells their verdict. */
 type DrawQuery = LabelQuery &
-  Pick<JudgedQuery, 'passLine' | 'higherIsBetter'> & {
+  Verdict & {
     /** Only runs with a failure of this issue. */
     readonly issue?: Pick<IssueRow, 'tenant' | 'issueId'> | undefined;
     readonly strategy: QueueStrategy;
@@ -303,16 +336,8 @@ const READ_DRAWN = `
   FROM scores FINAL
   WHERE (Tenant, Scorer, Day, ScoreId) IN {ids:Array(Tuple(String, String, Date, UUID))}`;
 
-/** Columns of the rows of one fingerprint. */
-const VERSION_COLUMNS = `toString(Fingerprint) AS fingerprint, argMax(toString(ScorerVersion), ScoredAt) AS scorerVersion,
-    argMax(toString(JudgeModel), ScoredAt) AS judgeModel, any(HigherIsBetter) AS higherIsBetter`;
-
-const READ_VERSIONS = (query: LabelledScorer) => `
-  SELECT ${VERSION_COLUMNS}, count() AS scores
-  FROM scores FINAL
-  WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${SINCE(query)}
-  GROUP BY fingerprint
-  ORDER BY max(ScoredAt) DESC, fingerprint ${READ_SETTINGS}`;
+/** SQL for what the rows of one fingerprint tell of its version. */
+const OF_VERSION = `argMax(toString(ScorerVersion), ScoredAt) AS scorerVersion, argMax(toString(JudgeModel), ScoredAt) AS judgeModel`;
 
 /** SQL for the groups of estimates. */
 const GROUPS: Readonly<Record<JudgedGroup, string>> = {
@@ -321,60 +346,66 @@ const GROUPS: Readonly<Record<JudgedGroup, string>> = {
   ...FACET_COLUMNS,
 };
 
-const groupSql = ({ by = [] }: JudgedQuery) =>
-  by.length === 0
-    ? "''"
-    : `arrayStringConcat([${by.map((each) => `toString(${GROUPS[each]})`).join(', ')}], '\\0')`;
-
 const CHOSEN = ({ chosen = {} }: JudgedQuery) =>
   AGGREGATE_FACETS.filter((facet) => chosen[facet] !== undefined)
     .map((facet) => `AND ${FACET_COLUMNS[facet]} IN {${facet}:Array(String)}`)
     .join(' ');
 
-/** SQL for whether a row passes. Scores of people without a direction have that of their scorer. */
-const PASSES = ({ passLine, higherIsBetter }: Pick<JudgedQuery, 'passLine' | 'higherIsBetter'>) => {
+/** Terms of a verdict: a score without a direction has the direction of its scorer. */
+export interface Verdict extends Pick<JudgedQuery, 'passLine'> {
+  readonly higherIsBetter: boolean;
+}
+
+/** SQL for whether a row passes. */
+const PASSES = ({ passLine, higherIsBetter }: Verdict) => {
   const place = `least(1, greatest(0, ifNull(${PLACE}, Score)))`;
   return `toBool(if(ifNull(HigherIsBetter, ${higherIsBetter}), ${place}, 1 - ${place}) >= ${passLine - ROUNDING})`;
 };
 
-const ROW_SUMS = 'count() AS n, sum(W) AS weight, sum(W * W) AS squaredWeight';
+/** SQL for the verdicts of a row, by both directions of its scorer. */
+const VERDICTS = ({ passLine }: JudgedQuery) =>
+  [false, true].map(
+    (higherIsBetter) => `${PASSES({ passLine, higherIsBetter })} AS ${higherIsBetter ? 'Rising' : 'Falling'}`,
+  );
+
+const OF_PEOPLE = (query: JudgedQuery) =>
+  `PREWHERE Scorer = {scorer:String} AND Source = 'human' WHERE ${SINCE(query)}`;
+
+/** SQL for what people say about targets. Of several reviewers, the majority counts; a tie passes. */
+const PEOPLE = (query: JudgedQuery) => `
+    SELECT Tenant, Target, TargetId, [toBool(avg(Falling) >= 0.5), toBool(avg(Rising) >= 0.5)] AS people
+    FROM (SELECT ${['Tenant, Target, TargetId', ...VERDICTS(query)].join(', ')} FROM scores FINAL ${OF_PEOPLE(query)})
+    GROUP BY Tenant, Target, TargetId`;
 
 /**
- * Scores of the scorer in a range; `W` is the weight of a row.
- * @param ofTargets condition on targets: all rows of an id have one target, so it is checked before FINAL
+ * Returns SQL that sums the scores of the scorer in a range by version, group and verdict; `W` is the weight of a row.
+ * @param isLabelled true: only the newest scores of targets with a label, also by the verdict of people. All rows of an id have one target,
+ *   so it is checked before FINAL
  */
-const OF_SCORER = (query: JudgedQuery, ofTargets = '1') => `
-    SELECT Tenant, Target, TargetId, toString(Fingerprint) AS fingerprint,
-      ${groupSql(query)} AS group, toBool(Source = 'live') AS isLive, ScoredAt, ifNull(Weight, 1) AS W,
-      ${PASSES(query)} AS passes
-    FROM scores FINAL
-    PREWHERE Scorer = {scorer:String} AND ${ofTargets}
-    WHERE Source IN ('live', 'backfill') AND ${SINCE(query)} ${CHOSEN(query)}`;
-
-const SUM_SCORES = (query: JudgedQuery) => `
-  SELECT fingerprint, group, isLive, passes, NULL AS people, ${ROW_SUMS}
-  FROM (${OF_SCORER(query)})
-  GROUP BY fingerprint, group, isLive, passes ${READ_SETTINGS}`;
-
-const PEOPLE = (query: JudgedQuery, columns: string) => `
-  SELECT ${columns} FROM scores FINAL
-  PREWHERE Scorer = {scorer:String} AND Source = 'human' WHERE ${SINCE(query)}`;
-
-/** Of several reviewers, the majority counts; a tie passes. The condition on one column leaves few rows for the slower one on two. */
-const SUM_LABELS = (query: JudgedQuery) => `
-  SELECT fingerprint, group, toBool(1) AS isLive, passes, good AS people, ${ROW_SUMS}
+function sumJudged(query: JudgedQuery, isLabelled: boolean): string {
+  const { by = [] } = query;
+  const names = by.map((_, index) => `Group${index}`);
+  const groups = by.map((each, index) => `${GROUPS[each]} AS Group${index}`);
+  const group =
+    by.length === 0
+      ? "''"
+      : `arrayStringConcat([${names.map((name) => `toString(${name})`).join(', ')}], '\\0')`;
+  return `
+  SELECT toString(Fingerprint) AS fingerprint, ${group} AS group, [Falling, Rising] AS passes, count() AS n, sum(W) AS weight,
+    sum(W * W) AS squaredWeight, ${isLabelled ? 'true AS isLive, people' : `toBool(Source = 'live') AS isLive, [] AS people`}, ${OF_VERSION},
+    toString(max(ScoredAt)) AS lastAt, any(HigherIsBetter) AS direction
   FROM (
-    SELECT * FROM (${OF_SCORER(query, `TargetId IN (${PEOPLE(query, 'TargetId')}) AND (Tenant, TargetId) IN (${PEOPLE(query, 'Tenant, TargetId')})`)})
-    ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Target, TargetId, fingerprint) AS a
-  INNER JOIN (
-    SELECT Tenant, Target, TargetId, toBool(avg(toUInt8(passes)) >= 0.5) AS good
-    FROM (${PEOPLE(query, `Tenant, Target, TargetId, ${PASSES(query)} AS passes`)})
-    GROUP BY Tenant, Target, TargetId) AS b
-    ON a.Tenant = b.Tenant AND a.Target = b.Target AND a.TargetId = b.TargetId
-  GROUP BY fingerprint, group, passes, people ${READ_SETTINGS}`;
+    SELECT ${['Tenant, Target, TargetId, Fingerprint, Source, ScorerVersion, JudgeModel, HigherIsBetter, ScoredAt', 'ifNull(Weight, 1) AS W', ...groups, ...VERDICTS(query)].join(', ')}
+    FROM scores FINAL
+    PREWHERE Scorer = {scorer:String} ${isLabelled ? `AND TargetId IN (SELECT TargetId FROM scores ${OF_PEOPLE(query)})` : ''}
+    WHERE Source IN ('live', 'backfill') AND ${SINCE(query)} ${CHOSEN(query)}
+    ${isLabelled ? 'ORDER BY ScoredAt DESC LIMIT 1 BY Tenant, Target, TargetId, Fingerprint' : ''}) AS a
+  ${isLabelled ? `INNER JOIN (${PEOPLE(query)}) AS b ON a.Tenant = b.Tenant AND a.Target = b.Target AND a.TargetId = b.TargetId` : ''}
+  GROUP BY ${['Fingerprint', ...names, 'Falling', 'Rising', isLabelled ? 'people' : 'Source'].join(', ')} ${READ_SETTINGS}`;
+}
 
 const READ_LABELLED_VERSIONS = `
-  SELECT toString(Scorer) AS scorer, ${VERSION_COLUMNS}
+  SELECT toString(Scorer) AS scorer, toString(Fingerprint) AS fingerprint, ${OF_VERSION}, any(HigherIsBetter) AS higherIsBetter
   FROM scores
   WHERE Source IN ('live', 'backfill') AND ${RECENT} AND (Tenant, Scorer, TargetId) IN (
     SELECT Tenant, Scorer, TargetId FROM scores WHERE Source = 'human' AND ${RECENT})

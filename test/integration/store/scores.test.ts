@@ -139,6 +139,56 @@ describe('scores', () => {
   });
 });
 
+test('the verdicts on a scorer by people follow its direction, where their scores have none', async () => {
+  const scorer = 'falling';
+  const run = { scorer, traceId: newTraceId(), scoreMin: 0, scoreMax: 1 };
+  const human = {
+    ...run,
+    source: 'human',
+    scoredBy: 'ann',
+    fingerprint: 'people',
+    higherIsBetter: null,
+  } as const;
+  const older = {
+    ...run,
+    traceId: newTraceId(),
+    fingerprint: 'old',
+    scoredAt: Date.now() - 60_000,
+    score: 0.9,
+  };
+  await it.store.scores.write([
+    buildScore({
+      ...run,
+      fingerprint: 'new',
+      scorerVersion: '2',
+      judgeModel: 'j',
+      score: 0.2,
+      higherIsBetter: false,
+    }),
+    buildScore({ ...human, score: 0.1 }),
+    buildScore({ ...older, scorerVersion: '1', judgeModel: '', higherIsBetter: false }),
+  ]);
+  const { versions, rows, higherIsBetter } = await it.store.labels.judged({
+    scorer,
+    sinceMs: 0,
+    passLine: 0.5,
+  });
+  expect(higherIsBetter).toBe(false);
+  expect(versions).toEqual([
+    { fingerprint: 'new', scorerVersion: '2', judgeModel: 'j', higherIsBetter: false, scores: 1 },
+    { fingerprint: 'old', scorerVersion: '1', judgeModel: '', higherIsBetter: false, scores: 1 },
+  ]);
+  const verdicts = rows.map(({ fingerprint, passes, people, n }) => ({ fingerprint, passes, people, n }));
+  expect(verdicts).toHaveLength(3);
+  expect(verdicts).toEqual(
+    expect.arrayContaining([
+      { fingerprint: 'new', passes: true, people: null, n: 1 },
+      { fingerprint: 'old', passes: false, people: null, n: 1 },
+      { fingerprint: 'new', passes: true, people: true, n: 1 },
+    ]),
+  );
+});
+
 describe('rules, judge calls and money', () => {
   test('a rule version keeps its first moment, whoever records it again', async () => {
     const version = {

@@ -116,6 +116,7 @@ describe('hours that are read from the scores', () => {
     const aggregateReads = {
       firstWrittenSince: async (sinceMs: number) => sinceMs,
       rowsByDay: async () => rowsOfDays,
+      scorerNames: async () => [],
       sum: async ({ lacking }: { readonly lacking?: readonly TouchedHour[] | undefined }) => {
         asked.push(lacking);
         return [];

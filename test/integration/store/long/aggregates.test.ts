@@ -45,26 +45,53 @@ async function readSums(table: 'score_hours' | 'score_days') {
   return { expected, found: await queryRows(it.options, aggregated(table)) };
 }
 
-/** Expects that reads count every current score of the walks, by the hour and by the day, whatever passes have computed. */
+/** Scores of a bucket and group; of the whole range without a bucket. */
+interface Counted {
+  readonly bucketMs: string | null;
+  readonly n: number;
+  readonly scorer: string;
+  readonly values: readonly string[];
+}
+
+/** Adds the counts of buckets. */
+function sumUp(rows: readonly Counted[]): Counted[] {
+  const groups = Map.groupBy(rows, ({ scorer, values }) => JSON.stringify([scorer, values]));
+  return [...groups]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([, each]) => ({ ...each[0]!, bucketMs: null, n: each.reduce((sum, { n }) => sum + n, 0) }));
+}
+
+/**
+ * Expects that reads count every current score of the walks, whatever passes have computed: by the hour, by the day, and in a range that
+ * begins and ends within a day.
+ */
 async function expectAllScores(store: Parameters<typeof openCurrentReads>[0]) {
   const reads = await openCurrentReads(store, undefined);
-  for (const bucketMs of [HOUR_MS, 24 * HOUR_MS]) {
-    const [fromMs, toMs] = [Date.UTC(2026, 9, 30), Date.UTC(2026, 10, 1)];
-    const found = await reads.sum({ source: 'live', fromMs, toMs, bucketMs, by: ['agent'] });
-    const expected = await queryRows(
+  const days = [Date.UTC(2026, 9, 30), Date.UTC(2026, 10, 1)] as const;
+  const cut = [Date.UTC(2026, 9, 29, 23), Date.UTC(2026, 9, 31, 1)] as const;
+  for (const [bucketMs, [fromMs, toMs]] of [
+    [HOUR_MS, days],
+    [24 * HOUR_MS, days],
+    [24 * HOUR_MS, cut],
+  ] as const) {
+    const query = { source: 'live', fromMs, toMs, by: ['agent'] } as const;
+    const found = await reads.sum({ ...query, bucketMs, withTotals: true });
+    const expected = await queryRows<Counted>(
       it.options,
       `SELECT intDiv(toUnixTimestamp64Milli(toDateTime64(TraceTimestamp, 3)), ${bucketMs}) * ${bucketMs} AS bucketMs,
          toUInt32(count()) AS n, toString(Scorer) AS scorer, [toString(Agent)] AS values
        FROM scores FINAL WHERE Source = 'live' AND TraceTimestamp >= fromUnixTimestamp64Milli(${fromMs})
          AND TraceTimestamp < fromUnixTimestamp64Milli(${toMs}) GROUP BY ALL ORDER BY bucketMs, scorer, values`,
     );
-    const rows = found.map((row) => ({
-      bucketMs: String(row.bucketMs),
-      n: row.n,
-      scorer: row.scorer,
-      values: row.values,
-    }));
-    expect(rows).toEqual(expected);
+    const toCounted = (rows: Awaited<ReturnType<typeof reads.sum>>): Counted[] =>
+      rows.map(({ n, scorer, values, bucketMs: startMs }) => ({
+        bucketMs: startMs === null ? null : String(startMs),
+        n,
+        scorer,
+        values,
+      }));
+    expect(toCounted(found)).toEqual([...expected, ...sumUp(expected)]);
+    expect(toCounted(await reads.sum(query))).toEqual(sumUp(expected));
   }
 }
 
