@@ -20,8 +20,11 @@ const WITHIN_MS = 150_000;
 const SCORER = 'content-similarity';
 const RULES = [{ name: 'all', scorers: [SCORER] }];
 
+/** Enough for issues that grow together while runs come. */
+const RUNS = 600;
+
 /** Requests with the spans of made runs, the earliest first. */
-const REQUESTS: readonly object[] = chunk([...makeRuns(900, seededRandom(41))], 30).map((runs) => ({
+const REQUESTS: readonly object[] = chunk([...makeRuns(RUNS, seededRandom(41))], 30).map((runs) => ({
   resourceSpans: runs.flatMap(({ request }) => (request as { resourceSpans: object[] }).resourceSpans),
 }));
 
@@ -41,7 +44,7 @@ beforeAll(async () => {
   const folder = serveFolder({ rules: RULES });
   const addresses = await folder.start();
   await send(addresses, REQUESTS);
-  await untilScored(addresses, 900, folder);
+  await untilScored(addresses, RUNS, folder);
   const store = await openStore({ ...addresses.clickhouse, retention: { spansDays: 30, scoresDays: 400 } });
   const isFinal = async () => {
     const before = expected;
@@ -154,7 +157,7 @@ it.concurrent('are the same after kill -9 of the process that groups, whatever i
   await kill({ statement: 'the failures of an issue', isDone: false }, parts[2]);
   await kill({ statement: 'the failures of an issue', isDone: true }, parts[3]);
   await scorer.start();
-  await untilScored(addresses, 900, scorer);
+  await untilScored(addresses, RUNS, scorer);
   await untilExpected(addresses);
   expect(await readIssues(addresses)).toEqual(expected);
   expect(judge.requests).toEqual([]);
@@ -190,7 +193,7 @@ it.concurrent('are the same from two processes that get the runs in the opposite
     }
     await send(index % 2 === 0 ? addresses : other, [request]);
   }
-  await untilScored(addresses, 900, first);
+  await untilScored(addresses, RUNS, first);
   await untilExpected(addresses);
   expect(await readIssues(addresses)).toEqual(expected);
 });
@@ -221,10 +224,10 @@ it.concurrent('are the same from a backfill of runs that came in another order',
   expect(n).toBe('0');
   await until(async () => {
     const { stdout } = await runCli([...command, '--dry-run'], { cwd: folder.path });
-    return (JSON.parse(stdout) as { remaining: number }).remaining === 900;
+    return (JSON.parse(stdout) as { remaining: number }).remaining === RUNS;
   }, WITHIN_MS);
   expect((await runCli(command, { cwd: folder.path })).code).toBe(0);
-  await untilScored(addresses, 900, folder);
+  await untilScored(addresses, RUNS, folder);
   await untilExpected(addresses);
   expect(await readIssues(addresses)).toEqual(expected);
 });
