@@ -64,8 +64,8 @@ const LONGEST = [
   'image-stages',
 ];
 
-/** Projects with long files begin before the others. */
-const PROJECTS = ['long', 'peers', 'tarball', 'e2e', 'integration', 'contract', 'parity', 'unit'];
+/** Projects with long files begin before the others. Files that install packages wait for the network, so others run beside them. */
+const PROJECTS = ['peers', 'tarball', 'long', 'e2e', 'integration', 'contract', 'parity', 'unit'];
 
 /**
  * Without results of an earlier run, as in a fresh clone, the order is that of the sizes of the files. A worker goes on to the next

@@ -14,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -25,6 +25,7 @@ import { freePorts } from '../support/processes/free-ports.ts';
 import { queryRows } from '../support/store/clickhouse-query.ts';
 import { testEngine, type TestEngine } from '../support/store/engine.ts';
 import { until } from '../support/until.ts';
+import { packPackage } from './packed-package.ts';
 
 // The stages of deploy/docker/Dockerfile with plain tools, where no container engine runs: the same commands in the same order,
 // then the program in a root of its own that nobody can write to, as the user of the image.
@@ -89,34 +90,13 @@ function canEnterRoot(): boolean {
 let scratch: string;
 const appOf = (stage: Stage) => join(scratch, stage, 'app');
 
-/** Copies what `COPY . .` copies: the checkout without what the dockerignore names. */
-function copyContext(target: string): void {
-  const ignored = readFileSync(join(checkout, 'deploy/docker/Dockerfile.dockerignore'), 'utf8');
-  const names = new Set(ignored.split('\n').map((line) => line.replace('**/', '')));
-  const files = execFileSync('git', ['ls-files', '-co', '--exclude-standard'], {
-    cwd: checkout,
-    encoding: 'utf8',
-  });
-  for (const file of files.split('\n')) {
-    if (file !== '' && existsSync(join(checkout, file)) && !file.split('/').some((part) => names.has(part))) {
-      mkdirSync(join(target, dirname(file)), { recursive: true });
-      cpSync(join(checkout, file), join(target, file));
-    }
-  }
-  // Stands for the `npm ci` of the stage `package`, from the same lockfile.
-  symlinkSync(join(checkout, 'node_modules'), join(target, 'node_modules'));
-}
-
 async function buildStages(): Promise<void> {
-  const context = join(scratch, 'build');
-  copyContext(context);
-  await run('npm', ['pack', '--pack-destination', scratch], { cwd: context });
-  const [tarball = ''] = globSync('spanscore-*.tgz', { cwd: scratch });
+  const tarball = await packPackage();
   for (const stage of STAGES) {
     const app = appOf(stage);
     mkdirSync(app, { recursive: true });
-    await run('tar', ['-xzf', join(scratch, tarball), '--strip-components=1', '-C', app]);
-    cpSync(join(context, 'package-lock.json'), join(app, 'package-lock.json'));
+    await run('tar', ['-xzf', tarball, '--strip-components=1', '-C', app]);
+    cpSync(join(checkout, 'package-lock.json'), join(app, 'package-lock.json'));
     await run('sh', ['-c', readInstallation(stage)], { cwd: app });
     buildRoot(join(scratch, stage));
   }

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findBrokenLinks } from '../support/documents/markdown-links.ts';
 import { readBlocks } from '../support/documents/quickstarts.ts';
 import { OLD_NODE, OLD_NODE_REFUSAL } from '../support/processes/cli.ts';
+import { packPackage } from './packed-package.ts';
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -21,19 +22,19 @@ const entryPoints = Object.keys(manifest.exports)
   .filter((name) => name !== './package.json')
   .map((name) => name.replace(/^\./, 'spanscore'));
 
-/** Folder in which the package is packed, and installed without its optional dependencies. */
+/** Folder in which the package is installed without its optional dependencies. */
 let folder: string;
-const tarball = () => join(folder, `spanscore-${manifest.version}.tgz`);
+let tarball: string;
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'spanscore-tarball-'));
-  await run('npm', ['pack', '--pack-destination', folder], { cwd: root });
+  tarball = await packPackage();
   writeFileSync(
     join(folder, 'package.json'),
     JSON.stringify({ name: 'user', private: true, type: 'module' }),
   );
   // `spanscore/vitest` is for people who have Vitest.
-  const packages = [`./spanscore-${manifest.version}.tgz`, `vitest@${manifest.devDependencies.vitest}`];
+  const packages = [tarball, `vitest@${manifest.devDependencies.vitest}`];
   await run('npm', ['install', '--omit=optional', ...packages], { cwd: folder });
 });
 
@@ -123,7 +124,7 @@ describe('the first commands of the README, in an empty folder', () => {
 
   /** Runs a line as a shell does; the package comes from the packed file, for what is tested is not published yet. */
   async function runLine(line: string): Promise<string> {
-    const command = line.replace('npm install spanscore', `npm install ${tarball()}`);
+    const command = line.replace('npm install spanscore', `npm install ${tarball}`);
     const { stdout, stderr } = await run('sh', ['-c', command], { cwd: userFolder, env: environment });
     return stdout + stderr;
   }

@@ -287,12 +287,12 @@ async function collect(database: Database, jobId: string, subject: PurgeSubject)
   if (kind === 'trace' || kind === 'tenant') {
     const isNamed =
       kind === 'trace' ? `TraceId = {id:String} AND ${isOurs}` : "Tenant = {id:String} AND TraceId != ''";
-    const traces = (await listTraceTables(database)).map((table): Finding => [
-      'trace',
-      `SELECT Tenant, TraceId AS Id FROM ${table} WHERE ${isNamed}`,
-    ]);
+    const traces = (await listTraceTables(database)).map(
+      (table) => `SELECT Tenant, TraceId AS Id FROM ${table} WHERE ${isNamed}`,
+    );
+    const found: Finding = ['trace', traces.join(' UNION ALL ')];
     const whole: Finding = ['tenant', "SELECT {id:String} AS Tenant, '' AS Id"];
-    await addItems(database, kind === 'tenant' ? [...traces, whole] : traces, params);
+    await addItems(database, kind === 'tenant' ? [found, whole] : [found], params);
     return;
   }
   for await (const { rows, day } of listRowsByDay(database, isOurs)) {

@@ -84,11 +84,19 @@ it('a rescore whose processes are all killed is finished by the next serve, whic
     cwd: folder.path,
   });
   expect(jsonLines(again.stdout).at(-1)).toMatchObject({ status: 'done', matched: 0 });
-  const [job] = await queryRows<{ Status: string; Report: string }>(
-    folder.addresses().clickhouse,
-    `SELECT Status, Report FROM jobs FINAL WHERE Spec LIKE '%hallucination%' ORDER BY CreatedAt LIMIT 1`,
+  // The job ends after its last score.
+  let job: { Status: string; Report: string } | undefined;
+  await until(
+    async () => {
+      [job] = await queryRows<NonNullable<typeof job>>(
+        folder.addresses().clickhouse,
+        `SELECT Status, Report FROM jobs FINAL WHERE Spec LIKE '%hallucination%' ORDER BY CreatedAt LIMIT 1`,
+      );
+      return job?.Status === 'done';
+    },
+    120_000,
+    () => job,
   );
-  expect(job?.Status).toBe('done');
   expect(JSON.parse(job?.Report ?? '{}')).toMatchObject({ failed: {}, skipped: {}, remaining: 0 });
   expect((await listScored('Revision = 2')).toSorted()).toEqual([...answers.keys()].toSorted());
   const askedAfter = new Set(judge.requests.slice(callsBefore).map(({ prompt }) => ANSWER.exec(prompt)?.[1]));

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openStore } from '../../../src/store/store.ts';
@@ -81,7 +81,7 @@ it.skipIf('missing' in venv)(
       ['--generation-deterministic', '--no-shrink', '--continue-on-failure', '--no-color'],
     ];
     const python = 'missing' in venv ? '' : venv.python;
-    const result = await run(join(dirname(python), 'st'), ['run', url, ...flags.flat()]);
+    const result = await run(python, ['-m', 'schemathesis.cli', 'run', url, ...flags.flat()]);
     expect(result.output).not.toMatch(/FAILURES|ERRORS/u);
     expect(Number(/(\d+) generated/u.exec(result.output)?.[1])).toBeGreaterThan(1_000);
     expect(result.code).toBe(0);

@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type FileLock, tryFileLock } from '../../../src/store/embedded/file-lock.ts';
+import { waitForLock } from '../../support/processes/wait-for-lock.ts';
 
 const run = promisify(execFile);
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/peers/python/', import.meta.url));
@@ -147,17 +146,6 @@ async function makeVenv({ name, contents, venvOptions, fill }: Recipe): Promise<
     }
     writeFileSync(complete, '');
     return { python };
-  }
-}
-
-async function waitForLock(path: string): Promise<FileLock> {
-  mkdirSync(CACHE, { recursive: true });
-  for (;;) {
-    const lock = tryFileLock(path);
-    if (lock !== undefined) {
-      return lock;
-    }
-    await sleep(500);
   }
 }
 

@@ -12,13 +12,16 @@ export interface VisitOptions {
 /** An open page of the dashboard. */
 export interface Visit {
   readonly page: Page;
-  /** Finds no fault of accessibility. */
-  readonly expectAccessible: () => Promise<void>;
+  /** Finds no fault of accessibility; `of` colors, only none that other colors can make. */
+  readonly expectAccessible: (of?: 'colors') => Promise<void>;
   /** The page does not scroll sideways. */
   readonly expectFitting: () => Promise<void>;
   /** Closes the page. The console was silent, and no request left the server. */
   readonly end: (options?: { readonly expectedErrors?: RegExp }) => Promise<void>;
 }
+
+/** Option of axe: its rules that look at colors. */
+const OF_COLORS = `, runOnly: ['color-contrast', 'link-in-text-block']`;
 
 /** Opens a page of the dashboard at an address, and watches its console and its requests. */
 export async function visit(browser: Browser, url: string, options: VisitOptions = {}): Promise<Visit> {
@@ -39,13 +42,13 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
   await page.goto(url);
   return {
     page,
-    async expectAccessible() {
+    async expectAccessible(of) {
       // As an expression of the debugger: the policy of the page forbids scripts of others.
       if (await page.evaluate('globalThis.axe === undefined')) {
         await page.evaluate(axe.source);
       }
       const violations =
-        await page.evaluate(`axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
+        await page.evaluate(`axe.run({ resultTypes: ['violations']${of === 'colors' ? OF_COLORS : ''} }).then(({ violations }) =>
         violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' | ')))`);
       expect(violations).toEqual([]);
     },

@@ -167,10 +167,10 @@ describe.runIf(hasChromium())('a page of the dashboard', () => {
       await page.getByRole('heading', { name: title, level: 1, exact: true }).waitFor();
       await page.getByRole(role, { name, exact: true }).first().waitFor();
       await expect.poll(() => page.getByText(/^(Loading |… Waiting)/u).count()).toBe(0);
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme });
-        await expectAccessible();
-      }
+      await expectAccessible();
+      // The elements are the same in the dark.
+      await page.emulateMedia({ colorScheme: 'dark' });
+      await expectAccessible('colors');
       for (const size of [
         { width: 320, height: 600 },
         { width: 3_840, height: 2_160 },

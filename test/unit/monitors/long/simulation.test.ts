@@ -60,9 +60,10 @@ describe('drift, over simulated months', () => {
     'tells of thirty days with a lower mean once, at %i scores an hour',
     (perHour) => {
       const seen = FAMILIES_OF_STEADY_MEAN.flatMap((family) =>
-        repeated({ family, perHour }, LASTING_FALLS, (trial) =>
-          [0.1, 0.2].map((drop) => lastingFall(trial, drop, buildReference(trial), DRIFT)),
-        ),
+        repeated({ family, perHour }, LASTING_FALLS, (trial) => {
+          const reference = buildReference(trial);
+          return [0.1, 0.2].map((drop) => lastingFall(trial, drop, reference, DRIFT));
+        }),
       );
       const found = seen.filter(({ fired }) => fired > 0);
       expect(found.length / seen.length).toBeGreaterThanOrEqual(0.98);
