@@ -26,7 +26,7 @@ import {
   type ScoreItem,
   type WaterfallRow,
 } from '../view-models/waterfall.ts';
-import { CopyButton, CopyLink } from '../parts/copy-button.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
 import { buildFindings, claimsOf, verdictSign, type Claim } from '../view-models/findings.ts';
 
 const TABS = [
@@ -57,7 +57,6 @@ export function Trace() {
           </a>
         )}
         <TraceActions traceId={traceId} onDone={trace.reload} />
-        <CopyLink />
         <a class="button" href={fillPath('/api/v1/traces/:traceId', { traceId }, { tenant })}>
           JSON
         </a>
