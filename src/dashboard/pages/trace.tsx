@@ -27,7 +27,7 @@ import {
   type WaterfallRow,
 } from '../view-models/waterfall.ts';
 import { CopyButton } from '../parts/copy-button.tsx';
-import { buildFindings, claimsOf, verdictSign, type Claim } from '../view-models/findings.ts';
+import { buildFindings, claimsOf, placeQuotes, verdictSign, type Claim } from '../view-models/findings.ts';
 
 const TABS = [
   { name: 'findings', title: 'Findings' },
@@ -69,7 +69,8 @@ export function Trace() {
   );
 }
 
-function Detail({ trace }: { readonly trace: TraceDetail }) {
+function Detail({ trace: given }: { readonly trace: TraceDetail }) {
+  const trace = useMemo(() => placeQuotes(given), [given]);
   const rows = useMemo(() => buildWaterfall(trace), [trace]);
   const asked = query.value.get('span') ?? '';
   const selected = rows.some(({ span }) => span.spanId === asked) ? asked : (rows[0]?.span.spanId ?? '');

@@ -13,6 +13,7 @@ import {
   nameTool,
   verdictSign,
   type Claim,
+  type Evidence as PlacedQuote,
   type FindingGroup,
   type Words,
 } from '../view-models/findings.ts';
@@ -295,7 +296,7 @@ function EvidenceOf({ claim, spans }: { readonly claim: Claim; readonly spans: r
         <pre>
           <Text of={evidence.before} />
           <mark>
-            <Text of={evidence.quote} />
+            <Text of={isWhole(evidence) ? showJson(evidence.quote) : evidence.quote} />
           </mark>
           <Text of={evidence.after} />
         </pre>
@@ -307,6 +308,11 @@ function EvidenceOf({ claim, spans }: { readonly claim: Claim; readonly spans: r
       )}
     </>
   );
+}
+
+/** True for a quote that is all of its text. */
+function isWhole({ before, after }: PlacedQuote): boolean {
+  return before === '' && after === '';
 }
 
 function WithoutPlace({ claim, hasSpan }: { readonly claim: Claim; readonly hasSpan: boolean }) {
