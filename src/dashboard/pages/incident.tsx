@@ -218,12 +218,14 @@ function Change({ incident }: { readonly incident: Reply }) {
   const { series, cause, versions } = incident;
   const version = versionOf(incident);
   const culprit = describeCulprit(incident);
+  const who = culprit === undefined ? null : <p>{culprit}</p>;
   return (
     <div>
       <section class="card" aria-labelledby="changed">
         <h2 id="changed">What changed</h2>
-        {culprit !== undefined && <p>{culprit}</p>}
+        {cause?.who !== 'unknown' && who}
         <Segments cause={cause} />
+        {cause?.who === 'unknown' && who}
         {version !== '' && cause?.sentence.includes(version) === false && (
           <p>
             Version <Text of={version} /> began with the change.
