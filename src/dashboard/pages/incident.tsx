@@ -24,6 +24,7 @@ import {
   describeHold,
   describeSeriesFacets,
   findRunbook,
+  isCulpritKnown,
   type Mute,
 } from '../view-models/incidents.ts';
 import { comparePath, scorerPath } from '../view-models/paths/row-paths.ts';
@@ -223,9 +224,9 @@ function Change({ incident }: { readonly incident: Reply }) {
     <div>
       <section class="card" aria-labelledby="changed">
         <h2 id="changed">What changed</h2>
-        {cause?.who !== 'unknown' && who}
+        {isCulpritKnown(incident) && who}
         <Segments cause={cause} />
-        {cause?.who === 'unknown' && who}
+        {!isCulpritKnown(incident) && who}
         {version !== '' && cause?.sentence.includes(version) === false && (
           <p>
             Version <Text of={version} /> began with the change.

@@ -294,11 +294,17 @@ function EvidenceOf({ claim, spans }: { readonly claim: Claim; readonly spans: r
         <WithoutPlace claim={claim} hasSpan={span !== undefined} />
       ) : (
         <pre>
-          <Text of={evidence.before} />
-          <mark>
-            <Text of={isWhole(evidence) ? showJson(evidence.quote) : evidence.quote} />
-          </mark>
-          <Text of={evidence.after} />
+          {isWhole(evidence) ? (
+            <Text of={showJson(evidence.quote)} />
+          ) : (
+            <>
+              <Text of={evidence.before} />
+              <mark>
+                <Text of={evidence.quote} />
+              </mark>
+              <Text of={evidence.after} />
+            </>
+          )}
         </pre>
       )}
       {evidence !== undefined && (

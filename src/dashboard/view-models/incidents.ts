@@ -77,7 +77,7 @@ export function describeCause({ cause }: Pick<AlertEvent, 'cause'>): string {
     describeCulprit({ cause }) ?? [],
     cause === null || cause.verdict === 'none' ? [] : cause.sentence,
   ];
-  return (cause?.who === 'unknown' ? parts.toReversed() : parts).flat().join(' ');
+  return (isCulpritKnown({ cause }) ? parts : parts.toReversed()).flat().join(' ');
 }
 
 const CULPRITS: Readonly<Record<string, string>> = {
@@ -87,6 +87,11 @@ const CULPRITS: Readonly<Record<string, string>> = {
   unknown: 'Whether the agent or its judge changed is not known.',
   deciding: 'Whether the agent or its judge changed is being found out; the message waits.',
 };
+
+/** Returns true when it is known who changed: then this is said before the cause. */
+export function isCulpritKnown({ cause }: Pick<AlertEvent, 'cause'>): boolean {
+  return !['unknown', 'deciding'].includes(cause?.who ?? '');
+}
 
 /** Says who changed, by the anchors of the judge; undefined where no judge has anchors. */
 export function describeCulprit({ cause }: Pick<AlertEvent, 'cause'>): string | undefined {

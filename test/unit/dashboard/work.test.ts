@@ -342,6 +342,11 @@ describe('who changed', () => {
       'held: the judge changed',
     ],
     [
+      { who: 'deciding' as const },
+      `${cause!.sentence} Whether the agent or its judge changed is being found out; the message waits.`,
+      'held: the judge is not certified',
+    ],
+    [
       { who: 'unknown' as const },
       `${cause!.sentence} Whether the agent or its judge changed is not known.`,
       'held: the judge is not certified',
