@@ -115,7 +115,7 @@ export async function createTenantStores(parts: TenantStoreParts) {
       scores: createScoreReads(store, scope),
       traces: createTraceReads(store, { ...scope, ofIssues: issues.ofTrace }),
       sessions: createSessionReads(store, scope),
-      configuration: createConfigurationReads({ config, store, runRules, judgeState }, tenant),
+      configuration: createConfigurationReads({ config, store, runRules, judgeState, findPass }, tenant),
       ...createMonitorReads(store, standings, tenant, {
         agentsOf: (of) => createAgentReads({ config, store, tenant: of, findPass }),
         grown: issues.grown,
@@ -183,7 +183,8 @@ function createMonitorReads(
         const event = events[1] ?? events[0];
         const { tenant: of, agent } = event.series;
         const nowMs = await spans.nowMs();
-        const range = { tenant: of, agent, fromMs: event.startsAtMs, toMs: event.endsAtMs ?? nowMs };
+        const fromMs = event.changeBeganMs ?? event.startsAtMs;
+        const range = { tenant: of, agent, fromMs, toMs: event.endsAtMs ?? nowMs };
         const [notes, messages, versions, issues] = await Promise.all([
           alerts.notes(event.incidentId),
           alerts.messages(event.incidentId),

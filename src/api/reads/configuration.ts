@@ -13,6 +13,7 @@ import {
   declareScale,
   findBound,
   readScale,
+  type PassLine,
 } from '../../scoring/setup/scorer-names.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 
@@ -30,6 +31,7 @@ export interface ConfigurationSource {
   readonly runRules: readonly PreparedRule[] | undefined;
   /** Breaker and cache of a judge in this process, for a tenant or for all; undefined in a process that scores nothing. */
   readonly judgeState: ((judge: string, tenant: string | undefined) => JudgeState) | undefined;
+  readonly findPass: (row: string) => Promise<PassLine>;
 }
 
 /** A scorer of the configuration. What only a process that scores knows is null elsewhere. */
@@ -45,7 +47,7 @@ export type JudgesView = Awaited<ReturnType<ConfigurationReads['judges']>>;
 
 /** Creates the reads of what is configured, with the counts of one tenant, or of all. */
 export function createConfigurationReads(
-  { config, store, runRules, judgeState }: ConfigurationSource,
+  { config, store, runRules, judgeState, findPass }: ConfigurationSource,
   tenant: string | undefined,
 ) {
   const watch = createBudgetWatch(config, store);
@@ -53,7 +55,7 @@ export function createConfigurationReads(
     scorers: async () => {
       const versions = await store.ruleVersions.list();
       const stored = await store.scorerNames(tenant);
-      const terms = { config, runRules, versions, stored };
+      const terms = { config, runRules, versions, stored, findPass };
       return Promise.all(listScorerNames(config).map((name) => viewScorer(name, terms)));
     },
     rules: async () => {
@@ -117,19 +119,18 @@ function listScorerNames({ rules, scorers }: Pick<Config, 'rules' | 'scorers'>):
   return [...new Set([...rules.flatMap((rule) => rule.scorers), ...Object.keys(scorers)])].toSorted();
 }
 
-interface ScorerTerms {
-  readonly config: Config;
-  readonly runRules: readonly PreparedRule[] | undefined;
+interface ScorerTerms extends Pick<ConfigurationSource, 'config' | 'runRules' | 'findPass'> {
   readonly versions: readonly RuleVersion[];
   /** Names of stored score rows. */
   readonly stored: readonly string[];
 }
 
-async function viewScorer(name: string, { config, runRules, versions, stored }: ScorerTerms) {
+async function viewScorer(name: string, { config, runRules, versions, stored, findPass }: ScorerTerms) {
   const { entry, prebuilt } = findScorerEntry(name, config);
   const bound = findBound(name, runRules);
   const configured = listConfiguredScorers(config);
-  const rows = stored.filter((row) => findRowScorer(row, configured) === name);
+  const found = stored.filter((row) => findRowScorer(row, configured) === name);
+  const rows = found.length > 0 ? found : (prebuilt?.rows ?? [name]);
   const using = versions.filter((version) => readScorers(version).includes(name));
   return {
     scorer: name,
@@ -146,7 +147,8 @@ async function viewScorer(name: string, { config, runRules, versions, stored }: 
     ...(bound === undefined
       ? { version: null, fingerprint: null, ...(await readScale(entry, prebuilt)) }
       : viewBound(entry, bound)),
-    rows: rows.length > 0 ? rows : (prebuilt?.rows ?? [name]),
+    rows,
+    passLines: await Promise.all(rows.map(findPass)),
     rules: config.rules.filter(({ scorers }) => scorers.includes(name)).map((rule) => rule.name),
     activeFromMs: using.length === 0 ? null : Math.min(...using.map(({ activeFromMs }) => activeFromMs)),
   };

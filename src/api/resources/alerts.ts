@@ -183,7 +183,7 @@ export const AlertDetail = Alert.extend({
   issues: z
     .array(IssueName)
     .readonly()
-    .describe('Issues of the agent whose share is greater during the incident than in the week before.'),
+    .describe('Issues of the agent whose share is greater since the change began than in the week before.'),
   messages: z
     .array(
       z.object({ channel: z.string(), at: Time.nullable(), state: z.enum(['sent', 'waiting', 'failed']) }),

@@ -27,6 +27,17 @@ export const ScorerItem = z
     scoreMin: z.number().nullable(),
     scoreMax: z.number().nullable(),
     rows: z.array(z.string()).readonly().describe('Names of its score rows.'),
+    passLines: z
+      .array(
+        z.object({
+          line: z.number().describe('Directed score, from 0 (worst) to 1, from which scores pass.'),
+          isDeclared: z
+            .boolean()
+            .describe('True when labels or a bar say it; false for the better half of the range.'),
+        }),
+      )
+      .readonly()
+      .describe('Line of each row, in their order.'),
     rules: z.array(z.string()).readonly().describe('Rules that use it.'),
     activeFrom: Time.nullable().describe('In force since then; null for a scorer of no rule.'),
   })

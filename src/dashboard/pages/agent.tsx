@@ -16,7 +16,7 @@ import {
   formatScore,
   formatUsd,
 } from '../view-models/format.ts';
-import { scorerPath } from '../view-models/paths/row-paths.ts';
+import { comparePath, scorerPath } from '../view-models/paths/row-paths.ts';
 import { formatInterval } from '../view-models/rates.ts';
 import { newestFirst } from '../view-models/versions.ts';
 import { visibleText } from '../view-models/visible-text.ts';
@@ -38,6 +38,7 @@ export function Agent() {
             ['Sessions', '/sessions', {}],
             ['Issues', '/issues', {}],
             ['Worst answers', '/traces', { order: 'worst' }],
+            ['Alerts', '/alerts', {}],
             ['Rules', '/rules', {}],
           ] as const
         ).map(([name, path, more]) => (
@@ -133,7 +134,7 @@ function Versions({ agent: { agent, versions, qualities } }: { readonly agent: A
             </span>
           ))}
           {left !== undefined && right !== undefined && (
-            <a href={framed('/compare', { agent, left: left.version, right: right.version })}>
+            <a href={framed(comparePath(agent, { left: left.version, right: right.version }))}>
               Compare <Text of={left.version} /> with <Text of={right.version} />
             </a>
           )}

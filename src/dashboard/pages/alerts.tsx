@@ -6,22 +6,24 @@ import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Dotted, Text, TextLink, Time } from '../parts/text.tsx';
 import { useRead } from '../resource.ts';
-import { framed, query } from '../router.ts';
+import { frame, framed, query } from '../router.ts';
 import { mayUse } from '../session.ts';
 import { useOrders, type Order } from '../orders.tsx';
 import { budgetName } from '../view-models/budget-name.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { scorerPath } from '../view-models/paths/row-paths.ts';
-import { formatNumber, formatPercent, formatScore, formatUsd } from '../view-models/format.ts';
+import { formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
 import {
   ALL,
   describeCause,
   describeHold,
   describeChange,
   describeSeriesFacets,
+  describeStanding,
   findBudgetAlert,
   groupMonitors,
   joinIncidents,
+  keepChosen,
   type AlertEvent,
   type Incident,
   type MonitorGroup,
@@ -49,14 +51,16 @@ export function Alerts() {
       <Loaded of={open} what="the open incidents">
         {({ items }) => (
           <>
-            <OpenIncidents incidents={joinIncidents(items)} onMuted={onMuted} />
+            <OpenIncidents incidents={joinIncidents(keepChosen(items, frame.value))} onMuted={onMuted} />
             <Budgets incidents={joinIncidents(items)} onMuted={onMuted} />
           </>
         )}
       </Loaded>
       <Monitors />
       <Loaded of={alerts} what="the alerts">
-        {({ items, next }) => <PastIncidents incidents={joinIncidents(items)} next={next} />}
+        {({ items, next }) => (
+          <PastIncidents incidents={joinIncidents(keepChosen(items, frame.value))} next={next} />
+        )}
       </Loaded>
       <Loaded of={mutes} what="the mutes" empty={<p>Nothing is muted.</p>}>
         {({ items }) => (
@@ -107,7 +111,10 @@ function OpenIncidents({ incidents, onMuted }: ListProps) {
     <section aria-labelledby="open">
       <h2 id="open">Open incidents</h2>
       {open.length === 0 ? (
-        <p class="card">✓ No monitor fires.</p>
+        <p class="card">
+          ✓ No monitor fires
+          {(frame.value['agent'] ?? frame.value['environment']) !== undefined && ' about this choice'}.
+        </p>
       ) : (
         <ul class="plain" aria-labelledby="open">
           {open.map(({ event }) => (
@@ -220,7 +227,7 @@ function Monitors() {
         <Table
           caption="Monitors"
           columns={MONITOR_COLUMNS}
-          rows={groupMonitors(items)}
+          rows={groupMonitors(keepChosen(items, frame.value))}
           keyOf={({ key }) => key}
         />
       )}
@@ -257,17 +264,13 @@ const MONITOR_COLUMNS: readonly Column<MonitorGroup>[] = [
   { name: 'Late scores, 24 h', cell: ({ late }) => formatNumber(late), isNumber: true },
 ];
 
-function OtherState({
-  of: { series, phase, since, mean, baseline, limit, lacks, muted },
-}: {
-  readonly of: Monitor;
-}) {
-  const usual = limit === null ? `usual ${formatScore(baseline)}` : `limit ${formatScore(limit)}`;
+function OtherState({ of: monitor }: { readonly of: Monitor }) {
+  const { series, phase, since, lacks, muted } = monitor;
   return (
     <>
       <TextLink to={scorerPath(series.scorer)} of={series.scorer} /> of{' '}
-      <Text of={describeSeriesFacets(series)} />: {phase.replaceAll('_', ' ')} since <Time at={since} />, mean{' '}
-      {formatScore(mean)}, {usual}
+      <Text of={describeSeriesFacets(series)} />: {phase.replaceAll('_', ' ')} since <Time at={since} />,{' '}
+      {describeStanding(monitor)}
       {muted && ', muted'}
       {lacks !== null && (
         <>

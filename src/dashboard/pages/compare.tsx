@@ -1,4 +1,3 @@
-import { CopyLink } from '../parts/copy-button.tsx';
 import type { Replies } from '../api-types.ts';
 import { Agreement } from '../parts/agreement.tsx';
 import { Choice } from '../parts/choice.tsx';
@@ -13,6 +12,7 @@ import { adjustQuery, frame, framed, query } from '../router.ts';
 import { describeComparison, type Comparison } from '../view-models/comparison.ts';
 import { fillPath, type Query } from '../view-models/paths/fill-path.ts';
 import { formatNumber } from '../view-models/format.ts';
+import { isMeasure } from '../view-models/trace-list.ts';
 import { chooseVersions } from '../view-models/versions.ts';
 
 const TABS = [
@@ -22,12 +22,18 @@ const TABS = [
 
 type TabName = (typeof TABS)[number]['name'];
 
+type Quality = Replies['/agents/{agent}/versions']['items'][number];
+
+/** True for a measure without a pass line whose versions are alike. */
+const isSameMeasure = (item: Quality): boolean => item.verdict === 'not_shown' && isMeasure(item);
+
+const listNames = (items: readonly Quality[]): string => items.map(({ scorer }) => scorer).join(', ');
+
 /** Comparisons: two versions of an agent, or two judges of the same answers. */
 export function Compare() {
   const selected = readTab(query.value);
   return (
     <Page title="Compare">
-      <CopyLink />
       <Tabs
         label="Kinds of comparisons"
         tabs={TABS}
@@ -71,9 +77,10 @@ const ALL_VERSIONS = '90d';
 function AgentChoice({ agents }: { readonly agents: Agents }) {
   const search = query.value;
   const asked = search.get('agent');
+  const sides = [search.get('left'), search.get('right')].filter((side) => side !== null);
   const agent =
     asked === null
-      ? (agents.find(({ versions }) => versions.length > 1) ?? agents[0])
+      ? (agents.find(({ versions }) => versions.length > 1 && hasAll(versions, sides)) ?? agents[0])
       : (agents.find((each) => each.agent === asked) ?? { agent: asked, versions: [] });
   if (agent === undefined) {
     return null;
@@ -118,6 +125,10 @@ function AgentChoice({ agents }: { readonly agents: Agents }) {
   );
 }
 
+function hasAll(versions: Agents[number]['versions'], wanted: readonly string[]): boolean {
+  return wanted.every((each) => versions.some(({ version }) => version === each));
+}
+
 interface VersionsProps {
   readonly agent: string;
   readonly left: string;
@@ -130,7 +141,12 @@ function Versions({ agent, left, right }: VersionsProps) {
     <Loaded of={versions} what="the versions">
       {(data) => (
         <>
-          <VersionTable versions={data} />
+          <VersionTable versions={{ ...data, items: data.items.filter((item) => !isSameMeasure(item)) }} />
+          {data.items.some(isSameMeasure) && (
+            <p class="note">
+              No difference is shown in <Text of={listNames(data.items.filter(isSameMeasure))} />.
+            </p>
+          )}
           <p class="note">
             Pass rates of all runs of both versions with their 95 % intervals. Evidence: odds for a change
             against none. Traces of{' '}
@@ -143,15 +159,11 @@ function Versions({ agent, left, right }: VersionsProps) {
   );
 }
 
-/** Range of agreements where the address names none: labels are few. */
-const LABEL_RANGE = '90d';
-
 function Scorers() {
   const [left, right] = [query.value.get('left') ?? '', query.value.get('right') ?? ''];
-  const since = query.value.get('since') ?? LABEL_RANGE;
   return (
     <>
-      <Agreement since={since} />
+      <Agreement since={frame.value['since']?.[0]} />
       <section aria-labelledby="sides">
         <h2 id="sides">Two scorers on the same answers</h2>
         <p class="note">

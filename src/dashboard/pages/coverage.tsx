@@ -1,11 +1,12 @@
-import { CopyLink } from '../parts/copy-button.tsx';
 import type { Funnel as FunnelReply } from '../api-types.ts';
 import { Choice } from '../parts/choice.tsx';
+import { Figure } from '../parts/share.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
-import { Text, TextLink } from '../parts/text.tsx';
+import { Text, TextLink, Time } from '../parts/text.tsx';
 import { TimeChart } from '../parts/time-chart.tsx';
+import type { TimePoint } from '../view-models/charts/time-axis.ts';
 import { useRead } from '../resource.ts';
 import { adjustQuery, frame, framed, query } from '../router.ts';
 import {
@@ -62,11 +63,10 @@ function Funnel({ funnel }: { readonly funnel: FunnelReply }) {
       <h2 id="funnel" class="unseen">
         Funnel
       </h2>
-      <p class="row">
+      <p>
         <strong>
           <Text of={describeFunnel(funnel)} />
-        </strong>{' '}
-        <CopyLink />
+        </strong>
       </p>
       <ol class="plain funnel" aria-labelledby="funnel">
         {buildFunnel(funnel).map((step) => (
@@ -89,19 +89,38 @@ function Parts({ funnel }: { readonly funnel: FunnelReply }) {
   const last = points.findLast(({ value }) => value !== null)?.value ?? null;
   return (
     <div class="split">
-      <figure class="card" aria-label="Scored of eligible over time">
-        <figcaption>Scored of eligible over time</figcaption>
-        <TimeChart
-          label={last === null ? 'nothing was eligible' : `the last share is ${formatPercent(last)}`}
-          lines={[{ name: 'scored', points, isSubject: true }]}
-          from={Date.parse(funnel.since)}
-          to={Date.parse(funnel.until)}
-          height={TREND_HEIGHT}
-          format={(value) => formatPercent(value)}
-          bottom={0}
-          top={1}
-        />
-      </figure>
+      <Figure
+        title="Scored of eligible over time"
+        drawing={
+          <TimeChart
+            label={last === null ? 'nothing was eligible' : `the last share is ${formatPercent(last)}`}
+            lines={[{ name: 'scored', points, isSubject: true }]}
+            from={Date.parse(funnel.since)}
+            to={Date.parse(funnel.until)}
+            height={TREND_HEIGHT}
+            format={(value) => formatPercent(value)}
+            bottom={0}
+            top={1}
+          />
+        }
+        table={
+          <Table
+            caption={`Scored in buckets of ${funnel.bucket}`}
+            columns={TREND_COLUMNS}
+            rows={points}
+            keyOf={({ at }) => String(at)}
+          />
+        }
+        csv={{
+          file: 'scored-of-eligible.csv',
+          columns: ['bucket', 'eligible', 'scored'],
+          rows: points.map(({ at, n = 0, value }) => [
+            new Date(at).toISOString(),
+            n,
+            Math.round(n * (value ?? 0)),
+          ]),
+        }}
+      />
       <Table
         caption="Coverage by agent"
         columns={AGENT_COLUMNS}
@@ -111,6 +130,12 @@ function Parts({ funnel }: { readonly funnel: FunnelReply }) {
     </div>
   );
 }
+
+const TREND_COLUMNS: readonly Column<TimePoint>[] = [
+  { name: 'Bucket', cell: ({ at }) => <Time at={new Date(at).toISOString()} /> },
+  { name: 'Eligible', cell: ({ n = 0 }) => formatNumber(n), isNumber: true },
+  { name: 'Scored', cell: ({ n = 0, value }) => formatPercent(n * (value ?? 0), n), isNumber: true },
+];
 
 const AGENT_COLUMNS: readonly Column<FunnelReply['agents'][number]>[] = [
   {
@@ -214,8 +239,8 @@ function CoverageTable({
         ))}
       </p>
       <p class="note">
-        Targets by the arrival of their last span, of all agents. Eligible: the conditions of a rule select
-        them. Estimate: the same for all traffic, from the weights of the sample.
+        Targets of all agents whose last span arrived since <Time at={items[0]?.since} />. Eligible: the
+        conditions of a rule select them. Estimate: the same for all traffic, from the weights of the sample.
       </p>
     </>
   );

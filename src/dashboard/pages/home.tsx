@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { AgentItem, Funnel, Replies } from '../api-types.ts';
 import { AnswerItem } from '../parts/answer.tsx';
 import { TopIssues } from '../parts/issues.tsx';
+import { CopyLink } from '../parts/copy-button.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { AgentsTable, listQualities } from '../parts/quality.tsx';
@@ -12,9 +13,10 @@ import { type Resource, useRead } from '../resource.ts';
 import { frame, framed } from '../router.ts';
 import { formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
 import { TIME_RANGES } from '../view-models/frame.ts';
-import type { AlertEvent } from '../view-models/incidents.ts';
+import { keepChosen, type AlertEvent } from '../view-models/incidents.ts';
 import { formatInterval } from '../view-models/rates.ts';
-import { agentOf, listOpen, listWorse } from '../view-models/worst-change.ts';
+import type { TraceRow } from '../view-models/trace-list.ts';
+import { agentOf, listOpen, listWorse, NONE_OPEN } from '../view-models/worst-change.ts';
 import { Welcome } from './welcome.tsx';
 
 /** Events of alerts that are read for the open ones. */
@@ -34,14 +36,15 @@ function Filled() {
   const agents = useRead('/agents', { query: filters });
   const alerts = useRead('/alerts', { query: { limit: EVENTS } });
   const items = agents.kind === 'ready' ? agents.data.items : [];
-  const worst = alerts.kind === 'ready' ? listOpen(alerts.data.items).worst : undefined;
+  const open = alerts.kind === 'ready' ? listOpen(keepChosen(alerts.data.items, filters)) : NONE_OPEN;
+  const { worst } = open;
   const subject = chooseSubject(worst, items);
   return (
     <Page title="Home" isTitleHidden>
-      <Loaded of={alerts} what="the open incidents">
-        {(data) => (
+      <Loaded of={alerts} what="the open incidents" lines={1}>
+        {() => (
           <WorstChange
-            open={listOpen(data.items)}
+            open={open}
             agents={items}
             isCounted={agents.kind === 'ready'}
             onMute={alerts.reload}
@@ -86,13 +89,17 @@ function chooseSubject(worst: AlertEvent | undefined, agents: readonly AgentItem
 function AgentsCard({ agents }: { readonly agents: Resource<Replies['/agents']> }) {
   return (
     <section class="card" aria-labelledby="qualities">
-      <h2 id="qualities">
-        Agents and qualities{' '}
-        <span class="quiet">· pass rate of the {rangeName()} against the 14 days before</span>
-      </h2>
+      <div class="row between">
+        <h2 id="qualities">
+          Agents and qualities{' '}
+          <span class="quiet">· pass rate of the {rangeName()} against the 14 days before</span>
+        </h2>
+        <CopyLink />
+      </div>
       <Loaded
         of={agents}
         what="the agents"
+        lines={8}
         empty={<p>No agent has run in this time. Choose a longer range.</p>}
       >
         {(data) => <AgentsTable caption="Agents and qualities" agents={data.items} />}
@@ -184,6 +191,12 @@ function describeLoss({ losses, eligible }: Funnel): string {
     : `${formatPercent(first.count, eligible)} ${first.reason.replaceAll('_', ' ')}`;
 }
 
+/** Chooses the answers whose wrong words are known; without one, all that are bad. */
+function chooseWorst(rows: readonly TraceRow[]): readonly TraceRow[] {
+  const found = rows.filter(({ finding }) => finding !== null);
+  return (found.length === 0 ? rows : found).slice(0, ANSWERS.shown);
+}
+
 interface WorstAnswersProps {
   readonly agent: string | undefined;
   readonly scorer: string | undefined;
@@ -209,14 +222,11 @@ function WorstAnswers({ agent, scorer, name }: WorstAnswersProps) {
       <Loaded of={worst} what="the worst answers" empty={<p>No answer has a score in this time.</p>}>
         {({ items }) => (
           <ul class="plain answers" aria-label="Worst answers">
-            {items
-              .toSorted((a, b) => Number(a.finding === null) - Number(b.finding === null))
-              .slice(0, ANSWERS.shown)
-              .map((row) => (
-                <li key={`${row.tenant} ${row.traceId}`}>
-                  <AnswerItem row={row} />
-                </li>
-              ))}
+            {chooseWorst(items).map((row) => (
+              <li key={`${row.tenant} ${row.traceId}`}>
+                <AnswerItem row={row} />
+              </li>
+            ))}
           </ul>
         )}
       </Loaded>

@@ -1,4 +1,3 @@
-import { CopyLink } from '../parts/copy-button.tsx';
 import { useRef } from 'preact/hooks';
 import type { Incident as Reply, Versions } from '../api-types.ts';
 import { read, write } from '../client.ts';
@@ -25,9 +24,10 @@ import {
   describeHold,
   describeSeriesFacets,
   findRunbook,
+  isCulpritKnown,
   type Mute,
 } from '../view-models/incidents.ts';
-import { scorerPath } from '../view-models/paths/row-paths.ts';
+import { comparePath, scorerPath } from '../view-models/paths/row-paths.ts';
 import { isMeasure } from '../view-models/trace-list.ts';
 import { chooseVersions, sortQualities } from '../view-models/versions.ts';
 import { visibleText } from '../view-models/visible-text.ts';
@@ -147,7 +147,6 @@ function Actions({ incident, order, onMuted }: HeadProps) {
           </button>
         )
       )}
-      <CopyLink />
       {runbook !== undefined && (
         <a class="button primary" href={runbook} target="_blank" rel="noreferrer">
           Runbook <span aria-hidden="true">↗</span>
@@ -220,12 +219,14 @@ function Change({ incident }: { readonly incident: Reply }) {
   const { series, cause, versions } = incident;
   const version = versionOf(incident);
   const culprit = describeCulprit(incident);
+  const who = culprit === undefined ? null : <p>{culprit}</p>;
   return (
     <div>
       <section class="card" aria-labelledby="changed">
         <h2 id="changed">What changed</h2>
-        {culprit !== undefined && <p>{culprit}</p>}
+        {isCulpritKnown(incident) && who}
         <Segments cause={cause} />
+        {!isCulpritKnown(incident) && who}
         {version !== '' && cause?.sentence.includes(version) === false && (
           <p>
             Version <Text of={version} /> began with the change.
@@ -268,7 +269,7 @@ function ShortVersions({ versions, agent = '' }: { readonly versions: Versions; 
     <>
       <VersionTable versions={{ ...versions, items: shown }} />
       {items.length > shown.length && (
-        <a href={framed('/compare', { agent, left: left.version, right: right.version })}>
+        <a href={framed(comparePath(agent, { left: left.version, right: right.version }))}>
           All {items.length} qualities
         </a>
       )}

@@ -4,7 +4,7 @@ import { write } from '../client.ts';
 import { useOrders, type Order } from '../orders.tsx';
 import { MarkedText } from '../parts/answer.tsx';
 import { Choice } from '../parts/choice.tsx';
-import { CopyButton, CopyLink } from '../parts/copy-button.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
 import { Facts } from '../parts/facts.tsx';
 import { IssuePoints, IssueState } from '../parts/issues.tsx';
 import { Loaded } from '../parts/loaded.tsx';
@@ -91,7 +91,7 @@ function Actions({ issue, order }: HeadProps) {
   const version = useRef<HTMLInputElement>(null);
   const isOpen = state !== 'resolved' && state !== 'ignored';
   if (!mayUse('admin')) {
-    return <CopyLink />;
+    return null;
   }
   const send = (what: 'reopen' | 'ignore', done: string): void =>
     order(() => write(`POST /issues/{id}/${what}`, undefined, { params: { id } }), done);
@@ -136,7 +136,6 @@ function Actions({ issue, order }: HeadProps) {
         </button>
       )}
       <Merge issue={issue} order={order} />
-      <CopyLink />
     </div>
   );
 }

@@ -1,4 +1,3 @@
-import { CopyLink } from '../parts/copy-button.tsx';
 import type { Issue } from '../api-types.ts';
 import { Choice } from '../parts/choice.tsx';
 import { IssueLink, IssuePoints, IssueState } from '../parts/issues.tsx';
@@ -45,7 +44,6 @@ export function Issues() {
           choices={[['', 'all'], ...KIND_CHOICES]}
           onChoice={(value) => adjustQuery({ kind: value })}
         />
-        <CopyLink />
       </p>
       <Loaded
         of={issues}

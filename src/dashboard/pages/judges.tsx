@@ -1,7 +1,7 @@
-import type { Costs, Item, Replies } from '../api-types.ts';
+import type { Item, Replies } from '../api-types.ts';
 import { nowMs } from '../live.ts';
 import { Choice } from '../parts/choice.tsx';
-import { CopyButton, CopyLink } from '../parts/copy-button.tsx';
+import { CopyButton } from '../parts/copy-button.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { Figure } from '../parts/share.tsx';
@@ -14,12 +14,13 @@ import {
   buildCostChart,
   COST_FACETS,
   forecastBudget,
-  listUnpriced,
   priceLines,
   readCostRange,
+  sumModels,
   type CostChart,
   type CostDay,
   type CostFacet,
+  type ModelCost,
 } from '../view-models/costs.ts';
 import { formatDuration, formatNumber, formatPercent, formatUsd, UNKNOWN } from '../view-models/format.ts';
 
@@ -33,11 +34,10 @@ export function Judges() {
   const judges = useRead('/judges', { query: { since } });
   return (
     <Page title="Judges and cost">
-      <CopyLink />
       <CostByDay />
-      <MissingPrices />
+      <Models />
       <Loaded of={judges} what="the judges">
-        {({ items, budgets }) => (
+        {({ items, budgets, since: from }) => (
           <>
             {budgets.length === 0 ? (
               <p>No budget is configured: nothing limits what judges may cost.</p>
@@ -52,7 +52,12 @@ export function Judges() {
             {items.length === 0 ? (
               <p>No judge is configured, and none was called in this time.</p>
             ) : (
-              <Table caption="Judges" columns={JUDGE_COLUMNS} rows={items} keyOf={({ judge }) => judge} />
+              <>
+                <Table caption="Judges" columns={JUDGE_COLUMNS} rows={items} keyOf={({ judge }) => judge} />
+                <p class="note">
+                  Calls for all agents, since <Time at={from} /> until now.
+                </p>
+              </>
             )}
             {items
               .filter(({ hours }) => hours.length > 0)
@@ -82,6 +87,7 @@ const FACET_NAMES: Readonly<Record<CostFacet, string>> = {
   rule: 'judges, by rule',
   scorer: 'judges, by scorer',
   agent: 'agents, by agent',
+  model: 'both, by model',
 };
 
 function CostByDay() {
@@ -182,15 +188,42 @@ function CostBars({ chart: { keys, days, top } }: { readonly chart: CostChart })
   );
 }
 
-function MissingPrices() {
+/** Money of each model, and the models without a price. */
+function Models() {
   const asked = { ...frame.value, by: 'model', bucket: '1d' };
   const costs = useRead('/costs', { query: asked });
-  return costs.kind === 'ready' ? <PriceLines items={costs.data.items} /> : null;
+  return (
+    <Loaded of={costs} what="the costs of models">
+      {({ items }) => {
+        const models = sumModels(items);
+        return (
+          <>
+            {models.length > 0 && (
+              <Table
+                caption="Cost by model"
+                columns={MODEL_COLUMNS}
+                rows={models}
+                keyOf={({ model }) => model}
+              />
+            )}
+            <PriceLines models={models.filter(({ model, unpriced }) => model !== '' && unpriced > 0)} />
+          </>
+        );
+      }}
+    </Loaded>
+  );
 }
 
+const MODEL_COLUMNS: readonly Column<ModelCost>[] = [
+  { name: 'Model', cell: ({ model }) => <Text of={model || 'no name'} /> },
+  { name: 'Runs', cell: ({ runs }) => formatNumber(runs), isNumber: true },
+  { name: 'As an agent', cell: ({ agentUsd }) => formatUsd(agentUsd), isNumber: true },
+  { name: 'As a judge', cell: ({ judgeUsd }) => formatUsd(judgeUsd), isNumber: true },
+  { name: 'Runs without a cost', cell: ({ unpriced }) => formatNumber(unpriced), isNumber: true },
+];
+
 /** Models whose runs have no known cost, with the lines of the configuration that give them a price. */
-function PriceLines({ items }: { readonly items: Costs['items'] }) {
-  const models = listUnpriced(items);
+function PriceLines({ models }: { readonly models: readonly ModelCost[] }) {
   return (
     <section class="card" aria-labelledby="missing-prices">
       <h2 id="missing-prices">Missing prices</h2>
@@ -199,13 +232,13 @@ function PriceLines({ items }: { readonly items: Costs['items'] }) {
       ) : (
         <p class="note">Write the US dollars per million tokens of your provider in place of the numbers.</p>
       )}
-      {models.map(({ model, runs }) => (
+      {models.map(({ model, unpriced }) => (
         <div key={model} class="row">
           <span>
             <b>
               <Text of={model} />
             </b>{' '}
-            {formatNumber(runs)} {runs === 1 ? 'run' : 'runs'} without a cost
+            {formatNumber(unpriced)} {unpriced === 1 ? 'run' : 'runs'} without a cost
           </span>
           <pre>
             <code>
@@ -287,6 +320,16 @@ const BUDGET_COLUMNS: readonly Column<Budget>[] = [
   { name: 'Reserved', cell: ({ reservedUsd }) => formatUsd(reservedUsd), isNumber: true },
   { name: 'Left', cell: ({ leftUsd }) => formatUsd(leftUsd), isNumber: true },
   { name: 'Cap', cell: ({ capUsd }) => formatUsd(capUsd), isNumber: true },
-  { name: 'Forecast', cell: (budget) => forecastBudget(budget, nowMs.value) },
+  {
+    name: 'Forecast',
+    cell: (budget) => {
+      const { words, at } = forecastBudget(budget, nowMs.value);
+      return (
+        <>
+          {words} {at !== undefined && <Time at={at} />}
+        </>
+      );
+    },
+  },
   { name: 'Full again', cell: ({ renewsAt }) => <Time at={renewsAt} /> },
 ];

@@ -13,7 +13,7 @@ import { Page } from '../parts/page.tsx';
 import { Score } from '../parts/score.tsx';
 import { LongText, Text, Time } from '../parts/text.tsx';
 import { type Resource, useRead, useResource } from '../resource.ts';
-import { adjustQuery, query } from '../router.ts';
+import { adjustQuery, frame, query } from '../router.ts';
 import { sessionPath, tracePath } from '../view-models/paths/row-paths.ts';
 import { formatDirection, formatNumber } from '../view-models/format.ts';
 import {
@@ -43,9 +43,6 @@ const BATCH = 10;
 /** Scorers whose open answers are counted for the choice: those that ask a judge or are a user's own, else all. */
 const MOST_COUNTED = 20;
 
-/** Range of the queue where the address names none. */
-const DEFAULT_RANGE = '7d';
-
 /** Answers that a reviewer may ask for, with their names. */
 const ANSWERS: readonly (readonly [QueueStrategy, string])[] = [
   ['stratified', 'which tell most'],
@@ -62,7 +59,7 @@ interface ScorerToReview {
 
 /** The reviewer's queue: what the scorer thinks is hidden until the label is stored. */
 export function Review() {
-  const since = query.value.get('since') ?? DEFAULT_RANGE;
+  const since = frame.value['since']?.[0] ?? '';
   const reviewer = query.value.get('reviewer') ?? undefined;
   const asked = query.value.get('scorer') ?? undefined;
   const [strategy] = ANSWERS.find(([name]) => name === query.value.get('strategy')) ?? [

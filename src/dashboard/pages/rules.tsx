@@ -10,12 +10,15 @@ import { OwnJudge } from '../parts/own-judge.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text, TextLink, Time } from '../parts/text.tsx';
 import { useRead } from '../resource.ts';
+import { frame } from '../router.ts';
+import { formatPart } from '../../domain/plural.ts';
 import { mayUse } from '../session.ts';
 import { formatDirection, formatPercent, formatScore } from '../view-models/format.ts';
 import { RANGES } from '../view-models/frame.ts';
 import { scorerPath } from '../view-models/paths/row-paths.ts';
 import {
   describeRule,
+  isOfChoice,
   newRuleYaml,
   readRule,
   ruleYaml,
@@ -76,15 +79,15 @@ function Workbench({ rules, scorers, onApplied }: WorkbenchProps) {
   const [drafts, setDrafts] = useState<ReadonlyMap<string, string>>(new Map());
   const [terms, setTerms] = useState({ last: '24h', sample: 0 });
   const { outcome, work } = useOutcome();
-  const name = selected ?? rules[0]?.rule ?? '';
+  const name = selected ?? rules.find((rule) => isOfChoice(rule, frame.value))?.rule ?? NEW_RULE;
   const textOf = (rule: string): string => {
     const found = rules.find((each) => each.rule === rule);
-    return drafts.get(rule) ?? (found === undefined ? newRuleYaml(scorers) : ruleYaml(found));
+    return drafts.get(rule) ?? (found ? ruleYaml(found) : newRuleYaml(scorers));
   };
   const preview = (rule: string): void => {
     setSelected(rule);
-    const isEdited = drafts.has(rule) || rules.every((each) => each.rule !== rule);
     void work('Reading …', async () => {
+      const isEdited = drafts.has(rule) || rules.every((each) => each.rule !== rule);
       const asked = isEdited ? (await parseRule(textOf(rule))).rule : rule;
       return { kind: 'preview', preview: await write('POST /preview', { rule: asked, ...terms }) };
     });
@@ -101,19 +104,7 @@ function Workbench({ rules, scorers, onApplied }: WorkbenchProps) {
   return (
     <div class="split">
       <div>
-        {rules.length === 0 && <p class="card">No rules: no trace is scored.</p>}
-        {rules.map((rule) => (
-          <RuleCard
-            key={rule.rule}
-            rule={rule}
-            isSelected={rule.rule === name}
-            onPreview={() => preview(rule.rule)}
-            onEdit={() => setSelected(rule.rule)}
-          />
-        ))}
-        <button type="button" onClick={() => setSelected(NEW_RULE)}>
-          New rule
-        </button>
+        <RuleList all={rules} selected={name} onPreview={preview} onEdit={setSelected} />
       </div>
       <section class="card" aria-labelledby="editor">
         <h2 id="editor">{name === NEW_RULE ? 'New rule' : <Text of={`Change ${name}`} />}</h2>
@@ -129,6 +120,40 @@ function Workbench({ rules, scorers, onApplied }: WorkbenchProps) {
         <OutcomeView outcome={outcome} yaml={textOf(name)} />
       </section>
     </div>
+  );
+}
+
+interface RuleListProps {
+  readonly all: readonly Rule[];
+  readonly selected: string;
+  readonly onPreview: (rule: string) => void;
+  readonly onEdit: (rule: string) => void;
+}
+
+/** Rules that can score what the bar chooses, and the way to a new one. */
+function RuleList({ all, selected, onPreview, onEdit }: RuleListProps) {
+  const shown = all.filter((rule) => isOfChoice(rule, frame.value));
+  return (
+    <>
+      {all.length === 0 && <p class="card">No rules: no trace is scored.</p>}
+      {shown.length < all.length && (
+        <p class="card">
+          {formatPart(all.length - shown.length, all.length, 'rule')} cannot score what the bar chooses.
+        </p>
+      )}
+      {shown.map((rule) => (
+        <RuleCard
+          key={rule.rule}
+          rule={rule}
+          isSelected={rule.rule === selected}
+          onPreview={() => onPreview(rule.rule)}
+          onEdit={() => onEdit(rule.rule)}
+        />
+      ))}
+      <button type="button" onClick={() => onEdit(NEW_RULE)}>
+        New rule
+      </button>
+    </>
   );
 }
 

@@ -8,7 +8,6 @@ import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { Score } from '../parts/score.tsx';
 import { SeriesFigure } from '../parts/series-figure.tsx';
-import { CopyLink } from '../parts/copy-button.tsx';
 import { Figure } from '../parts/share.tsx';
 import { Table, type Column } from '../parts/table.tsx';
 import { Text, TextLink, Time } from '../parts/text.tsx';
@@ -29,7 +28,7 @@ import {
   type SeriesGroup,
   type SeriesReply,
 } from '../view-models/charts/series-chart.ts';
-import { formatChecked } from '../view-models/rates.ts';
+import { describePassLine, formatChecked } from '../view-models/rates.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 
 /** Choice of no facet. */
@@ -116,7 +115,9 @@ function Measured({ scorer }: { readonly scorer: string }) {
   if (found === undefined) {
     return <>Scores over time. Each score counts with its sampling weight.</>;
   }
-  const { measures, higherIsBetter, judge } = found;
+  const { measures, higherIsBetter, judge, rows, passLines } = found;
+  const [line] = passLines;
+  const passes = line === undefined || rows.length > 1 ? '' : describePassLine(line, found);
   return (
     <>
       {measures !== null && (
@@ -130,7 +131,7 @@ function Measured({ scorer }: { readonly scorer: string }) {
           , judged by <Text of={judge} />
         </>
       )}
-      .
+      {passes !== '' && `; ${passes}`}.
     </>
   );
 }
@@ -150,7 +151,6 @@ function Choices({ by }: { readonly by: string }) {
           Zoom out
         </button>
       )}
-      <CopyLink />
     </p>
   );
 }

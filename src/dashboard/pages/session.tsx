@@ -1,4 +1,3 @@
-import { CopyLink } from '../parts/copy-button.tsx';
 import { useState } from 'preact/hooks';
 import type { Replies } from '../api-types.ts';
 import { Decisions } from '../parts/decisions.tsx';
@@ -57,7 +56,6 @@ function Conversation({ session }: { readonly session: SessionDetail }) {
           ['Last turn', <Time key="last" at={session.lastTurnAt} />],
         ]}
       />
-      <CopyLink />
       {scores.length > 0 && (
         <section aria-labelledby="whole">
           <h2 id="whole">The whole session</h2>

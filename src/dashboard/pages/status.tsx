@@ -73,7 +73,9 @@ function Parts({ status }: { readonly status: Reply }) {
         <Table caption="Budgets" columns={BUDGETS} rows={budgets} keyOf={budgetName} />
       )}
       <Section name="Process">
-        <Facts facts={listProcessFacts(status)} />
+        <Facts
+          facts={[...listProcessFacts(status), ['Started', <Time key="started" at={status.startedAt} />]]}
+        />
       </Section>
       <Configuration status={status} />
     </>

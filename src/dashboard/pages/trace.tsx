@@ -26,8 +26,8 @@ import {
   type ScoreItem,
   type WaterfallRow,
 } from '../view-models/waterfall.ts';
-import { CopyButton, CopyLink } from '../parts/copy-button.tsx';
-import { buildFindings, claimsOf, verdictSign, type Claim } from '../view-models/findings.ts';
+import { CopyButton } from '../parts/copy-button.tsx';
+import { buildFindings, claimsOf, placeQuotes, verdictSign, type Claim } from '../view-models/findings.ts';
 
 const TABS = [
   { name: 'findings', title: 'Findings' },
@@ -57,7 +57,6 @@ export function Trace() {
           </a>
         )}
         <TraceActions traceId={traceId} onDone={trace.reload} />
-        <CopyLink />
         <a class="button" href={fillPath('/api/v1/traces/:traceId', { traceId }, { tenant })}>
           JSON
         </a>
@@ -70,7 +69,8 @@ export function Trace() {
   );
 }
 
-function Detail({ trace }: { readonly trace: TraceDetail }) {
+function Detail({ trace: given }: { readonly trace: TraceDetail }) {
+  const trace = useMemo(() => placeQuotes(given), [given]);
   const rows = useMemo(() => buildWaterfall(trace), [trace]);
   const asked = query.value.get('span') ?? '';
   const selected = rows.some(({ span }) => span.spanId === asked) ? asked : (rows[0]?.span.spanId ?? '');

@@ -1,5 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { Facets } from '../api-types.ts';
+import { Columns } from '../parts/columns.tsx';
+import { CopyLink } from '../parts/copy-button.tsx';
 import { Loaded } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
 import { Table, type Column } from '../parts/table.tsx';
@@ -48,7 +50,8 @@ export function Traces() {
           ))}
         </nav>
         <ActiveFilters />
-        <ColumnChoice />
+        <Columns parameter="hide" names={HIDEABLE} />
+        <CopyLink />
       </div>
       <div class="listing">
         <FilterPanel facets={facets.kind === 'ready' ? facets.data : undefined} />
@@ -57,6 +60,7 @@ export function Traces() {
           <Loaded
             of={traces}
             what="the traces"
+            lines={24}
             empty={
               <p>
                 No traces match. Remove a filter, choose a longer range, or{' '}
@@ -152,28 +156,8 @@ const COLUMNS: readonly Column<TraceRow>[] = [
   },
 ];
 
-/** Choice of the columns that the list shows: the address keeps it. The first column names the row and stays. */
-function ColumnChoice() {
-  const search = query.value;
-  return (
-    <details class="columns">
-      <summary class="small">Columns</summary>
-      <fieldset class="menu">
-        <legend class="unseen">Columns</legend>
-        {COLUMNS.slice(1).map(({ name: value }) => (
-          <label key={value}>
-            <input
-              type="checkbox"
-              checked={!search.getAll('hide').includes(value)}
-              onChange={() => adjustQuery(toggleValue(search, { parameter: 'hide', value }))}
-            />{' '}
-            {value}
-          </label>
-        ))}
-      </fieldset>
-    </details>
-  );
-}
+/** Columns that a reader can take away: the first one names the row and stays. */
+const HIDEABLE = COLUMNS.slice(1).map(({ name }) => name);
 
 /** One line of a cell; a longer text is whole beside the pointer. */
 function Line({ of, isQuiet = false }: { readonly of: string; readonly isQuiet?: boolean }) {

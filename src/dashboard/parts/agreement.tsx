@@ -59,7 +59,7 @@ const REVIEWERS: readonly Column<Reviewers>[] = [
 ];
 
 /** Agreement of a scorer with the labels of people, and of people with each other. */
-export function Agreement({ since }: { readonly since: string }) {
+export function Agreement({ since }: { readonly since: string | undefined }) {
   const scorers = useRead('/scorers');
   return (
     <section aria-labelledby="agreement">
@@ -88,7 +88,7 @@ export function Agreement({ since }: { readonly since: string }) {
   );
 }
 
-function AgreementTables({ scorer, since }: { readonly scorer: string; readonly since: string }) {
+function AgreementTables({ scorer, since }: { readonly scorer: string; readonly since: string | undefined }) {
   const agreement = useRead('/labels/agreement', { query: { scorer, since } });
   return (
     <Loaded

@@ -13,6 +13,7 @@ import {
   nameTool,
   verdictSign,
   type Claim,
+  type Evidence as PlacedQuote,
   type FindingGroup,
   type Words,
 } from '../view-models/findings.ts';
@@ -293,11 +294,17 @@ function EvidenceOf({ claim, spans }: { readonly claim: Claim; readonly spans: r
         <WithoutPlace claim={claim} hasSpan={span !== undefined} />
       ) : (
         <pre>
-          <Text of={evidence.before} />
-          <mark>
-            <Text of={evidence.quote} />
-          </mark>
-          <Text of={evidence.after} />
+          {isWhole(evidence) ? (
+            <Text of={showJson(evidence.quote)} />
+          ) : (
+            <>
+              <Text of={evidence.before} />
+              <mark>
+                <Text of={evidence.quote} />
+              </mark>
+              <Text of={evidence.after} />
+            </>
+          )}
         </pre>
       )}
       {evidence !== undefined && (
@@ -307,6 +314,11 @@ function EvidenceOf({ claim, spans }: { readonly claim: Claim; readonly spans: r
       )}
     </>
   );
+}
+
+/** True for a quote that is all of its text. */
+function isWhole({ before, after }: PlacedQuote): boolean {
+  return before === '' && after === '';
 }
 
 function WithoutPlace({ claim, hasSpan }: { readonly claim: Claim; readonly hasSpan: boolean }) {

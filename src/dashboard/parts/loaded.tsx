@@ -7,6 +7,8 @@ interface LoadedProps<T> {
   readonly of: Resource<T>;
   /** Name of the data, for the state of loading: `scores`. */
   readonly what: string;
+  /** Lines of the place that is held while it loads. */
+  readonly lines?: number;
   /** Default: a list without items is empty. */
   readonly isEmpty?: (data: T) => boolean;
   /** Shown instead of the children when there is no data. */
@@ -14,12 +16,25 @@ interface LoadedProps<T> {
   readonly children: (data: T) => ComponentChildren;
 }
 
+/** Lines of a table or a card. */
+const USUAL_LINES = 5;
+
 /** Shows data, or the state without it: loading, empty, forbidden, missing, failed. */
-export function Loaded<T>({ of, what, isEmpty = hasNoItems, empty, children }: LoadedProps<T>) {
+export function Loaded<T>({
+  of,
+  what,
+  lines = USUAL_LINES,
+  isEmpty = hasNoItems,
+  empty,
+  children,
+}: LoadedProps<T>) {
   if (of.kind === 'loading') {
     return (
       <p role="status" class="state">
         Loading {what} …
+        {Array.from({ length: lines }, (_, line) => (
+          <span key={line} class="skeleton bone" aria-hidden="true" />
+        ))}
       </p>
     );
   }

@@ -1,11 +1,12 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { CopyLink } from './copy-button.tsx';
 
 interface PageProps {
   readonly title: string;
   /** One sentence under the title. */
   readonly lead?: ComponentChildren;
-  /** True for a page whose first words say more than its title. */
+  /** True for a page whose first words say more than its title: it has a place of its own for the link to copy. */
   readonly isTitleHidden?: boolean;
   readonly children: ComponentChildren;
 }
@@ -19,9 +20,12 @@ export function Page({ title, lead, isTitleHidden = false, children }: PageProps
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
     <>
-      <h1 ref={heading} tabIndex={-1} class={isTitleHidden ? 'unseen' : undefined}>
-        {title}
-      </h1>
+      <div class={isTitleHidden ? 'unseen' : 'row between page-head'}>
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        {!isTitleHidden && <CopyLink />}
+      </div>
       {lead !== undefined && <p class="lead">{lead}</p>}
       {children}
     </>

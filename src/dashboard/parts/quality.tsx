@@ -1,11 +1,18 @@
 import type { AgentItem, AgentQuality } from '../api-types.ts';
-import { framed } from '../router.ts';
+import { framed, query } from '../router.ts';
 import { buildSparkline, SPARK_HEIGHT, SPARK_WIDTH } from '../view-models/charts/sparkline.ts';
-import { formatDuration, formatNumber, formatPercent, formatUsd } from '../view-models/format.ts';
+import {
+  formatDuration,
+  formatNumber,
+  formatPercent,
+  formatScore,
+  formatUsd,
+} from '../view-models/format.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
 import { newestFirst } from '../view-models/versions.ts';
-import { describePoints, formatChecked, formatInterval } from '../view-models/rates.ts';
+import { describeMedians, describePoints, formatChecked, formatInterval } from '../view-models/rates.ts';
 import { useEstimates, type Estimate } from './checked.tsx';
+import { Columns } from './columns.tsx';
 import { Table, type Column } from './table.tsx';
 import { Dotted, Text, Time } from './text.tsx';
 
@@ -74,6 +81,23 @@ export function listQualities(agents: readonly AgentItem[]): string[] {
   return [...counts].toSorted(([a, x], [b, y]) => y - x || a.localeCompare(b)).map(([scorer]) => scorer);
 }
 
+/** Lists the other scorers of agents: measures without a line from which they pass. */
+function listMeasures(agents: readonly AgentItem[], qualities: readonly string[]): string[] {
+  const all = agents.flatMap((agent) => agent.qualities.map(({ scorer }) => scorer));
+  return [...new Set(all)].filter((scorer) => !qualities.includes(scorer)).toSorted();
+}
+
+/** Median of a measure with its change. Only its own past says what is usual. */
+function MeasureCell({ quality }: { readonly quality: AgentQuality | undefined }) {
+  return quality === undefined || quality.median === null ? (
+    <span class="cell none">{quality === undefined ? 'no rule' : 'no score'}</span>
+  ) : (
+    <span class="cell">
+      <b>{formatScore(quality.median)}</b> <span class="quiet">{describeMedians(quality)}</span>
+    </span>
+  );
+}
+
 /** Scorers whose labels are read for the table. */
 const MOST_CHECKED = 4;
 
@@ -85,6 +109,7 @@ interface AgentsTableProps {
 /** Agents as rows, qualities as columns. */
 export function AgentsTable({ caption, agents }: AgentsTableProps) {
   const scorers = listQualities(agents);
+  const measures = listMeasures(agents, scorers);
   const estimates = useEstimates(scorers.slice(0, MOST_CHECKED), 'agent');
   const unchecked = scorers.filter((scorer) =>
     estimates.every((each) => each.scorer !== scorer || each.estimate === null),
@@ -100,6 +125,14 @@ export function AgentsTable({ caption, agents }: AgentsTableProps) {
         />
       ),
     })),
+    ...measures
+      .filter((scorer) => query.value.getAll('show').includes(scorer))
+      .map((scorer) => ({
+        name: scorer,
+        cell: ({ qualities }: AgentItem) => (
+          <MeasureCell quality={qualities.find((each) => each.scorer === scorer)} />
+        ),
+      })),
     {
       name: 'Tool errors',
       cell: ({ toolErrors }) => (toolErrors === null ? '–' : formatPercent(toolErrors.value)),
@@ -117,6 +150,7 @@ export function AgentsTable({ caption, agents }: AgentsTableProps) {
         isCaptionHidden
         kind="agents"
       />
+      {measures.length > 0 && <Columns parameter="show" names={measures} />}
       {unchecked.length > 0 && (
         <p class="note small">
           Not checked by people: <Text of={unchecked.join(', ')} />.{' '}

@@ -2,13 +2,22 @@ import type { Replies } from '../api-types.ts';
 import { useRead } from '../resource.ts';
 import { adjustQuery, frame } from '../router.ts';
 import { formatPercent } from '../view-models/format.ts';
-import { buildSeriesLines, listMarks, listSpans } from '../view-models/charts/series-chart.ts';
+import {
+  buildSeriesLines,
+  listMarks,
+  listSeriesRows,
+  listSpans,
+} from '../view-models/charts/series-chart.ts';
 import { visibleText } from '../view-models/visible-text.ts';
 import { Loaded } from './loaded.tsx';
+import { seriesNumbers } from './series-figure.tsx';
+import { Figure } from './share.tsx';
 import { TimeChart } from './time-chart.tsx';
 
 /** Range of the chart: the 14 days that a range is compared with, and the last day. */
 const CHART_RANGE = '15d';
+
+const BY = ['agent'] as const;
 
 interface RateByAgentProps {
   readonly scorer: string;
@@ -23,22 +32,22 @@ export function RateByAgent({ scorer, subject }: RateByAgentProps) {
     query: { scorer, by: 'agent', since: CHART_RANGE, bucket: '1d', environment },
   });
   return (
-    <figure class="card" aria-label={visibleText(`${scorer} by agent`)}>
-      <figcaption>
-        <h2>
-          {visibleText(scorer)} by agent{' '}
-          <span class="quiet">· answers that pass, by day · drag to choose a range</span>
-        </h2>
-      </figcaption>
-      <Loaded
-        of={series}
-        what="the chart"
-        isEmpty={({ groups }) => groups.length === 0}
-        empty={<p>No scores of this scorer yet.</p>}
-      >
-        {(data) => <Drawing data={data} subject={subject} />}
-      </Loaded>
-    </figure>
+    <Loaded
+      of={series}
+      what="the chart"
+      lines={11}
+      isEmpty={({ groups }) => groups.length === 0}
+      empty={<p>No scores of {visibleText(scorer)} yet.</p>}
+    >
+      {(data) => (
+        <Figure
+          title={`${scorer} by agent`}
+          conclusion="Answers that pass, by day. A drag chooses the time of the page."
+          drawing={<Drawing data={data} subject={subject} />}
+          {...seriesNumbers(data, listSeriesRows(data, BY))}
+        />
+      )}
+    </Loaded>
   );
 }
 
@@ -50,7 +59,7 @@ function Drawing({
   readonly subject: string | undefined;
 }) {
   const [from, to] = [Date.parse(data.since), Date.parse(data.until)];
-  const lines = buildSeriesLines(data, ['agent'], 'pass rate').map((line, _, all) => ({
+  const lines = buildSeriesLines(data, BY, 'pass rate').map((line, _, all) => ({
     ...line,
     isSubject: subject === undefined ? all.length === 1 : line.name === subject,
   }));

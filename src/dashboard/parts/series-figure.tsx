@@ -16,7 +16,7 @@ import {
 } from '../view-models/charts/series-chart.ts';
 import { formatNumber, formatPercent, formatScore } from '../view-models/format.ts';
 import { Choice } from './choice.tsx';
-import { Figure, type ChartCsv } from './share.tsx';
+import { Figure, type FigureProps } from './share.tsx';
 import { Table, type Column } from './table.tsx';
 import { Text, Time } from './text.tsx';
 import { TimeChart } from './time-chart.tsx';
@@ -86,29 +86,35 @@ export function SeriesFigure({ title, data, by, onRange }: SeriesFigureProps) {
           onPick={pick}
         />
       }
-      table={
-        <Table
-          caption={`Scores in buckets of ${data.bucket}`}
-          columns={COLUMNS}
-          rows={rows}
-          keyOf={({ bucket, group }) => `${bucket} ${group}`}
-        />
-      }
-      csv={listCsv(scorer, rows)}
+      {...seriesNumbers(data, rows)}
     />
   );
 }
 
-function listCsv(scorer: string, rows: readonly SeriesRow[]): ChartCsv {
+/** Numbers of a series as a table and as a file. */
+export function seriesNumbers(
+  { bucket: length, groups }: SeriesReply,
+  rows: readonly SeriesRow[],
+): Pick<FigureProps, 'table' | 'csv'> {
   return {
-    file: `${scorer}.csv`,
-    columns: ['bucket', 'of', 'n', 'mean', 'p10', 'p50', 'p90', 'passRate'],
-    rows: rows.map(({ bucket, group, point }) => [
-      bucket,
-      group,
-      point?.n ?? 0,
-      ...[point?.mean, point?.p10, point?.p50, point?.p90, point?.passRate].map((value) => value ?? null),
-    ]),
+    table: (
+      <Table
+        caption={`Scores in buckets of ${length}`}
+        columns={COLUMNS}
+        rows={rows}
+        keyOf={({ bucket, group }) => `${bucket} ${group}`}
+      />
+    ),
+    csv: {
+      file: `${groups[0]?.scorer ?? ''}.csv`,
+      columns: ['bucket', 'of', 'n', 'mean', 'p10', 'p50', 'p90', 'passRate'],
+      rows: rows.map(({ bucket, group, point }) => [
+        bucket,
+        group,
+        point?.n ?? 0,
+        ...[point?.mean, point?.p10, point?.p50, point?.p90, point?.passRate].map((value) => value ?? null),
+      ]),
+    },
   };
 }
 

@@ -18,7 +18,7 @@ function saveCsv({ file, columns, rows }: ChartCsv): void {
   setTimeout(() => URL.revokeObjectURL(link.href), 0);
 }
 
-interface FigureProps {
+export interface FigureProps {
   /** Subject of the figure. */
   readonly title: string;
   /** Conclusion from the figure, in words. */
@@ -38,22 +38,24 @@ export function Figure({ title, conclusion, controls, drawing, table, csv }: Fig
   return (
     <figure class="panel" aria-labelledby={titleId}>
       <figcaption>
-        <h2 id={titleId}>{visibleText(title)}</h2>
+        <div class="row between">
+          <h2 id={titleId}>{visibleText(title)}</h2>
+          <p class="choices">
+            {controls}
+            <button
+              type="button"
+              aria-pressed={isTable}
+              aria-describedby={titleId}
+              onClick={() => setTable(!isTable)}
+            >
+              Show as table
+            </button>
+            <button type="button" aria-describedby={titleId} onClick={() => saveCsv(csv)}>
+              CSV
+            </button>
+          </p>
+        </div>
         {conclusion !== undefined && <p class="note">{conclusion}</p>}
-        <p class="choices">
-          {controls}
-          <button
-            type="button"
-            aria-pressed={isTable}
-            aria-describedby={titleId}
-            onClick={() => setTable(!isTable)}
-          >
-            Show as table
-          </button>
-          <button type="button" aria-describedby={titleId} onClick={() => saveCsv(csv)}>
-            CSV
-          </button>
-        </p>
       </figcaption>
       {isTable ? table : drawing}
     </figure>

@@ -4,6 +4,7 @@ import { framed } from '../router.ts';
 import { formatPercent } from '../view-models/format.ts';
 import { type AlertEvent, describeCause } from '../view-models/incidents.ts';
 import { fillPath } from '../view-models/paths/fill-path.ts';
+import { comparePath } from '../view-models/paths/row-paths.ts';
 import {
   agentOf,
   describeMeasure,
@@ -42,6 +43,9 @@ export function WorstChange({ open, agents, isCounted, onMute }: WorstChangeProp
 }
 
 function AsBefore({ agents }: { readonly agents: readonly AgentItem[] }) {
+  if (agents.length === 0) {
+    return <h2>No agent has run in this time. No monitor fires.</h2>;
+  }
   const [first, ...more] = listWorse(agents);
   const count = agents.length === 1 ? 'The agent answers' : `All ${agents.length} agents answer`;
   return (
@@ -124,7 +128,7 @@ function Steps({ event, incident, agents, onMute }: StepsProps) {
       >
         Examples
       </a>
-      <a class="button" href={framed('/compare', { ...agent, ...versions })}>
+      <a class="button" href={framed(comparePath(series.agent, versions))}>
         Compare
         {versions !== undefined && (
           <>

@@ -6,7 +6,7 @@ import { formatUsd } from './format.ts';
 type Line = Costs['items'][number];
 
 /** Facets by which costs are stacked. */
-export const COST_FACETS = ['rule', 'scorer', 'agent'] as const;
+export const COST_FACETS = ['rule', 'scorer', 'agent', 'model'] as const;
 export type CostFacet = (typeof COST_FACETS)[number];
 
 /** Parts of one day. */
@@ -49,13 +49,14 @@ export function readCostRange(
   return { fromMs: count === undefined ? Date.parse(from) : toMs - Number(count) * (UNITS[unit] ?? 0), toMs };
 }
 
-/** Builds the stacked costs of every day of the range: of agents' models for agents, of judges for rules and scorers. */
+/** Builds the stacked costs of every day of the range: of agents' models for agents, of judges for rules and scorers, of both by model. */
 export function buildCostChart(
   items: readonly Line[],
   by: CostFacet,
   { fromMs, toMs }: CostRange,
 ): CostChart {
-  const usdOf = (line: Line): number => (by === 'agent' ? line.agentUsd : line.judgeUsd) ?? 0;
+  const usdOf = ({ agentUsd, judgeUsd }: Line): number =>
+    (by === 'agent' || by === 'model' ? (agentUsd ?? 0) : 0) + (by === 'agent' ? 0 : (judgeUsd ?? 0));
   const sums = new Map<string, number>();
   for (const line of items) {
     sums.set(line.key, (sums.get(line.key) ?? 0) + usdOf(line));
@@ -108,35 +109,51 @@ const PERIODS: Readonly<Record<string, number>> = {
 /** Part of a period that has to be over before its cost says what the whole will cost. */
 const LEAST_PART = 0.05;
 
+/** Forecast in words, with the time that they end with. */
+export interface Forecast {
+  readonly words: string;
+  readonly at?: string;
+}
+
 /** Says what a limit will have spent at its end, at the pace until now. */
-export function forecastBudget({ spentUsd, capUsd, period, renewsAt }: Budget, nowMs: number): string {
+export function forecastBudget({ spentUsd, capUsd, period, renewsAt }: Budget, nowMs: number): Forecast {
   const lengthMs = PERIODS[period];
   if (lengthMs === undefined || renewsAt === null) {
-    return '–';
+    return { words: '–' };
   }
   const part = 1 - Math.max(Date.parse(renewsAt) - nowMs, 0) / lengthMs;
   if (part < LEAST_PART) {
-    return 'too early to say';
+    return { words: 'too early to say' };
   }
   const expected = spentUsd / part;
-  const at = new Date(nowMs + ((capUsd - spentUsd) / (spentUsd || 1)) * part * lengthMs);
-  return expected <= capUsd
-    ? `${formatUsd(expected)} at its end`
-    : spentUsd >= capUsd
-      ? 'spent'
-      : `cap reached about ${at.toISOString().slice(11, 16)} UTC`;
+  if (expected <= capUsd) {
+    return { words: `${formatUsd(expected)} at its end` };
+  }
+  const at = new Date(nowMs + ((capUsd - spentUsd) / spentUsd) * part * lengthMs);
+  return spentUsd >= capUsd ? { words: 'spent' } : { words: 'cap reached about', at: at.toISOString() };
 }
 
-/** Models without a price, with the runs whose cost is not known. */
-export function listUnpriced(items: readonly Line[]): { readonly model: string; readonly runs: number }[] {
-  const counts = new Map<string, number>();
-  for (const { key, unpriced } of items) {
-    counts.set(key, (counts.get(key) ?? 0) + unpriced);
+/** Cost of a model in the range; null where none of it is known. */
+export interface ModelCost extends Pick<Line, 'agentUsd' | 'judgeUsd' | 'runs' | 'unpriced'> {
+  readonly model: string;
+}
+
+/** Sums costs by model, the dearest first. */
+export function sumModels(items: readonly Line[]): ModelCost[] {
+  const add = (a: number | null, b: number | null) => (a === null ? b : a + (b ?? 0));
+  const sums = new Map<string, ModelCost>();
+  for (const { key: model, agentUsd, judgeUsd, runs, unpriced } of items) {
+    const sum = sums.get(model) ?? { model, agentUsd: null, judgeUsd: null, runs: 0, unpriced: 0 };
+    sums.set(model, {
+      model,
+      agentUsd: add(sum.agentUsd, agentUsd),
+      judgeUsd: add(sum.judgeUsd, judgeUsd),
+      runs: sum.runs + runs,
+      unpriced: sum.unpriced + unpriced,
+    });
   }
-  return [...counts]
-    .filter(([model, runs]) => model !== '' && runs > 0)
-    .toSorted(([, a], [, b]) => b - a)
-    .map(([model, runs]) => ({ model, runs }));
+  const cost = ({ agentUsd, judgeUsd }: ModelCost) => (agentUsd ?? 0) + (judgeUsd ?? 0);
+  return [...sums.values()].toSorted((a, b) => cost(b) - cost(a) || b.runs - a.runs);
 }
 
 /** Lines of the configuration that give a model a price, in US dollars per million tokens. */

@@ -1,5 +1,5 @@
 import { formatPercent } from './format.ts';
-import type { ScoreItem, SpanItem } from './waterfall.ts';
+import type { ScoreItem, SpanItem, TraceDetail } from './waterfall.ts';
 
 export type Tone = 'good' | 'bad' | 'open';
 
@@ -75,6 +75,24 @@ export function addWords(scores: readonly ScoreItem[], words: Words): ScoreItem[
       worded.find((each) => each.statement === statement && each.verdict === verdict);
     return { ...score, verdicts: score.verdicts.map((verdict) => ({ ...verdict, ...wordOf(verdict) })) };
   });
+}
+
+/** Kinds of evidence that steps have. */
+const OF_STEPS: readonly string[] = ['', 'tool-results', 'documents'];
+
+/** Finds the step of each quote whose scorer names none: the first tool or retrieval that has it. */
+export function placeQuotes<Trace extends Pick<TraceDetail, 'scores' | 'spans'>>(trace: Trace): Trace {
+  const steps = trace.spans.filter(({ kind }) => kind === 'tool' || kind === 'retrieval');
+  const place = (verdict: ScoreItem['verdicts'][number]) => {
+    const { spanId, quote = '', source = '' } = verdict;
+    const isOpen = (spanId ?? '') === '' && OF_STEPS.includes(source);
+    const step = isOpen ? steps.find((each) => findEvidence(quote, each) !== undefined) : undefined;
+    return step === undefined ? verdict : { ...verdict, spanId: step.spanId };
+  };
+  return {
+    ...trace,
+    scores: trace.scores.map((score) => ({ ...score, verdicts: score.verdicts.map(place) })),
+  };
 }
 
 /** Builds the findings of scores: those with claims first. */

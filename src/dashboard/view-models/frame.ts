@@ -21,7 +21,10 @@ export function defaultSince(path: string, search: URLSearchParams): string {
   if (path === '/traces' && search.has('q')) {
     return '90d';
   }
-  return /^\/(scores\/|issues|coverage$|judges$)/u.test(path) ? '7d' : '24h';
+  if (path === '/compare') {
+    return '90d';
+  }
+  return /^\/(scores\/|issues|coverage$|judges$|review$)/u.test(path) ? '7d' : '24h';
 }
 
 /** Reads the filters of the bar, as the routes of the API take them. */

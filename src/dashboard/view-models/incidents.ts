@@ -1,5 +1,5 @@
 import type { Item } from '../api-types.ts';
-import { formatNumber, formatScore } from './format.ts';
+import { formatNumber, formatPercent, formatScore } from './format.ts';
 
 export type AlertEvent = Item<'/alerts'>;
 export type Mute = Item<'/mutes'>;
@@ -24,20 +24,60 @@ export function joinIncidents(events: readonly AlertEvent[]): Incident[] {
   );
 }
 
-/** Writes what changed, and on how many scores. A limit is named as one: it is no value of before. */
-export function describeChange({ before, limit, after, count, lateScores }: AlertEvent): string {
-  const late = lateScores === 0 ? '' : `, ${formatNumber(lateScores)} too late`;
-  const values =
-    limit === null
-      ? `${formatScore(before)} → ${formatScore(after)}`
-      : `${before === null ? '' : `${formatScore(before)} → `}${formatScore(after)}, limit ${formatScore(limit)}`;
-  return `${values} (n = ${formatNumber(count)}${late})`;
+/** Detectors whose numbers are shares, not means. */
+const SHARES: readonly string[] = ['rate', 'coverage', 'scorer_errors'];
+
+/** Writes a number of a detector: a share in percent, a mean as a score. */
+function writeValue(detector: string, value: number | null): string {
+  return SHARES.includes(detector) && value !== null ? formatPercent(value) : formatScore(value);
 }
 
-/** Writes the reason of a change; '' when it is not known. */
+/** Writes what was measured, before and after. A limit is named as one: it is no value of before. */
+export function describeValues({
+  detector,
+  before,
+  limit,
+  after,
+}: Pick<AlertEvent, 'detector' | 'before' | 'limit' | 'after'>): string {
+  const write = (value: number | null) => writeValue(detector, value);
+  return `${before === null ? '' : `${write(before)} → `}${write(after)}${limit === null ? '' : `, limit ${write(limit)}`}`;
+}
+
+/** Writes what changed, and on how many scores. */
+export function describeChange(event: AlertEvent): string {
+  const late = event.lateScores === 0 ? '' : `, ${formatNumber(event.lateScores)} too late`;
+  return `${describeValues(event)} (n = ${formatNumber(event.count)}${late})`;
+}
+
+/** Writes the value of a monitor beside what it is held against. Only a finding has the value of a share. */
+export function describeStanding({ detector, mean, baseline, limit, finding }: Monitor): string {
+  if (limit === null) {
+    return `mean ${formatScore(mean)}, usual ${formatScore(baseline)}`;
+  }
+  const isShare = SHARES.includes(detector);
+  const value = isShare ? (finding?.after ?? null) : mean;
+  const measured = value === null ? '' : `${isShare ? 'share' : 'mean'} ${writeValue(detector, value)}, `;
+  return `${measured}limit ${writeValue(detector, limit)}`;
+}
+
+/** Keeps what the bar chooses: what is about its agents and environments, or about all of them. */
+export function keepChosen<
+  Row extends { readonly series: Pick<AlertEvent['series'], 'agent' | 'environment'> },
+>(rows: readonly Row[], frame: Readonly<Record<string, readonly string[]>>): Row[] {
+  return rows.filter(({ series }) =>
+    (['agent', 'environment'] as const).every(
+      (name) => series[name] === '' || (frame[name]?.includes(series[name]) ?? true),
+    ),
+  );
+}
+
+/** Writes the reason of a change: who changed comes first, when that is known; '' when nothing is. */
 export function describeCause({ cause }: Pick<AlertEvent, 'cause'>): string {
-  const sentence = cause === null || cause.verdict === 'none' ? [] : [cause.sentence];
-  return [describeCulprit({ cause }) ?? [], sentence].flat().join(' ');
+  const parts = [
+    describeCulprit({ cause }) ?? [],
+    cause === null || cause.verdict === 'none' ? [] : cause.sentence,
+  ];
+  return (isCulpritKnown({ cause }) ? parts : parts.toReversed()).flat().join(' ');
 }
 
 const CULPRITS: Readonly<Record<string, string>> = {
@@ -47,6 +87,11 @@ const CULPRITS: Readonly<Record<string, string>> = {
   unknown: 'Whether the agent or its judge changed is not known.',
   deciding: 'Whether the agent or its judge changed is being found out; the message waits.',
 };
+
+/** Returns true when it is known who changed: then this is said before the cause. */
+export function isCulpritKnown({ cause }: Pick<AlertEvent, 'cause'>): boolean {
+  return !['unknown', 'deciding'].includes(cause?.who ?? '');
+}
 
 /** Says who changed, by the anchors of the judge; undefined where no judge has anchors. */
 export function describeCulprit({ cause }: Pick<AlertEvent, 'cause'>): string | undefined {

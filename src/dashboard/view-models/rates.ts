@@ -1,5 +1,5 @@
 import type { AgentQuality, Item, Rate } from '../api-types.ts';
-import { formatNumber, formatPercent, UNKNOWN } from './format.ts';
+import { formatNumber, formatPercent, formatScore, UNKNOWN } from './format.ts';
 
 /** Change that is written as none, as a share. */
 const LEAST_CHANGE = 0.005;
@@ -70,6 +70,41 @@ export function describePoints({ change, significant, before }: AgentQuality): S
     text: `${isWorse ? '▼' : '▲'} ${points} ${points === 1 ? 'pt' : 'pts'}`,
     words: `${isWorse ? 'worse' : 'better'}, ${against}${significant ? '' : ', within chance'}`,
   };
+}
+
+/** Writes the change of the median of a measure; '' without a time before. */
+export function describeMedians({ median, medianBefore }: AgentQuality): string {
+  if (median === null || medianBefore === null) {
+    return '';
+  }
+  const change = median - medianBefore;
+  const size = formatScore(Math.abs(change));
+  return size === '0' ? '= median' : `${change > 0 ? '+' : '−'}${size} median`;
+}
+
+type PassLine = Item<'/scorers'>['passLines'][number];
+type Scale = Pick<Item<'/scorers'>, 'scoreMin' | 'scoreMax' | 'higherIsBetter'>;
+
+/** Digits of a line from which scores pass. */
+const LINE_DIGITS = 6;
+
+/** Part of the range from which a line lies beyond its limit, which then does not pass. */
+const BEYOND = 1e-9;
+
+/** Says which scores pass; '' where nothing is known of the range. */
+export function describePassLine({ line, isDeclared }: PassLine, scale: Scale): string {
+  const { scoreMin: low, scoreMax: high, higherIsBetter } = scale;
+  if (low === null || high === null || higherIsBetter === null) {
+    return '';
+  }
+  if (!isDeclared) {
+    return 'no labels and no bar say what passes: the better half of the range does';
+  }
+  const score = higherIsBetter ? low + line * (high - low) : high - line * (high - low);
+  const limit = Number(score.toFixed(LINE_DIGITS));
+  const isBeyond = Math.abs(limit - score) > BEYOND * (high - low);
+  const words = higherIsBetter ? (isBeyond ? 'above' : 'from') : isBeyond ? 'below' : 'up to';
+  return `${words} ${formatScore(limit)} it passes`;
 }
 
 /** Two-sided 95 % quantile of the normal distribution. */

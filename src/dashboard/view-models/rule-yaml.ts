@@ -52,6 +52,16 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Returns true for a rule that scores runs of the agents and environments that the bar chooses. */
+export function isOfChoice({ where }: Rule, frame: Readonly<Record<string, readonly string[]>>): boolean {
+  return (['agent', 'environment'] as const).every(
+    (name) =>
+      frame[name]?.some(
+        (value) => (where[name]?.includes(value) ?? true) && where.not?.[name]?.includes(value) !== true,
+      ) ?? true,
+  );
+}
+
 /** Says what a rule does, in one line. */
 export function describeRule({ target, sample, budget, decisions: { scored, eligible } }: Rule): string {
   const rate = (sample as { readonly rate?: number }).rate ?? 1;

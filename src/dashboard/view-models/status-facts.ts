@@ -1,5 +1,5 @@
 import type { Replies } from '../api-types.ts';
-import { formatBytes, formatDuration, formatNumber, formatTime, UNKNOWN } from './format.ts';
+import { formatBytes, formatDuration, formatNumber, UNKNOWN } from './format.ts';
 
 export type Status = Replies['/status'];
 type Fact = readonly [name: string, value: string];
@@ -25,11 +25,10 @@ export function describeHealth({ components = [], judges = [] }: Status): {
 
 /** Lists what the process is. */
 export function listProcessFacts(status: Status): Fact[] {
-  const { version, pid, startedAt, roles, otlpHttp, otlpGrpc, spansPerSecond, scoresPerSecond } = status;
+  const { version, pid, roles, otlpHttp, otlpGrpc, spansPerSecond, scoresPerSecond } = status;
   return [
     ['Version', version],
     ['Process', String(pid)],
-    ['Started (UTC)', formatTime(startedAt)],
     ['Roles', roles.join(', ')],
     ['Spans over HTTP', otlpHttp ?? 'not received here'],
     ['Spans over gRPC', otlpGrpc ?? 'not received here'],

@@ -1,10 +1,7 @@
 import type { AgentItem, Incident } from '../api-types.ts';
-import { formatNumber, formatPercent, formatScore } from './format.ts';
-import { joinIncidents, type AlertEvent } from './incidents.ts';
+import { formatNumber } from './format.ts';
+import { describeValues, joinIncidents, type AlertEvent } from './incidents.ts';
 import { chooseVersions } from './versions.ts';
-
-/** Detectors whose numbers are shares, not means. */
-const SHARES: readonly string[] = ['rate', 'coverage', 'scorer_errors'];
 
 /** Open alerts: the worst change of scores first, then what fires about money. */
 export interface OpenAlerts {
@@ -13,6 +10,9 @@ export interface OpenAlerts {
   readonly others: readonly AlertEvent[];
   readonly budgets: readonly AlertEvent[];
 }
+
+/** No open alerts. */
+export const NONE_OPEN: OpenAlerts = { worst: undefined, others: [], budgets: [] };
 
 /** Lists what is open. The strongest evidence is the worst; without evidence, the newest. */
 export function listOpen(events: readonly AlertEvent[]): OpenAlerts {
@@ -41,23 +41,12 @@ export function versionOf({ agentVersion, serviceVersion, cause }: AlertEvent): 
   return agentVersion || serviceVersion || (named?.find((version) => version !== '') ?? '');
 }
 
-/** Writes what was measured. A limit is named as one: nothing fell from it. */
-export function describeMeasure({
-  detector,
-  series,
-  before,
-  after,
-  limit,
-  count,
-  evidenceLog10,
-}: AlertEvent): string {
-  const write = (value: number | null) =>
-    SHARES.includes(detector) && value !== null ? formatPercent(value) : formatScore(value);
-  const values = before === null ? write(after) : `${write(before)} → ${write(after)}`;
-  const bound = limit === null ? '' : `, limit ${write(limit)}`;
+/** Writes what was measured, on how many scores, and how sure it is. */
+export function describeMeasure(event: AlertEvent): string {
+  const { series, count, evidenceLog10 } = event;
   const evidence =
     evidenceLog10 === null || evidenceLog10 < 1 ? '' : `, evidence ${writePower(evidenceLog10)}`;
-  return `${series.scorer} ${values}${bound} (n = ${formatNumber(count)}${evidence})`;
+  return `${series.scorer} ${describeValues(event)} (n = ${formatNumber(count)}${evidence})`;
 }
 
 /** Writes a power of ten: `10⁵³`. */

@@ -432,13 +432,16 @@ describe('an issue is named', () => {
     expect(await read(`/traces/${failing.traceId}`)).toMatchObject({ issues: [name] });
   });
 
-  it('on the incident in which its share grew', async () => {
-    const incident = (startsAtMs: number) =>
-      anAlert({ series: { ...anAlert().series, tenant: 'a', agent: 'named' }, startsAtMs });
-    const [during, after] = [incident(NOW_MS - DAY_MS), incident(NOW_MS - DAY_MS / 4)];
-    await world.store.alerts.write([during, after]);
+  it('on the incident in which its share grew, since the change began', async () => {
+    const incident = (startsAtMs: number, changeBeganMs: number | null) =>
+      anAlert({ series: { ...anAlert().series, tenant: 'a', agent: 'named' }, startsAtMs, changeBeganMs });
+    const during = incident(NOW_MS - DAY_MS, null);
+    const after = incident(NOW_MS - DAY_MS / 4, null);
+    const foundLate = incident(NOW_MS - DAY_MS / 5, NOW_MS - DAY_MS);
+    await world.store.alerts.write([during, after, foundLate]);
     expect(await read(`/alerts/${during.incidentId}`)).toMatchObject({ issues: [name] });
     expect(await read(`/alerts/${after.incidentId}`)).toMatchObject({ issues: [] });
+    expect(await read(`/alerts/${foundLate.incidentId}`)).toMatchObject({ issues: [name] });
   });
 
   it('by a queue that is drawn from it', async () => {

@@ -128,6 +128,7 @@ const SCORER: Item<'/scorers'> = {
   scoreMin: 0,
   scoreMax: 1,
   rows: ['hallucination'],
+  passLines: [{ line: 0.500_000_002, isDeclared: true }],
   rules: ['production'],
   activeFrom: SINCE,
 };

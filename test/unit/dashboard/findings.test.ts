@@ -3,6 +3,7 @@ import {
   buildFindings,
   claimsOf,
   findEvidence,
+  placeQuotes,
   verdictSign,
 } from '../../../src/dashboard/view-models/findings.ts';
 import { aScoreItem, aSpanItem, aTrace, TOOL_SPAN } from '../../support/dashboard/reply-builders.ts';
@@ -27,6 +28,23 @@ describe('findings', () => {
       'The sky is sunny.',
     ]);
     expect(claimsOf(groups, 'f'.repeat(16))).toEqual([]);
+  });
+
+  it.each([
+    ['"sky":"rain"', 'tool-results', TOOL_SPAN],
+    ['"sky":"rain"', undefined, TOOL_SPAN],
+    ['"sky":"rain"', 'user', undefined],
+    ['no tool said this', 'tool-results', undefined],
+    ['', 'tool-results', undefined],
+  ])('find the step of the quote %j of %s: %s', (quote, source, spanId) => {
+    const verdict = {
+      statement: 's',
+      verdict: 'contradicted',
+      quote,
+      ...(source === undefined ? {} : { source }),
+    };
+    const placed = placeQuotes({ ...aTrace(), scores: [aScoreItem({ verdicts: [verdict] })] });
+    expect(placed.scores[0]?.verdicts[0]?.spanId).toBe(spanId);
   });
 
   it.each([

@@ -8,7 +8,7 @@ import {
 } from '../../../src/dashboard/view-models/coverage-rows.ts';
 import { buildBins, describeDistribution } from '../../../src/dashboard/view-models/charts/histogram.ts';
 import { joinIncidents } from '../../../src/dashboard/view-models/incidents.ts';
-import { ruleYaml } from '../../../src/dashboard/view-models/rule-yaml.ts';
+import { isOfChoice, ruleYaml } from '../../../src/dashboard/view-models/rule-yaml.ts';
 import {
   buildSeriesLines,
   chooseMeasure,
@@ -178,6 +178,21 @@ describe('a rule as YAML', () => {
         },
       ],
     });
+  });
+});
+
+describe('a rule', () => {
+  const rule = FULL['/rules']!.items[0]!;
+  const where = { agent: ['a'], not: { environment: ['test'] } };
+
+  it.each([
+    [{}, true],
+    [{ agent: ['a'], environment: ['live'] }, true],
+    [{ agent: ['b', 'a'] }, true],
+    [{ agent: ['b'] }, false],
+    [{ environment: ['test'] }, false],
+  ])('scores what the bar chooses, %o: %s', (frame: Readonly<Record<string, string[]>>, expected) => {
+    expect(isOfChoice({ ...rule, where }, frame)).toBe(expected);
   });
 });
 

@@ -3,7 +3,7 @@ import { markAnswer } from '../../../src/dashboard/view-models/answer.ts';
 import { keepFrame, readFrame, searchPath } from '../../../src/dashboard/view-models/frame.ts';
 import { describeDecision } from '../../../src/dashboard/view-models/decisions.ts';
 import { fillPath } from '../../../src/dashboard/view-models/paths/fill-path.ts';
-import { sessionPath, tracePath } from '../../../src/dashboard/view-models/paths/row-paths.ts';
+import { comparePath, sessionPath, tracePath } from '../../../src/dashboard/view-models/paths/row-paths.ts';
 import {
   formatDirection,
   formatDuration,
@@ -89,6 +89,12 @@ describe('paths', () => {
     expect(sessionPath(ofTenant!)).toBe('/sessions/s?tenant=a');
     expect(tracePath(ofNone!)).toBe('/traces/t');
     expect(sessionPath(ofNone!)).toBe('/sessions/s');
+  });
+
+  it('compare versions also of an agent without a name, not scorers of the same names', () => {
+    const versions = { left: '1.4.0', right: '1.5.0' };
+    expect(comparePath('a', versions)).toBe('/compare?agent=a&left=1.4.0&right=1.5.0');
+    expect(comparePath('', versions)).toBe('/compare?tab=versions&left=1.4.0&right=1.5.0');
   });
 
   it('ask the API for the empty tenant by name, too', () => {
@@ -230,9 +236,11 @@ describe('the bar of the frame', () => {
     expect(keepFrame('/traces?until=2026-01-01', search)).toBe('/traces?until=2026-01-01&agent=a');
   });
 
-  it('looks back a day, and further for a search', () => {
+  it('looks back a day, and further for a search, for labels, and for what is rare', () => {
     expect(readFrame('/', new URLSearchParams())).toEqual({ since: ['24h'] });
     expect(readFrame('/traces', new URLSearchParams('q=refund'))).toEqual({ since: ['90d'] });
+    expect(readFrame('/review', new URLSearchParams())).toEqual({ since: ['7d'] });
+    expect(readFrame('/compare', new URLSearchParams('agent=a'))).toEqual({ since: ['90d'], agent: ['a'] });
     expect(readFrame('/', search)).toEqual({ since: ['7d'], agent: ['a'] });
   });
 

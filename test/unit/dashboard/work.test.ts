@@ -3,9 +3,9 @@ import { parse } from 'yaml';
 import {
   buildCostChart,
   forecastBudget,
-  listUnpriced,
   priceLines,
   readCostRange,
+  sumModels,
 } from '../../../src/dashboard/view-models/costs.ts';
 import { writeCsv } from '../../../src/dashboard/view-models/csv.ts';
 import { buildFunnel, describeFunnel } from '../../../src/dashboard/view-models/funnel.ts';
@@ -13,9 +13,11 @@ import {
   describeCause,
   describeChange,
   describeHold,
+  describeStanding,
   findBudgetAlert,
   findRunbook,
   groupMonitors,
+  keepChosen,
 } from '../../../src/dashboard/view-models/incidents.ts';
 import { describeProof, nameIssue } from '../../../src/dashboard/view-models/issues.ts';
 import {
@@ -26,7 +28,11 @@ import {
   NEW_JUDGE,
 } from '../../../src/dashboard/view-models/own-judge.ts';
 import { newRuleYaml, readRule } from '../../../src/dashboard/view-models/rule-yaml.ts';
-import { describeCertificate, formatChecked } from '../../../src/dashboard/view-models/rates.ts';
+import {
+  describeCertificate,
+  describePassLine,
+  formatChecked,
+} from '../../../src/dashboard/view-models/rates.ts';
 import { describeHealth } from '../../../src/dashboard/view-models/status-facts.ts';
 import {
   chooseVersions,
@@ -69,6 +75,7 @@ describe('costs by day', () => {
     expect(chart.days.map(({ total }) => Number(total.toFixed(2)))).toEqual([0, 1.12, 2.12]);
     expect(chart.days[2]?.parts[1]?.from).toBe(1.92);
     expect(buildCostChart(items, 'agent', RANGE).total).toBeCloseTo(0.32);
+    expect(buildCostChart(items, 'model', RANGE).total).toBeCloseTo(3.56);
   });
 
   it('join small keys, and lose nothing', () => {
@@ -83,21 +90,30 @@ describe('costs by day', () => {
   });
 
   it.each([
-    ['half of the cap after half of the day', 2.5, '$5.00 at its end'],
-    ['more than the pace allows', 4, 'cap reached about 15:00 UTC'],
-    ['all of it', 5, 'spent'],
-  ])('forecast a limit that has spent %s', (_, spentUsd, words) => {
+    ['half of the cap after half of the day', 2.5, { words: '$5.00 at its end' }],
+    ['more than the pace allows', 4, { words: 'cap reached about', at: '2026-11-22T15:00:00.000Z' }],
+    ['all of it', 5, { words: 'spent' }],
+  ])('forecast a limit that has spent %s', (_, spentUsd, forecast) => {
     const budget = {
       ...FULL['/judges']!.budgets[0]!,
       spentUsd,
       capUsd: 5,
       renewsAt: '2026-11-23T00:00:00.000Z',
     };
-    expect(forecastBudget(budget, Date.parse('2026-11-22T12:00:00.000Z'))).toBe(words);
+    expect(forecastBudget(budget, Date.parse('2026-11-22T12:00:00.000Z'))).toEqual(forecast);
   });
 
-  it('name models without a price, with lines that the configuration reads', () => {
-    expect(listUnpriced(items)).toEqual([{ model: 'local-8b', runs: 80 }]);
+  it('are summed by model, the dearest first, and name the price of one as the configuration reads it', () => {
+    expect(sumModels(items)).toEqual([
+      {
+        model: 'production',
+        agentUsd: 0.32,
+        judgeUsd: expect.closeTo(2.84) as number,
+        runs: 568,
+        unpriced: 0,
+      },
+      { model: 'local-8b', agentUsd: null, judgeUsd: 0.4, runs: 80, unpriced: 80 },
+    ]);
     expect(parse(priceLines('a/b: c'))).toEqual({
       judges: { prices: { 'a/b: c': { input: 0.25, output: 2 } } },
     });
@@ -142,9 +158,29 @@ describe('an alert', () => {
 
   it('names a limit as one, and says nothing of a fall from it', () => {
     expect(describeChange(alert)).toBe('0.8 → 0.7 (n = 69, 2 too late)');
-    expect(describeChange({ ...alert, before: null, limit: 0.25, after: 0.987 })).toBe(
-      '0.987, limit 0.25 (n = 69, 2 too late)',
-    );
+    const limited = { ...alert, before: null, limit: 0.25, after: 0.987 };
+    expect(describeChange({ ...limited, detector: 'floor' })).toBe('0.987, limit 0.25 (n = 69, 2 too late)');
+    expect(describeChange({ ...limited, detector: 'rate' })).toBe('99 %, limit 25 % (n = 69, 2 too late)');
+  });
+
+  it('is kept by the choice of its agent and its environment, and so is one about all agents', () => {
+    const ofAll = { ...alert, series: { ...alert.series, agent: '' } };
+    const keep = (frame: Readonly<Record<string, readonly string[]>>) => keepChosen([alert, ofAll], frame);
+    const { agent, environment } = alert.series;
+    expect(keep({})).toEqual([alert, ofAll]);
+    expect(keep({ agent: ['another', agent], environment: [environment] })).toEqual([alert, ofAll]);
+    expect(keep({ agent: ['another'] })).toEqual([ofAll]);
+    expect(keep({ environment: ['another'] })).toEqual([]);
+  });
+
+  it.each([
+    [{ detector: 'drift', limit: null, mean: 0.7, baseline: 0.8 }, 'mean 0.7, usual 0.8'],
+    [{ detector: 'floor', limit: 0.9, mean: 0.7 }, 'mean 0.7, limit 0.9'],
+    [{ detector: 'rate', limit: 0.25, mean: 0.987, finding: null }, 'limit 25 %'],
+    [{ detector: 'rate', limit: 0.25, mean: 0.987 }, 'share 30 %, limit 25 %'],
+  ])('has a monitor that stands at %o: %s', (state, words) => {
+    const finding = { changeBegan: null, before: 0.25, after: 0.3, count: 9, evidenceLog10: null };
+    expect(describeStanding({ ...FULL['/monitors']!.items[0]!, finding, ...state })).toBe(words);
   });
 
   it('says in a sentence where its change came from, and nothing of a change within chance', () => {
@@ -305,10 +341,37 @@ describe('who changed', () => {
       `The judge changed; the agent did not. On its anchors: 0.9 → 0.7 (n = 40). ${cause!.sentence}`,
       'held: the judge changed',
     ],
-  ])('of %j is told before what changed, and why no message is sent', (who, words, hold) => {
-    const told = { cause: { ...cause!, ...who } };
-    expect(describeCause(told)).toBe(words);
-    expect(describeHold(told)).toBe(hold);
+    [
+      { who: 'deciding' as const },
+      `${cause!.sentence} Whether the agent or its judge changed is being found out; the message waits.`,
+      'held: the judge is not certified',
+    ],
+    [
+      { who: 'unknown' as const },
+      `${cause!.sentence} Whether the agent or its judge changed is not known.`,
+      'held: the judge is not certified',
+    ],
+  ])(
+    'of %j is told before what changed, or after it when it is not known, and why no message is sent',
+    (who, words, hold) => {
+      const told = { cause: { ...cause!, ...who } };
+      expect(describeCause(told)).toBe(words);
+      expect(describeHold(told)).toBe(hold);
+    },
+  );
+});
+
+describe('the line from which scores pass', () => {
+  it.each([
+    [0.8, true, true, 'from 0.8 it passes'],
+    [0.8 + 2e-9, true, true, 'above 0.8 it passes'],
+    [0.75, true, false, 'up to 0.25 it passes'],
+    [0.5 + 2e-9, true, false, 'below 0.5 it passes'],
+    [0.5, false, true, 'no labels and no bar say what passes: the better half of the range does'],
+    [0.5, true, null, ''],
+  ])('at %d, declared %s, higher is better %s: %s', (line, isDeclared, higherIsBetter, words) => {
+    const scale = { scoreMin: 0, scoreMax: 1, higherIsBetter };
+    expect(describePassLine({ line, isDeclared }, scale)).toBe(words);
   });
 });
 

@@ -8,6 +8,11 @@ export function tracePath(
   return fillPath('/traces/:traceId', { traceId }, { ...query, tenant: tenant || undefined });
 }
 
+/** Writes the address of two versions of an agent side by side; '' is an agent that only its versions tell. */
+export function comparePath(agent: string, versions: Query = {}): string {
+  return fillPath('/compare', {}, { tab: agent === '' ? 'versions' : undefined, agent, ...versions });
+}
+
 /** Writes the address of the page of a scorer. */
 export function scorerPath(scorer: string, query: Query = {}): string {
   return fillPath('/scores/:scorer', { scorer }, query);

@@ -51,7 +51,7 @@ const QUESTIONS: readonly {
   {
     question: 'What does which model cost?',
     clicks: [SET_UP, ['link', 'Judges and cost']],
-    answer: ['figure', 'Cost by day', /faithfulness|hallucination|\$/u],
+    answer: ['table', 'Cost by model', /gpt-5-mini.*\$/su],
   },
   {
     question: 'What was not scored, and why?',

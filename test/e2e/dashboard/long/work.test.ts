@@ -13,7 +13,14 @@ import { FULL } from '../../../support/dashboard/canned-replies.ts';
 import { ISSUE, ISSUE_DETAIL } from '../../../support/dashboard/canned-work.ts';
 import { hasChromium, startChromium } from '../../../support/dashboard/chromium.ts';
 import { visit } from '../../../support/dashboard/dashboard-visit.ts';
-import { aBackfill, aPreview, aScoreItem, TRACE } from '../../../support/dashboard/reply-builders.ts';
+import {
+  aBackfill,
+  anAgent,
+  aPreview,
+  aQuality,
+  aScoreItem,
+  TRACE,
+} from '../../../support/dashboard/reply-builders.ts';
 
 let api: ApiServer | undefined;
 let browser: Browser;
@@ -227,7 +234,11 @@ const FOUND = [
   ['/coverage', 'list', 'Funnel'],
   ['/coverage', 'listitem', 'Eligible'],
   ['/coverage', 'link', 'no content 355'],
+  ['/', 'figure', 'hallucination by agent'],
+  ['/', 'button', 'Copy link'],
+  ['/coverage', 'figure', 'Scored of eligible over time'],
   ['/judges', 'figure', 'Cost by day'],
+  ['/judges', 'table', 'Cost by model'],
   ['/judges', 'region', 'Missing prices'],
   ['/rules', 'button', 'Preview'],
   ['/rules', 'textbox', 'YAML'],
@@ -286,7 +297,7 @@ describe.runIf(hasChromium())('the pages of work', () => {
         });
       },
     });
-    await page.getByText('0.987, limit 0.25 (n = 69').waitFor();
+    await page.getByText('99 %, limit 25 % (n = 69').waitFor();
     for (const [path, text] of [
       ['/alerts', 'muted by lead until'],
       ['/rules', 'each row has its own'],
@@ -625,6 +636,24 @@ describe.runIf(hasChromium())('a pass rate that people checked', () => {
 });
 
 describe.runIf(hasChromium())('choices of a page', () => {
+  it('add a measure without a pass line to the agents: its median and its change', async () => {
+    api = await startTestApi({ dashboard });
+    const words = aQuality({ scorer: 'words', isDeclared: false, median: 40, medianBefore: 52 });
+    const agents = { items: [anAgent({ qualities: [aQuality(), words] })], next: null };
+    const { page, expectAccessible, end } = await visit(browser, urlOf(api, '/agents'), {
+      prepare: async (each) => void (await answerWith(each, { ...FULL, '/agents': agents })),
+    });
+    const table = page.getByRole('table', { name: 'Agents' });
+    await table.getByRole('columnheader', { name: 'hallucination' }).waitFor();
+    expect(await table.getByRole('columnheader', { name: 'words' }).count()).toBe(0);
+    await page.getByText('Columns').first().click();
+    await page.getByRole('checkbox', { name: 'words' }).click();
+    await table.getByRole('cell', { name: '40 −12 median' }).waitFor();
+    expect(new URL(page.url()).searchParams.get('show')).toBe('words');
+    await expectAccessible();
+    await end();
+  });
+
   it.each([
     { path: '/traces?hide=Cost&hide=User', lacks: ['Cost', 'User'], has: 'Finding' },
     { path: '/traces', lacks: [], has: 'Cost' },
