@@ -43,23 +43,25 @@ export async function allSettled(work: readonly Promise<void>[]): Promise<void> 
 }
 
 /**
- * Creates a function for long work: when the work has run for `turnMs` milliseconds, it lets other work run. Callers that wait go on one
- * after the other, so that what comes in meanwhile waits for one of them at most. It rejects with the reason of the signal once that is
- * aborted.
+ * Creates a function for long work: when the work has run for `turnMs` milliseconds, it lets other work run. Callers at the same time go on
+ * one after the other, so that what comes in meanwhile waits for `turnMs` and the work of one of them at most. It rejects with the reason of
+ * the signal once that is aborted.
  */
 export function createTurns(turnMs: number, signal?: AbortSignal): () => Promise<void> {
   let endsAtMs = performance.now() + turnMs;
-  let waiting = 0;
-  let last: Promise<unknown> = Promise.resolve();
-  return async () => {
-    if (waiting === 0 && performance.now() < endsAtMs) {
-      return;
+  let last: Promise<void> | undefined;
+  const waitFor = async (before: Promise<void> | undefined): Promise<void> => {
+    await before;
+    // By then the caller before has done its work, up to its next wait.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    if (performance.now() >= endsAtMs) {
+      await setImmediate();
+      endsAtMs = performance.now() + turnMs;
     }
-    waiting += 1;
-    last = last.then(() => setImmediate());
+  };
+  return async () => {
+    last = waitFor(last);
     await last;
-    waiting -= 1;
     signal?.throwIfAborted();
-    endsAtMs = performance.now() + turnMs;
   };
 }

@@ -33,7 +33,7 @@ import type { SessionContent } from './trace-task.ts';
 const BATCHES_AT_ONCE = 3;
 
 /** Time for which traces are started before other work may run, milliseconds: replies of judges wait for it. */
-const TURN_MS = 1;
+const TURN_MS = 2;
 
 /** Most traces of a batch of live scoring: a smaller one is decided earlier. */
 const TRACES_PER_BATCH = 500;
