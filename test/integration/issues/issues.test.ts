@@ -433,10 +433,11 @@ describe('an issue is named', () => {
   });
 
   it('on the incident in which its share grew, since the change began', async () => {
-    const incident = (startsAtMs: number, changeBeganMs: number | null) =>
-      anAlert({ series: { ...anAlert().series, tenant: 'a', agent: 'named' }, startsAtMs, changeBeganMs });
-    const during = incident(NOW_MS - DAY_MS, null);
-    const after = incident(NOW_MS - DAY_MS / 4, null);
+    const series = { ...anAlert().series, tenant: 'a', agent: 'named' };
+    const incident = (startsAtMs: number, changeBeganMs = startsAtMs) =>
+      anAlert({ series, startsAtMs, changeBeganMs });
+    const during = incident(NOW_MS - DAY_MS);
+    const after = incident(NOW_MS - DAY_MS / 4);
     const foundLate = incident(NOW_MS - DAY_MS / 5, NOW_MS - DAY_MS);
     await world.store.alerts.write([during, after, foundLate]);
     expect(await read(`/alerts/${during.incidentId}`)).toMatchObject({ issues: [name] });
