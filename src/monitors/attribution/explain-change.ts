@@ -49,7 +49,7 @@ export interface Cause {
   readonly segment: SegmentValues;
   /** `within`: its scores moved; `mix`: its part of the traffic did. */
   readonly kind: 'within' | 'mix';
-  /** Mean before; of a segment without runs before, the mean of the same traffic. Null without any. */
+  /** Mean before; of a segment without runs before, the expected mean of the same traffic. Null without any. */
   readonly before: number | null;
   readonly after: number | null;
   /** Runs since the change. */
@@ -251,6 +251,18 @@ function shareOf(part: number, change: number): number {
   return Math.abs(change) > NO_CHANGE ? part / change : 0;
 }
 
+/** Bounds an expected mean by the means of cells before the change: a sum of levels can lie beyond the scale of the scores. */
+function boundExpected({ sums }: Facts, expected: number | null): number | null {
+  let [least, greatest] = [Infinity, -Infinity];
+  for (let at = 0; at < sums.length; at += CELL_SUMS) {
+    const [, weight = 0, sum = 0] = sums.subarray(at, at + SUMS);
+    if (weight > 0) {
+      [least, greatest] = [Math.min(least, sum / weight), Math.max(greatest, sum / weight)];
+    }
+  }
+  return expected === null ? null : Math.min(greatest, Math.max(least, expected));
+}
+
 function buildCause(
   facts: Facts,
   { segment, evidence, same }: FoundCause,
@@ -263,7 +275,7 @@ function buildCause(
   return {
     segment: nameSegment(facts, segment),
     kind: 'within',
-    before: before?.mean ?? reference,
+    before: before?.mean ?? boundExpected(facts, reference),
     after: after?.mean ?? null,
     n: after?.n ?? 0,
     share: shareOf(withinOf({ before, after }, reference ?? 0), change),

@@ -63,6 +63,22 @@ describe('a change by the values of a dimension', () => {
     expect(explained.causes[0]?.after).toBeCloseTo(0.3, 9);
   });
 
+  it('expects of the traffic of a new version no mean beyond those that were measured', () => {
+    const runs = (tenant: string, model: string, score: number): Runs => [
+      'before',
+      { ...version('1'), tenant, model },
+      500,
+      score,
+    ];
+    const { causes } = explainRuns([
+      runs('a', 'A', 0.8),
+      runs('b', 'A', 0.97),
+      runs('a', 'B', 0.97),
+      ['after', { ...version('2'), tenant: 'b', model: 'B' }, 1_500, 0.5],
+    ]);
+    expect(causes[0]).toMatchObject({ isNew: true, before: 0.97 });
+  });
+
   it('names a version that replaced the earlier one, with what was deployed at once', () => {
     const runs = (period: 'before' | 'after', agentVersion: string, score: number): Runs => [
       period,
