@@ -122,8 +122,8 @@ async function attemptInPlace(pair: Pair, run: PairRun, scoreId: string): Promis
   const end = run.ends.get(run.context.judgeSlots) ?? 'oldest';
   const stopWaiting = run.mode.reuses ? run.context.laterScores.expect(pair.task) : undefined;
   return run.context.judgeSlots.run(end, async () => {
-    stopWaiting?.();
     await run.context.giveTurnToReplies();
+    stopWaiting?.();
     const standing = run.mode.reuses ? await findStoredScore(pair, run) : undefined;
     return standing === undefined ? callScorer(pair, run, scoreId) : useStanding(standing);
   });
