@@ -32,7 +32,7 @@ import type { SessionContent } from './trace-task.ts';
 /** Batches that are looked up and read at the same time: while one waits for the store, the others use the processor. */
 const BATCHES_AT_ONCE = 3;
 
-/** Time for which traces are started before other work may run, milliseconds: replies of judges wait for it. */
+/** Time for which traces are started, or go on, before other work may run, milliseconds: replies of judges wait for it. */
 const TURN_MS = 2;
 
 /** Most traces of a batch of live scoring: a smaller one is decided earlier. */

@@ -170,7 +170,7 @@ async function readSeries(terms: AggregateTerms, request: SeriesRequest) {
   };
 }
 
-/** Splits rows into those of buckets and those of the whole range. */
+/** Splits rows into rows of buckets and rows of the whole range. */
 function splitTotals<Row extends SumsRow>(rows: readonly Row[]) {
   return {
     points: rows.flatMap(({ bucketMs, ...row }) => (bucketMs === null ? [] : [{ ...row, bucketMs }])),

@@ -32,7 +32,7 @@ function writeValue(detector: string, value: number | null): string {
   return SHARES.includes(detector) && value !== null ? formatPercent(value) : formatScore(value);
 }
 
-/** Writes what was measured, before and after. A limit is named as one: it is no value of before. */
+/** Writes the measured value before and after the change. A limit is named as a limit: nobody measured it. */
 export function describeValues({
   detector,
   before,

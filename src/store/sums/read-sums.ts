@@ -244,7 +244,7 @@ const COMPARED = [
 ];
 
 /**
- * Returns SQL for the numbers of the buckets and groups of a query, in the order of time; last those of the whole range.
+ * Returns SQL for the numbers of the buckets and groups of a query, in the order of time, then the numbers of the whole range.
  * @param numbers further columns of the result, from the columns of a row and those that are derived from its bins
  */
 function selectGroups(
