@@ -23,6 +23,9 @@ import type { MemberStore } from '../../store/tables/members.ts';
 /** Interval of the reads of arrivals, milliseconds. */
 const TICK_MS = 1_000;
 
+/** Interval while no trace waits. It is never longer than the decision wait, so that a trace is found before it is ready. */
+const IDLE_TICK_MS = 2_000;
+
 /** Shortest sleep between two batches, milliseconds. */
 const SHORTEST_SLEEP_MS = 20;
 
@@ -248,7 +251,9 @@ export class ScoringLoop {
   /** Waits for the next tick. Meanwhile starts traces at the time at which they are ready. */
   async #scoreUntilTick(): Promise<void> {
     const { monotonicMs } = this.#scoring;
-    const tickMs = monotonicMs() + TICK_MS;
+    const { decisionWaitMs } = this.#scoring.readiness;
+    const idleMs = Math.max(TICK_MS, Math.min(IDLE_TICK_MS, decisionWaitMs));
+    const tickMs = monotonicMs() + (this.isIdle() && !this.#hasMore ? idleMs : TICK_MS);
     for (;;) {
       const restMs = tickMs - monotonicMs();
       const nextMs = Math.max(this.#pace.restMs(), this.#nextReadyInMs() ?? TICK_MS, SHORTEST_SLEEP_MS);

@@ -86,6 +86,23 @@ describe('the scoring loop', () => {
     await loop.stop();
   });
 
+  it('reads arrivals every second while a trace waits, and every two seconds while none does', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const reads = vi.spyOn(store.stores.spans, 'arrivals');
+    const loop = await start([buildRule([new CountingScorer('a')])]);
+    const countReads = async (ms: number) => {
+      reads.mockClear();
+      await timers.advance(ms);
+      return reads.mock.calls.length;
+    };
+    await timers.advance(4_000);
+    expect(await countReads(20_000)).toBe(10);
+    store.ingest([agentSpan(newTraceId(), 'b', { parent: 'a', says: 'x' })]);
+    await timers.advance(2_000);
+    expect(await countReads(10_000)).toBe(10);
+    await loop.stop();
+  });
+
   it('looks up many traces together every two seconds, and a single trace at once', async () => {
     const { store, timers, start } = createLoopWorld();
     const lookups = vi.spyOn(store.stores.spans, 'activity');
