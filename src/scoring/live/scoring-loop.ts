@@ -23,7 +23,7 @@ import type { MemberStore } from '../../store/tables/members.ts';
 /** Interval of the reads of arrivals, milliseconds. */
 const TICK_MS = 1_000;
 
-/** Interval while no trace waits. It is never longer than the decision wait, so that a trace is found before it is ready. */
+/** Interval while no trace waits. A shorter decision wait shortens it down to `TICK_MS`: a trace is found before it is ready. */
 const IDLE_TICK_MS = 2_000;
 
 /** Shortest sleep between two batches, milliseconds. */
