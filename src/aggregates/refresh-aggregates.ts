@@ -1,4 +1,4 @@
-import { DAY_MS } from '../domain/durations.ts';
+import { DAY_MS, HOUR_MS } from '../domain/durations.ts';
 import { StoreRejectedError } from '../domain/errors.ts';
 import { MEMBER_TTL_MS } from '../ownership/ownership.ts';
 import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../process/parts.ts';
@@ -221,11 +221,15 @@ const DECISIONS_EVERY_MS = 60_000;
  */
 const REST_FACTOR = 40;
 
+/** Time between two merges of the tables of sums, milliseconds. */
+const MERGE_EVERY_MS = HOUR_MS;
+
 /** Starts to keep the aggregates of scores and decisions up to date, in one of the scorer processes at a time. */
 export function startAggregates(store: Store, deps: DutyDeps): StartedPart {
   const decisionHours = createDecisionAggregates(store);
   let restUntilMs = 0;
   let decisionsDueMs = 0;
+  let mergesDueMs = performance.now() + MERGE_EVERY_MS;
   const onRefused = logRefusals(deps.log);
   const work = async (signal: AbortSignal) => {
     if (performance.now() < restUntilMs) {
@@ -240,6 +244,10 @@ export function startAggregates(store: Store, deps: DutyDeps): StartedPart {
     }
     const endedMs = performance.now();
     restUntilMs = endedMs + REST_FACTOR * (endedMs - startedMs);
+    if (endedMs >= mergesDueMs) {
+      mergesDueMs = endedMs + MERGE_EVERY_MS;
+      await store.mergeSums();
+    }
   };
   const failing = 'aggregates wait: the pages show earlier numbers';
   return startRepeatedDuty({ duty: AGGREGATE_DUTY, everyMs: LOOK_EVERY_MS, failing, work }, deps);

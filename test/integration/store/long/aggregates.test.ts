@@ -45,6 +45,14 @@ async function readSums(table: 'score_hours' | 'score_days') {
   return { expected, found: await queryRows(it.options, aggregated(table)) };
 }
 
+/** Counts the rows of a table with a score, by bucket. */
+function countRows(table: string) {
+  return queryRows(
+    it.options,
+    `SELECT Bucket, count() AS n FROM ${table} WHERE Scores > 0 GROUP BY Bucket ORDER BY Bucket`,
+  );
+}
+
 /** Scores of a bucket and group; of the whole range without a bucket. */
 interface Counted {
   readonly bucketMs: string | null;
@@ -217,9 +225,11 @@ describe('aggregates', () => {
           await expectAllScores({ aggregates, aggregateReads: it.store.aggregateReads });
         }
         await refreshAggregates(aggregates);
+        await it.store.mergeSums();
         for (const table of ['score_hours', 'score_days'] as const) {
           const { found, expected } = await readSums(table);
           expect(found).toEqual(expected);
+          expect(await countRows(table)).toEqual(await countRows(`${table} FINAL`));
         }
       }),
       { numRuns: 10 },
