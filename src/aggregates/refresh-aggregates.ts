@@ -68,7 +68,10 @@ function listPending(
 }
 
 /** Reads of the aggregates with all stored scores. */
-export interface CurrentReads extends Pick<AggregateReads, 'sum' | 'summarise' | 'topGroups' | 'histogram'> {
+export interface CurrentReads extends Pick<
+  AggregateReads,
+  'sum' | 'summarise' | 'profile' | 'topGroups' | 'histogram'
+> {
   /** Age of the oldest score that the aggregates lack, seconds. */
   readonly behindSeconds: number;
   /** Names of the scorers with scores. */
@@ -102,6 +105,7 @@ export async function openCurrentReads(
     scorerNames,
     sum: (query) => aggregateReads.sum(complete(query)),
     summarise: (query) => aggregateReads.summarise(complete(query)),
+    profile: (query) => aggregateReads.profile(complete(query)),
     topGroups: (query, limit) => aggregateReads.topGroups(complete(query), limit),
     histogram: (filter) => aggregateReads.histogram(complete(filter)),
   };
