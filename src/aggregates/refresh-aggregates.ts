@@ -1,4 +1,4 @@
-import { DAY_MS } from '../domain/durations.ts';
+import { DAY_MS, HOUR_MS } from '../domain/durations.ts';
 import { StoreRejectedError } from '../domain/errors.ts';
 import { MEMBER_TTL_MS } from '../ownership/ownership.ts';
 import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../process/parts.ts';
@@ -68,7 +68,10 @@ function listPending(
 }
 
 /** Reads of the aggregates with all stored scores. */
-export interface CurrentReads extends Pick<AggregateReads, 'sum' | 'summarise' | 'topGroups' | 'histogram'> {
+export interface CurrentReads extends Pick<
+  AggregateReads,
+  'sum' | 'summarise' | 'profile' | 'topGroups' | 'histogram'
+> {
   /** Age of the oldest score that the aggregates lack, seconds. */
   readonly behindSeconds: number;
   /** Names of the scorers with scores. */
@@ -102,6 +105,7 @@ export async function openCurrentReads(
     scorerNames,
     sum: (query) => aggregateReads.sum(complete(query)),
     summarise: (query) => aggregateReads.summarise(complete(query)),
+    profile: (query) => aggregateReads.profile(complete(query)),
     topGroups: (query, limit) => aggregateReads.topGroups(complete(query), limit),
     histogram: (filter) => aggregateReads.histogram(complete(filter)),
   };
@@ -221,11 +225,15 @@ const DECISIONS_EVERY_MS = 60_000;
  */
 const REST_FACTOR = 40;
 
+/** Time between two merges of the tables of sums, milliseconds. */
+const MERGE_EVERY_MS = HOUR_MS;
+
 /** Starts to keep the aggregates of scores and decisions up to date, in one of the scorer processes at a time. */
 export function startAggregates(store: Store, deps: DutyDeps): StartedPart {
   const decisionHours = createDecisionAggregates(store);
   let restUntilMs = 0;
   let decisionsDueMs = 0;
+  let mergesDueMs = performance.now() + MERGE_EVERY_MS;
   const onRefused = logRefusals(deps.log);
   const work = async (signal: AbortSignal) => {
     if (performance.now() < restUntilMs) {
@@ -240,6 +248,10 @@ export function startAggregates(store: Store, deps: DutyDeps): StartedPart {
     }
     const endedMs = performance.now();
     restUntilMs = endedMs + REST_FACTOR * (endedMs - startedMs);
+    if (endedMs >= mergesDueMs) {
+      mergesDueMs = endedMs + MERGE_EVERY_MS;
+      await store.mergeSums();
+    }
   };
   const failing = 'aggregates wait: the pages show earlier numbers';
   return startRepeatedDuty({ duty: AGGREGATE_DUTY, everyMs: LOOK_EVERY_MS, failing, work }, deps);

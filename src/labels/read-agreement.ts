@@ -13,7 +13,7 @@ import type {
   ScorePair,
 } from '../store/contracts/sums.ts';
 import type { AlertStore } from '../store/monitors/alert-events.ts';
-import type { ComparedScoreStore } from '../store/sums/read-sums.ts';
+import type { ComparedScoreStore } from '../store/sums/score-pairs.ts';
 import type { LabelStore } from '../store/tables/labels.ts';
 import {
   type Certificate,

@@ -7,9 +7,10 @@ import type { Database } from './database.ts';
 import { type DatabaseOptions, openDatabase } from './open-database.ts';
 import { createAnchorStore } from './tables/anchors.ts';
 import { createAuditStore, createCookieKeyStore } from './tables/access.ts';
-import { createAggregateReads, createComparedScoreStore } from './sums/read-sums.ts';
+import { createAggregateReads } from './sums/read-sums.ts';
+import { createComparedScoreStore } from './sums/score-pairs.ts';
 import { createDecisionHours } from './sums/decision-hours.ts';
-import { createAggregateStore } from './sums/score-sums.ts';
+import { createAggregateStore, mergeSums } from './sums/score-sums.ts';
 import { createRunHours } from './sums/run-hours.ts';
 import { createRunSums } from './sums/run-sums.ts';
 import { createAlertFeed } from './monitors/alert-deliveries.ts';
@@ -159,6 +160,8 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     decisionHours: (listPairs: () => Promise<readonly CoveredPair[]>) =>
       createDecisionHours(database, () => spans.nowMs(), listPairs),
     runHours: createRunHours(database, () => spans.nowMs()),
+    /** Merges the tables of sums, so that reads find one version of a row. */
+    mergeSums: () => mergeSums(database),
     repairs: createRepairStore(database),
     /** Moves the arrivals of scores to the starts of their runs, for the demonstration. */
     backdateArrivals: (sinceMs: number) => backdateArrivals(database, sinceMs),

@@ -86,7 +86,7 @@ function countUntil({ traces, days, endMs }: History, atMs: number): number {
   return traces + Math.floor(((atMs - endMs) * traces) / (days * DAY_MS));
 }
 
-/** Rows have the time of their traces as the time of writing. So the aggregates are done up to the end of the history only. */
+/** Rows have the time of their traces as the time of writing. So the aggregates are done up to the end of the history only. Their duty merges them each hour. */
 async function computeAggregates(store: Store, untilMs: number): Promise<number> {
   const decisions = createDecisionAggregates(store);
   const hours = await refreshAggregates(store.aggregates);
@@ -95,6 +95,7 @@ async function computeAggregates(store: Store, untilMs: number): Promise<number>
   await store.aggregates.markDone(untilMs);
   await decisions.markDone(untilMs);
   await store.runHours.markDone(untilMs);
+  await store.mergeSums();
   return hours;
 }
 

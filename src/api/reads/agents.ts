@@ -6,7 +6,7 @@ import { NotFoundError } from '../../domain/errors.ts';
 import { findPriceByModel } from '../../domain/money/model-prices.ts';
 import { leastDiscovery } from '../../monitors/version-compare.ts';
 import type { PassLine } from '../../scoring/setup/scorer-names.ts';
-import type { CostKey, CostRow, RunSumsQuery, SummaryQuery, SummaryRow } from '../../store/contracts/sums.ts';
+import type { CostKey, CostRow, RunSumsQuery, SummaryRow } from '../../store/contracts/sums.ts';
 import type { Store } from '../../store/store.ts';
 import type { AgentRuns, FirstRun } from '../../store/sums/run-sums.ts';
 
@@ -154,15 +154,19 @@ async function readQualities(
   const passLines = new Map([...lines].map(([name, { line }]) => [name, line]));
   const { agent, environment } = request;
   const base = { ...chooseAgents(agent), environment, tenant, source: 'live', passLines } as const;
-  const by: SummaryQuery['by'] = ['agent', 'service'];
   const range = alignScores(request);
   const { bucketMs, starts } = listBuckets(request);
-  const ends = { fromMs: starts[0] ?? 0, toMs: (starts.at(-1) ?? 0) + bucketMs };
-  const [now, before, points] = await Promise.all([
-    reads.summarise({ ...base, ...range, by }),
-    reads.summarise({ ...base, fromMs: range.fromMs - BEFORE_MS, toMs: range.fromMs, by }),
-    reads.summarise({ ...base, ...ends, bucketMs, by, quantiles: false }),
-  ]);
+  const buckets = { fromMs: starts[0] ?? 0, toMs: (starts.at(-1) ?? 0) + bucketMs };
+  const beforeMs = range.fromMs - BEFORE_MS;
+  const { now, before, points } = await reads.profile({
+    ...base,
+    fromMs: beforeMs,
+    toMs: Math.max(range.toMs, buckets.toMs),
+    by: ['agent', 'service'],
+    range,
+    buckets,
+    bucketMs,
+  });
   const isAsked = (row: SummaryRow) => agent === undefined || agent.includes(nameOf(row));
   const ofAgent = (rows: readonly SummaryRow[]) => Map.groupBy(rows.filter(isAsked), nameOf);
   const [nowOf, beforeOf, pointsOf] = [ofAgent(now), ofAgent(before), ofAgent(points)];

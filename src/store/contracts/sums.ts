@@ -64,6 +64,27 @@ export interface SummaryQuery extends AggregateFilter {
   readonly passLines?: ReadonlyMap<string, number> | undefined;
 }
 
+/** Choice of a range, of the time before it, and of buckets in both: `fromMs` to `toMs` holds them all. */
+export interface ProfileQuery extends Pick<SummaryQuery, keyof AggregateFilter | 'by' | 'passLines'> {
+  readonly bucketMs: number;
+  readonly range: TimeRange;
+  readonly buckets: TimeRange;
+}
+
+/** Unix milliseconds, whole hours: [fromMs, toMs). */
+export interface TimeRange {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Numbers of the scores of a range, of the time before it, and of buckets. Those of buckets have no mean and no quantiles. */
+export interface Profile {
+  readonly now: readonly SummaryRow[];
+  readonly before: readonly SummaryRow[];
+  /** A group has up to one row of a bucket in the range, one before it and one after it. */
+  readonly points: readonly SummaryRow[];
+}
+
 /** Range and direction of a scorer. */
 export interface ScoreScale {
   readonly scoreMin: number | null;

@@ -166,6 +166,7 @@ const PARTITIONED = [
   'trace_arrivals',
   'trace_activity',
   'trace_starts',
+  'scores',
   'score_arrivals',
   'decision_arrivals',
   'judge_calls',
@@ -180,7 +181,6 @@ const PARTITIONED = [
 /** Tables with an insert every second or two, whose parts are never finished. */
 const UNPARTITIONED = [
   'decisions',
-  'scores',
   'runs',
   'failures',
   'score_starts',

@@ -1,12 +1,12 @@
-import { AGGREGATE_FACETS, type AggregateFacet } from '../../domain/aggregate-facets.ts';
+import { AGGREGATE_FACETS } from '../../domain/aggregate-facets.ts';
 import { PASS_AT } from '../../domain/agreement/directed-score.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { ROUNDING } from '../../domain/limits.ts';
 import type {
   AggregateFilter,
-  ComparedScores,
+  Profile,
+  ProfileQuery,
   ScoreHistogram,
-  ScorePair,
   ScoreScale,
   SummaryQuery,
   SummaryRow,
@@ -64,7 +64,13 @@ export function createAggregateReads(database: Database) {
       );
       return new Map(rows.map(({ day, n }) => [day * DAY_MS, n]));
     },
-    ...bind(database, { sum: sumGroups, summarise, topGroups: findTopGroups, histogram: readHistogram }),
+    ...bind(database, {
+      sum: sumGroups,
+      summarise,
+      profile: readProfile,
+      topGroups: findTopGroups,
+      histogram: readHistogram,
+    }),
   };
 }
 
@@ -85,12 +91,18 @@ const BINS = ['Bins', 'BinScores', 'BinWeights'];
 
 const TIME = 'toUnixTimestamp64Milli(Bucket)';
 
+interface RowsQuery extends AggregateFilter {
+  readonly bucketMs?: number | undefined;
+  /** Starts of days that are read by the hour. */
+  readonly hourlyDays?: readonly number[] | undefined;
+}
+
 /**
  * Returns SQL for the rows of the aggregates that a query selects, with the named columns, and its parameters. Whole days are read from the
  * days, if no bucket is shorter. The asked hours are computed from the scores: the other hours of their days are read from the hours, so
  * that no row counts twice, however far a pass has come meanwhile.
  */
-function chooseRows(query: AggregateFilter & { bucketMs?: number | undefined }, columns: readonly string[]) {
+function chooseRows(query: RowsQuery, columns: readonly string[]) {
   const { tenant, scorers, source, fromMs, toMs, lacking = [] } = query;
   const facets = AGGREGATE_FACETS.filter((facet) => query[facet] !== undefined);
   const chosen = [
@@ -129,9 +141,13 @@ function chooseRows(query: AggregateFilter & { bucketMs?: number | undefined }, 
   return { rows: `(${parts.join(' UNION ALL ')})`, chosen, params };
 }
 
+function startOfDay(atMs: number): number {
+  return Math.floor(atMs / DAY_MS) * DAY_MS;
+}
+
 /** Splits the range of a query into whole days without an asked hour, and the rest. */
 function splitDays(
-  { fromMs, toMs, bucketMs = DAY_MS }: AggregateFilter & { bucketMs?: number | undefined },
+  { fromMs, toMs, bucketMs = DAY_MS, hourlyDays = [] }: RowsQuery,
   hours: readonly TouchedHour[],
 ): { readonly days: readonly Range[]; readonly rest: readonly Range[] } {
   const [from, to] = [Math.max(0, fromMs), Math.max(0, toMs)];
@@ -139,7 +155,7 @@ function splitDays(
   if (bucketMs % DAY_MS !== 0 || first >= end) {
     return { days: [], rest: [[from, to]] };
   }
-  const ofHours = new Set(hours.map(({ hourMs }) => Math.floor(hourMs / DAY_MS) * DAY_MS));
+  const ofHours = new Set([...hourlyDays, ...hours.map(({ hourMs }) => startOfDay(hourMs))]);
   const cut = [...ofHours].filter((dayMs) => dayMs >= first && dayMs < end).toSorted((a, b) => a - b);
   const starts = [first, ...cut.map((dayMs) => dayMs + DAY_MS)];
   const days = starts.map((start, index): Range => [start, cut[index] ?? end]);
@@ -148,12 +164,12 @@ function splitDays(
   return { days: days.filter(isSome), rest: rest.filter(isSome) };
 }
 
-function listFacets({ by }: SummaryQuery): string[] {
+function listFacets({ by }: Pick<SummaryQuery, 'by'>): string[] {
   return ['Scorer', ...by.map((facet) => FACET_COLUMNS[facet])];
 }
 
 /** SQL for the group of a row: the scorer, and the values of the facets. */
-function groupOf(query: SummaryQuery): string {
+function groupOf(query: Pick<SummaryQuery, 'by'>): string {
   return `[${listFacets(query)
     .map((column) => `toString(${column})`)
     .join(', ')}]`;
@@ -279,40 +295,121 @@ async function sumGroups(database: Database, query: SummaryQuery): Promise<SumsR
   return joinGroups(await database.rows<StoredSums>(sql, params)).map(buildSums);
 }
 
+/** Returns SQL for the weight of a row that has a bar, and for the weight of what passes. */
+function passSql(hasBar: string): { readonly ofBar: string; readonly passing: string } {
+  return {
+    ofBar: `if(${hasBar}, arraySum(BinWeights), 0)`,
+    passing: `if(${hasBar}, arraySum((place, share) -> share * (place * Direction >= Bar), Places, BinWeights), 0)`,
+  };
+}
+
+function lineParams(passLines: ReadonlyMap<string, number> = new Map()): QueryParams {
+  return { lineRows: [...passLines.keys()], lines: [...passLines.values()] };
+}
+
 /** Summarises buckets and groups, in the order of time. */
 async function summarise(database: Database, query: SummaryQuery): Promise<SummaryRow[]> {
-  const { passAt, passRates = true, passLines = new Map<string, number>() } = query;
+  const { passAt, passRates = true, passLines } = query;
   const { hasBar, bar } = barSql(passAt);
+  const { ofBar, passing } = passSql(hasBar);
   const { sql, params } = selectGroups(query, {
     numbers: [
       `${query.quantiles === false ? '[]' : QUANTILES} AS quantiles`,
       ...(passRates
-        ? [
-            `sumIf(arraySum(BinWeights), ${hasBar}) AS barWeight`,
-            `sumIf(arraySum((place, share) -> share * (place * Direction >= Bar), Places, BinWeights), ${hasBar}) AS passWeight`,
-          ]
+        ? [`sum(${ofBar}) AS barWeight`, `sum(${passing}) AS passWeight`]
         : ['0 AS barWeight', '0 AS passWeight']),
     ],
     derived: [PLACES, `${bar} AS Bar`],
   });
-  const rows = await database.rows<StoredSummary>(sql, {
-    ...params,
-    passAt,
-    lineRows: [...passLines.keys()],
-    lines: [...passLines.values()],
-  });
+  const rows = await database.rows<StoredSummary>(sql, { ...params, passAt, ...lineParams(passLines) });
   const labels = rows.some(isLabelled) ? await countLabels(database, query) : new Map<string, never>();
-  return joinGroups(rows).map(([first, ...others]) => {
-    const { w, quantiles, barWeight, passWeight } = first;
-    const [p10 = null, p50 = null, p90 = null] = quantiles;
-    return {
-      ...buildSums([first, ...others]),
-      ...(w > 0 && !isLabelled(first) ? { p10, p50, p90 } : { p10: null, p50: null, p90: null }),
-      // Few scores of a cascade may add up to a little less than none, or more than all.
-      passRate: barWeight > 0 ? Math.min(1, Math.max(0, passWeight / barWeight)) : null,
-      labels: isLabelled(first) ? (labels.get(nameGroup(first)) ?? {}) : null,
-    };
+  return joinGroups(rows).map((group) => buildSummary(group, labels));
+}
+
+function buildSummary(
+  rows: [StoredSummary, ...StoredSummary[]],
+  labels: ReadonlyMap<string, Record<string, number>>,
+): SummaryRow {
+  const [first] = rows;
+  const { w, quantiles, barWeight, passWeight } = first;
+  const [p10 = null, p50 = null, p90 = null] = quantiles;
+  return {
+    ...buildSums(rows),
+    ...(w > 0 && !isLabelled(first) ? { p10, p50, p90 } : { p10: null, p50: null, p90: null }),
+    // Few scores of a cascade may add up to a little less than none, or more than all.
+    passRate: barWeight > 0 ? Math.min(1, Math.max(0, passWeight / barWeight)) : null,
+    labels: isLabelled(first) ? (labels.get(nameGroup(first)) ?? {}) : null,
+  };
+}
+
+/** Row of a profile: `phase` is 0 before the range, 1 in it and 2 after it. */
+interface StoredProfile extends Omit<StoredSummary, 'bucketMs'> {
+  readonly phase: 0 | 1 | 2;
+  /** Of each bucket: its start, n, w, w2, barWeight and passWeight. */
+  readonly points: readonly [number[], number[], number[], number[], number[], number[]];
+}
+
+/** Reads a profile by one statement: most of the rows count in several of its parts, and planning is much of a statement. Counts no labels. */
+async function readProfile(database: Database, query: ProfileQuery): Promise<Profile> {
+  const { range, buckets, bucketMs, passLines, ...filter } = query;
+  const facets = listFacets(filter);
+  const { hasBar, bar } = barSql(undefined);
+  const { ofBar, passing } = passSql(hasBar);
+  const { rows, params } = chooseRows({ ...filter, hourlyDays: listHourlyDays(query) }, [
+    ...facets,
+    ...COMPARED,
+    ...BINS,
+  ]);
+  const isIn = (from: string, to: string) => `${TIME} >= {${from}:Int64} AND ${TIME} < {${to}:Int64}`;
+  const found = await database.rows<StoredProfile>(
+    `SELECT Phase AS phase, ${groupOf(filter)} AS group, IsWeighted AS isWeighted, sum(Scores) AS n, sum(Weight) AS w,
+       sum(SquaredWeight) AS w2, sum(Total) AS total, ${QUANTILES} AS quantiles, sum(RowBar) AS barWeight, sum(RowPass) AS passWeight,
+       sumMapIf([StartMs], [Scores], [Weight], [SquaredWeight], [RowBar], [RowPass], ${isIn('firstMs', 'endMs')}) AS points, ${SCALE}
+     FROM (
+       SELECT *, ${ofBar} AS RowBar, ${passing} AS RowPass
+       FROM (
+         SELECT ${[...facets, ...COMPARED, PLACES].join(', ')}, ${bar} AS Bar,
+           multiIf(${TIME} < {fromMs:Int64}, 0, ${TIME} < {toMs:Int64}, 1, 2) AS Phase,
+           intDiv(${TIME}, {bucket:Int64}) * {bucket:Int64} AS StartMs
+         FROM ${rows}))
+     GROUP BY ${['Phase', ...facets, 'IsWeighted'].join(', ')} ORDER BY group, isWeighted DESC ${READ_SETTINGS}`,
+    {
+      ...params,
+      ...lineParams(passLines),
+      fromMs: range.fromMs,
+      toMs: range.toMs,
+      firstMs: buckets.fromMs,
+      endMs: buckets.toMs,
+      bucket: bucketMs,
+    },
+  );
+  const build = (each: readonly StoredSummary[]) =>
+    joinGroups(each).map((group) => buildSummary(group, new Map()));
+  const [before = [], now = [], after = []] = [0, 1, 2].map((phase) =>
+    found.filter((row) => row.phase === phase),
+  );
+  const whole = (each: readonly StoredProfile[]) => build(each.map((row) => ({ ...row, bucketMs: null })));
+  return {
+    now: whole(now),
+    before: whole(before),
+    points: [before, now, after].flatMap((each) => build(each.flatMap(splitPoints))),
+  };
+}
+
+function splitPoints({ points, ...row }: StoredProfile): StoredSummary[] {
+  const [starts, ...sums] = points;
+  return starts.map((bucketMs, index) => {
+    const [n = 0, w = 0, w2 = 0, barWeight = 0, passWeight = 0] = sums.map((each) => each[index] ?? 0);
+    return { ...row, bucketMs, n, w, w2, barWeight, passWeight, total: 0, quantiles: [] };
   });
+}
+
+/** Lists the days of a profile that are read by the hour: those in which a part begins or ends, and those of shorter buckets. */
+function listHourlyDays({ range, buckets, bucketMs }: ProfileQuery): number[] {
+  const cuts = [range.fromMs, range.toMs, buckets.fromMs, buckets.toMs].filter((ms) => ms % DAY_MS !== 0);
+  const first = startOfDay(buckets.fromMs);
+  const count = bucketMs % DAY_MS === 0 ? 0 : Math.ceil((buckets.toMs - first) / DAY_MS);
+  return [...cuts.map(startOfDay), ...Array.from({ length: count }, (_, index) => first + index * DAY_MS)];
 }
 
 function isLabelled({ scale: [, , direction] }: Pick<StoredSums, 'scale'>): boolean {
@@ -422,121 +519,4 @@ async function readHistogram(database: Database, filter: AggregateFilter): Promi
     weights: row.weights,
     ...toScale(row.scale),
   };
-}
-
-/** Creates the reads of scores of the same targets. */
-export function createComparedScoreStore(database: Database) {
-  return bind(database, { pairs: readPairs });
-}
-
-export type ComparedScoreStore = ReturnType<typeof createComparedScoreStore>;
-
-/** Returns the pairs of targets whose run began in the range. Scores without a range count as from 0 to 1. */
-function readPairs(
-  database: Database,
-  {
-    left,
-    right,
-    limit,
-    fromMs,
-    toMs,
-    tenant,
-    ...chosen
-  }: Omit<AggregateFilter, 'source' | 'scorers'> & {
-    readonly left: ComparedScores;
-    readonly right: ComparedScores;
-    readonly limit: number;
-  },
-): Promise<ScorePair[]> {
-  const facets = AGGREGATE_FACETS.filter((facet) => chosen[facet] !== undefined);
-  const within = `TraceTimestamp >= fromUnixTimestamp64Milli({from:Int64})
-    AND TraceTimestamp < fromUnixTimestamp64Milli({to:Int64}) ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}`;
-  const rowsOf = (side: 'left' | 'right', { isHuman, fingerprint }: ComparedScores) =>
-    `Scorer = {${side}:String} AND Source ${isHuman ? '=' : '!='} 'human' AND ${within}
-     ${fingerprint === undefined ? '' : `AND Fingerprint = {${side}Fingerprint:String}`}`;
-  const leftRows = rowsOf('left', left);
-  const rightRows = rowsOf('right', right);
-  // People's scores are few: all are read, they limit what is read of the others, and they name the traces.
-  const limitOf = (other: ComparedScores, rows: string) =>
-    other.isHuman ? `AND TargetId IN (SELECT TargetId FROM scores WHERE ${rows})` : '';
-  const named = right.isHuman ? 'b' : 'a';
-  return database.rows(
-    `SELECT ${named}.TraceId AS traceId, a.Value AS left, b.Value AS right, a.Passes AS leftPasses, b.Passes AS rightPasses
-     FROM (${readTargets(`${leftRows} ${limitOf(right, rightRows)}`, left, { facets, isNaming: named === 'a' })}) AS a
-     INNER JOIN (${readTargets(`${rightRows} ${limitOf(left, leftRows)}`, right, { facets, isNaming: named === 'b' })}) AS b
-       ON a.Tenant = b.Tenant AND a.Target = b.Target AND a.TargetId = b.TargetId
-     ORDER BY abs(left - right) DESC, traceId LIMIT {limit:UInt32}`,
-    {
-      ...Object.fromEntries(facets.map((facet) => [facet, chosen[facet]])),
-      tenant,
-      from: Math.max(0, fromMs),
-      to: Math.max(0, toMs),
-      limit,
-      left: left.scorer,
-      right: right.scorer,
-      leftFingerprint: left.fingerprint,
-      rightFingerprint: right.fingerprint,
-    } satisfies QueryParams,
-  );
-}
-
-/**
- * Returns SQL for the directed value of a score, 0 worst and 1 best, from SQL for its columns: `directScore` in the store. A score without
- * a range counts as from 0 to 1.
- */
-function directedSql({
-  score,
-  low,
-  high,
-  isHigherBetter,
-}: Record<'score' | 'low' | 'high' | 'isHigherBetter', string>): string {
-  const place = `least(1, greatest(0, if(ifNull(${high} > ${low}, false),
-      (${score} - assumeNotNull(${low})) / (assumeNotNull(${high}) - assumeNotNull(${low})), ${score})))`;
-  return `if(${isHigherBetter}, ${place}, 1 - ${place})`;
-}
-
-/** SQL for the directed value of a row of `scores`. Without a direction, more is better. */
-export const DIRECTED = directedSql({
-  score: 'Score',
-  low: 'ScoreMin',
-  high: 'ScoreMax',
-  isHigherBetter: 'ifNull(HigherIsBetter, true)',
-});
-
-/** Elements of the tuple of a current row before those of the facets. */
-const ROW_ELEMENTS = ['IsDeleted', 'ScoredAt', 'Score', 'ScoreMin', 'ScoreMax', 'HigherIsBetter'];
-
-interface TargetTerms {
-  readonly facets: readonly AggregateFacet[];
-  /** Adds the trace. Its texts are a large part of the bytes that are read. */
-  readonly isNaming: boolean;
-}
-
-/** Returns SQL for the score of each target. The current row of each score id is found without FINAL: few rows are grouped. */
-function readTargets(
-  rows: string,
-  { isHuman, higherIsBetter, passLine }: ComparedScores,
-  { facets, isNaming }: TargetTerms,
-): string {
-  const elements = [...ROW_ELEMENTS, ...facets.map((facet) => `toString(${FACET_COLUMNS[facet]})`)].join(
-    ', ',
-  );
-  const isKept = facets
-    .map((facet, index) => `AND has({${facet}:Array(String)}, Kept.${ROW_ELEMENTS.length + 1 + index})`)
-    .join(' ');
-  const numbers = isHuman
-    ? 'avg(Directed) AS Value, toBool(avg(IsPassing) >= 0.5) AS Passes'
-    : 'argMax(Directed, Kept.2) AS Value, toBool(argMax(IsPassing, Kept.2)) AS Passes';
-  return `
-  SELECT Tenant, Target, TargetId, any(Trace) AS TraceId, ${numbers}
-  FROM (
-    SELECT Tenant, Target, TargetId, ScoreId, ${isNaming ? 'any(TraceId)' : "''"} AS Trace,
-      argMax((${elements}), (Version, WrittenAt)) AS Kept,
-      ${directedSql({ score: 'Kept.3', low: 'Kept.4', high: 'Kept.5', isHigherBetter: `ifNull(Kept.6, ${higherIsBetter})` })} AS Directed,
-      Directed >= ${passLine - ROUNDING} AS IsPassing
-    FROM scores
-    WHERE ${rows}
-    GROUP BY Tenant, Target, TargetId, ScoreId)
-  WHERE NOT Kept.1 ${isKept}
-  GROUP BY Tenant, Target, TargetId`;
 }

@@ -1,5 +1,5 @@
 import { isToolSql } from '../spans/facts.ts';
-import { DIRECTED } from './read-sums.ts';
+import { DIRECTED } from './score-pairs.ts';
 import { IS_RUN, MOVED_MS, type RunSumLists, selectRunSums } from './run-hours.ts';
 import { READ_SETTINGS } from './score-sums.ts';
 import { ROUNDING } from '../../domain/limits.ts';

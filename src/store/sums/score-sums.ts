@@ -1,6 +1,7 @@
 import { TupleParam } from '@clickhouse/client';
 import { CHOICE_VERSION } from '../../domain/asked-answer.ts';
 import type { AggregateFacet } from '../../domain/aggregate-facets.ts';
+import { MIB } from '../../domain/byte-sizes.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import { BIN_GROWTH, RANGE_STEPS } from '../../domain/limits.ts';
 import type { AggregateStore, TouchedHour } from '../contracts/sums.ts';
@@ -191,6 +192,25 @@ export async function replaceBuckets(
      GROUP BY ${keys}`,
     { ...params, ...askBuckets(buckets) },
   );
+}
+
+/** Tables whose rows are computed again and again. */
+const SUM_TABLES = ['score_hours', 'score_days', 'decision_hours', 'run_hours'];
+
+/** Size below which a month is merged, bytes: that takes some seconds at most. */
+const MERGED_BELOW = 256 * MIB;
+
+/** Merges each month of the sums into one part, so that a read finds one version of a row. The usual merges leave two or three. */
+export async function mergeSums(database: Database): Promise<void> {
+  const months = await database.rows<{ table: string; month: string }>(
+    `SELECT table, partition_id AS month FROM system.parts
+     WHERE active AND database = currentDatabase() AND table IN {tables:Array(String)}
+     GROUP BY table, month HAVING count() > 1 AND sum(bytes_on_disk) < ${MERGED_BELOW}`,
+    { tables: SUM_TABLES },
+  );
+  for (const { table, month } of months) {
+    await database.command(`OPTIMIZE TABLE ${table} PARTITION ID '${month}' FINAL`);
+  }
 }
 
 /** Name of the progress of scores. */

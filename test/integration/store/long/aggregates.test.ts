@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openCurrentReads, refreshAggregates } from '../../../../src/aggregates/refresh-aggregates.ts';
 import { readErrorMessage } from '../../../../src/domain/errors.ts';
 import type { Score } from '../../../../src/domain/score.ts';
-import type { AggregateStore } from '../../../../src/store/contracts/sums.ts';
+import type { AggregateStore, SummaryRow } from '../../../../src/store/contracts/sums.ts';
 import { fc } from '../../../support/fast-check.ts';
 import { queryRows } from '../../../support/store/clickhouse-query.ts';
 import { buildScore, testStore, type TestStore } from '../../../support/store/store-rows.ts';
@@ -43,6 +43,14 @@ async function readSums(table: 'score_hours' | 'score_days') {
   );
   const expected = raw.map((row) => ({ ...row, bucket: row.bucket.slice(0, 19).padEnd(19, ' 00:00:00') }));
   return { expected, found: await queryRows(it.options, aggregated(table)) };
+}
+
+/** Counts the rows of a table with a score, by bucket. */
+function countRows(table: string) {
+  return queryRows(
+    it.options,
+    `SELECT Bucket, count() AS n FROM ${table} WHERE Scores > 0 GROUP BY Bucket ORDER BY Bucket`,
+  );
 }
 
 /** Scores of a bucket and group; of the whole range without a bucket. */
@@ -93,6 +101,64 @@ async function expectAllScores(store: Parameters<typeof openCurrentReads>[0]) {
     expect(toCounted(found)).toEqual([...expected, ...sumUp(expected)]);
     expect(toCounted(await reads.sum(query))).toEqual(sumUp(expected));
   }
+}
+
+/**
+ * Expects that a profile has the numbers that reads of its range, of the time before it and of its buckets have: by the hour, by the day, and
+ * where the parts begin and end within a day.
+ */
+async function expectWholeProfile(store: Parameters<typeof openCurrentReads>[0]) {
+  const reads = await openCurrentReads(store, undefined);
+  const days = { fromMs: Date.UTC(2026, 9, 30), toMs: Date.UTC(2026, 10, 1) };
+  const cut = { fromMs: Date.UTC(2026, 9, 30, 23), toMs: Date.UTC(2026, 9, 31, 1) };
+  for (const [bucketMs, range, buckets] of [
+    [HOUR_MS, cut, days],
+    [24 * HOUR_MS, cut, days],
+    [24 * HOUR_MS, days, days],
+    [HOUR_MS, days, cut],
+  ] as const) {
+    const base = { source: 'live', by: ['agent'] } as const;
+    const first = { fromMs: days.fromMs - 48 * HOUR_MS, toMs: days.toMs };
+    const profile = await reads.profile({ ...base, ...first, range, buckets, bucketMs });
+    const [now, before, points] = await Promise.all([
+      reads.summarise({ ...base, ...range }),
+      reads.summarise({ ...base, fromMs: first.fromMs, toMs: range.fromMs }),
+      reads.summarise({ ...base, ...buckets, bucketMs }),
+    ]);
+    expect(round(profile.now)).toEqual(round(now));
+    expect(round(profile.before)).toEqual(round(before));
+    expect(countPoints(profile.points)).toEqual(countPoints(points));
+    // A part never begins within an hour, so each hour has one row of a group.
+    const isByHour = bucketMs === HOUR_MS;
+    expect(isByHour ? sortPoints(profile.points) : []).toEqual(isByHour ? sortPoints(points) : []);
+  }
+}
+
+/** Sums of floating-point numbers differ in their last digits by their order. */
+function round<Rows>(rows: Rows): Rows {
+  return JSON.parse(
+    JSON.stringify(rows, (_key, value: unknown) =>
+      typeof value === 'number' ? Number(value.toFixed(9)) : value,
+    ),
+  ) as Rows;
+}
+
+/** Counts the scores of each bucket and group: a bucket in which the range begins or ends has several rows. */
+function countPoints(rows: readonly SummaryRow[]): [string, number][] {
+  const buckets = Map.groupBy(rows, ({ bucketMs, scorer, values }) =>
+    JSON.stringify([bucketMs, scorer, values]),
+  );
+  return [...buckets]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, each]) => [key, each.reduce((sum, { n }) => sum + n, 0)]);
+}
+
+function sortPoints(rows: readonly SummaryRow[]): string[] {
+  return rows
+    .map(({ bucketMs, scorer, values, n, unweighted, weight, effectiveN, passRate }) =>
+      JSON.stringify(round([bucketMs, scorer, values, n, unweighted, weight, effectiveN, passRate])),
+    )
+    .toSorted();
 }
 
 /** Change of one of the scores of a walk. */
@@ -215,11 +281,14 @@ describe('aggregates', () => {
           await scores.write(rows);
           await PASSES[pass](aggregates);
           await expectAllScores({ aggregates, aggregateReads: it.store.aggregateReads });
+          await expectWholeProfile({ aggregates, aggregateReads: it.store.aggregateReads });
         }
         await refreshAggregates(aggregates);
+        await it.store.mergeSums();
         for (const table of ['score_hours', 'score_days'] as const) {
           const { found, expected } = await readSums(table);
           expect(found).toEqual(expected);
+          expect(await countRows(table)).toEqual(await countRows(`${table} FINAL`));
         }
       }),
       { numRuns: 10 },
