@@ -94,7 +94,6 @@ export async function startServeApi(
       app = createApp(tokens);
       findStore = next ?? findStore;
     },
-    /** Answers the requests under way, then closes. */
     stop: async () => api?.stop(),
   };
 }

@@ -56,7 +56,6 @@ export interface ProcessReads extends Partial<Pick<ConfigurationSource, 'runRule
 /** Parts of a process that its API reads and writes. */
 export interface TenantStoreParts extends ProcessReads {
   readonly config: Config;
-  /** Store of the writes. */
   readonly store: Store;
   /** Store of the reads. Default: the same. */
   readonly reads?: Store;
@@ -120,7 +119,6 @@ export async function createTenantStores(parts: TenantStoreParts) {
         agentsOf: (of) => createAgentReads({ config, store, tenant: of, findPass }),
         grown: issues.grown,
       }),
-      /** Numbers of agents. */
       agents: createAgentReads({ config, store, tenant, findPass }),
       aggregates: createAggregateReads({
         config,
@@ -203,7 +201,6 @@ function createMonitorReads(
       /** Reads the times of acknowledgements by incident, Unix milliseconds. */
       acknowledged: () => alerts.acknowledged(),
     },
-    /** Deploy markers. */
     markers: {
       /** Newest first. */
       list: (filter: SinceFilter, page: ListPage) => markers.list({ ...filter, tenant }, page),
@@ -274,7 +271,6 @@ function createWrites(
       },
       labels: { store: (label: GivenLabel, named?: string) => storeLabel(posting, narrow(named), label) },
       traces: {
-        /** Stores a made trace. Returns its id. */
         sample: async () => storeSampleTrace(store, { tenant: tenant ?? '', nowMs: await spans.nowMs() }),
       },
       purges: { start: (request: PurgeRequest) => startPurge(config, store, caller, request) },

@@ -32,7 +32,6 @@ export function parseSpan(text: string): number {
   return spanMs;
 }
 
-/** Writes a duration for a request of the API. */
 export function writeSpan(spanMs: number): string {
   return spanMs % SECOND_MS === 0 ? `${spanMs / SECOND_MS}s` : `${spanMs}ms`;
 }

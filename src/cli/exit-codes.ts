@@ -1,6 +1,5 @@
 import { AppError, RequestError, type ErrorCode } from '../domain/errors.ts';
 
-/** Exit codes of the program. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -33,7 +32,6 @@ const EXIT_OF_ERROR: Partial<Record<ErrorCode, ExitCode>> = {
   cancelled: EXIT.interrupted,
 };
 
-/** Returns the exit code for a thrown value. */
 export function chooseExitCode(thrown: unknown): ExitCode {
   if (thrown instanceof RequestError) {
     return EXIT.usage;

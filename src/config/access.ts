@@ -34,7 +34,6 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** Access of a request. */
 type Access = Grant | Refusal;
 
 /** Checks the value of the `Authorization` header of a request. */

@@ -61,7 +61,6 @@ export interface Layers {
   readonly issues: readonly ConfigIssue[];
   /** Paths without a value, because a reference could not be replaced. */
   readonly unusable: readonly KeyPath[];
-  /** Variables that set nothing. */
   readonly warnings: readonly string[];
   readonly findOrigin: (path: KeyPath) => Origin;
   /** Like `findOrigin`; for a missing key, returns the place of its group. */
@@ -76,7 +75,6 @@ interface Outside {
   readonly listSettable: () => readonly string[][];
 }
 
-/** Applies variables and flags to a file. */
 export function stackLayers(
   file: ConfigFile | undefined,
   { variables, flags = {}, listSettable }: Outside,

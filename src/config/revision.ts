@@ -33,7 +33,6 @@ export type ReloadedKey = keyof typeof RELOADED_KEYS;
 /** A configuration with the content of the files that it names. */
 export interface LoadedParts {
   readonly config: Config;
-  /** Groups of the monitors, of files too. */
   readonly groups: readonly MonitorGroup[];
   /** Hashes of the modules of scorers, by scorer. */
   readonly modules: Readonly<Record<string, string>>;

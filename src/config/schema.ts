@@ -60,7 +60,6 @@ export function createConfigSchema<const Listed extends Components>(components: 
     .describe('Configuration of spanscore.');
 }
 
-/** Schema of a configuration with sections for these components. */
 export type ConfigSchema<Listed extends Components> = ReturnType<typeof createConfigSchema<Listed>>;
 
 /** Configuration as a user writes it. */

@@ -12,7 +12,6 @@ interface AttemptSettings extends RetryTimes {
   readonly unknownForMs?: number | undefined;
 }
 
-/** Score whose attempts are used up. */
 interface SpentScore {
   readonly pending: PendingExport;
   readonly attempts: number;
@@ -63,7 +62,6 @@ export class AttemptBook {
     this.#settings = settings;
   }
 
-  /** Number of scores that failed. */
   get size(): number {
     return this.#tries.size;
   }
@@ -140,12 +138,10 @@ export class AttemptBook {
     return this.#halve(message);
   }
 
-  /** Lists the scores whose attempts are used up. */
   listSpent(): SpentScore[] {
     return [...this.#tries.values()].filter(({ attempts }) => attempts >= this.#settings.attempts);
   }
 
-  /** Forgets scores that are no longer pending. */
   forgetAllBut(pending: readonly PendingExport[]): void {
     const known = new Set(pending.map(joinExportKey));
     for (const { pending: each } of this.#tries.values()) {
@@ -155,7 +151,6 @@ export class AttemptBook {
     }
   }
 
-  /** Forgets the failures of a score. */
   forget(each: PendingExport): void {
     this.#tries.delete(joinExportKey(each));
     this.#suspects.delete(joinExportKey(each));

@@ -69,7 +69,6 @@ export function startAlertDelivery(
   return startDelivery(tasks, { ...TIMES, ...times }, CHANNEL_NAMES, deps);
 }
 
-/** Signal of dead letters that contain alerts. */
 export const ALERT_SIGNAL = 'alerts';
 
 /** Builds the delivery rows that send a dead message again. Throws for bytes that are no dead message. */
@@ -272,7 +271,6 @@ function isAhead(waiting: ReadonlySet<PlannedMessage>, message: PlannedMessage):
   return [...waiting].some(({ events }) => events.some(({ incidentId }) => incidents.has(incidentId)));
 }
 
-/** A planned message that is not finished. */
 interface PlannedMessage extends AlertMessage {
   readonly plannedAtMs: number;
   readonly round: number;
@@ -419,7 +417,6 @@ function sortMembers(messageId: string, members: readonly PendingAlert[]): Alert
   return members.map(({ event }) => event).sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }
 
-/** Builds the delivery rows of a message. */
 function buildDeliveries(
   receiver: string,
   { id, events, plannedAtMs, round }: PlannedMessage,

@@ -3,7 +3,6 @@ import { sleep } from '../domain/waits.ts';
 import type { DeadLetter } from '../store/contracts/dead-letters.ts';
 import type { Log } from '../telemetry/log.ts';
 
-/** Result of one attempt to send a message. */
 export type Outcome = { readonly kind: 'delivered'; readonly isSkipped?: true } | Failure;
 
 /**
@@ -59,7 +58,6 @@ export interface Delivery {
 /** One receiver of scores or of alerts. */
 export interface DeliveryTask {
   readonly name: string;
-  /** Begins the deliveries of an epoch. */
   begin(terms: EpochTerms): Delivery;
 }
 
@@ -70,11 +68,9 @@ export interface LoopTimes {
   readonly drainMs: number;
 }
 
-/** Running deliveries. */
 export interface DeliveryLoop {
   /** Sends the rest within `drainMs`, and gives the receivers to other processes. May be called twice. */
   stop(): Promise<void>;
-  /** Returns the counts since the start, by receiver. */
   counts(): ReadonlyMap<string, Readonly<Counts>>;
 }
 

@@ -64,7 +64,6 @@ export class ConnectionPlaces {
     }
   }
 
-  /** Frees the place of a connection that has ended. */
   leave(connection: PlacedConnection): void {
     this.#kept.delete(connection);
     const own = this.#open.get(connection.address);

@@ -15,10 +15,8 @@ export const DECISION_STATUSES = [
 ] as const;
 export type DecisionStatus = (typeof DECISION_STATUSES)[number];
 
-/** Scorer name of a decision about a whole rule. */
 export const WHOLE_RULE = '*';
 
-/** Start of the names of rules of a backfill. */
 export const BACKFILL_RULES = 'backfill:';
 
 /** Name of the rule of a command that scores one trace by scorers that it names. */

@@ -40,7 +40,6 @@ export const DELIVERIES = {
 /** Delivery of a score or of an alert's event to one receiver. */
 export type Delivery = RowOf<typeof DELIVERIES>;
 
-/** Delivery of an event in a channel. */
 export type AlertDelivery = Omit<Delivery, 'kind' | 'scoreId' | 'revision' | 'isDeleted'>;
 
 /** Computes the version of a row: within a round, any later state follows the plan. */

@@ -124,7 +124,6 @@ export class ForbiddenError extends AppError {
   }
 }
 
-/** Error for a thing that does not exist. */
 export class NotFoundError extends AppError {
   override readonly name = 'NotFoundError';
   constructor(message: string, details?: Readonly<Record<string, unknown>>) {

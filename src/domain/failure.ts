@@ -4,7 +4,6 @@ import type { Scale } from './agreement/directed-score.ts';
 import type { Score } from './score.ts';
 import { column, jsonOf, listOf, type RowOf, type Table, wordOf } from './table.ts';
 
-/** Kinds of failures of a run. */
 export const FAILURE_KINDS = [
   'claim',
   'tool-error',
@@ -43,14 +42,12 @@ export interface FailureEvidence {
 export type JudgedRun = Pick<Score, 'scorer' | 'verdicts'> &
   Partial<Pick<Score, 'score' | 'reason' | 'source' | keyof Scale>>;
 
-/** Feedback of a user below zero. */
 export interface Feedback {
   /** The comment, else the name of the event. */
   readonly text: string;
   readonly spanId: string;
 }
 
-/** A failure of one run. */
 export interface FoundFailure {
   readonly kind: FailureKind;
   readonly subject: FailureSubject;
@@ -183,7 +180,6 @@ export const ISSUES = {
 /** One row of `issues`. */
 export type IssueRow = RowOf<typeof ISSUES>;
 
-/** Issue as it was read, with the version of its row. */
 export interface StoredIssue extends IssueRow {
   readonly version: number;
 }

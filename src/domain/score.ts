@@ -2,7 +2,6 @@ import { STRATA, TARGET_MEANING } from './decision.ts';
 import { column, listOf, wordOf, type RowOf, type Table } from './table.ts';
 import { TARGET_KINDS } from './trace/agent-run.ts';
 
-/** Ways in which a score came about. */
 export const SCORE_SOURCES = ['live', 'backfill', 'human', 'api'] as const;
 export type ScoreSource = (typeof SCORE_SOURCES)[number];
 

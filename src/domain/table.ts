@@ -15,7 +15,6 @@ type ValueOf<Type extends string> = Type extends `Nullable(${infer Inner})`
               ? number
               : never;
 
-/** Column of a table. */
 export interface Column<Value = unknown, Type extends string = string> {
   /** Its type in ClickHouse. */
   readonly type: Type;
@@ -54,7 +53,6 @@ export interface Table<C extends Columns = Columns> {
 
 type Flat<T> = { [Name in keyof T]: T[Name] };
 
-/** Row of a table. */
 export type RowOf<T extends Table> = Flat<
   {
     -readonly [
@@ -71,7 +69,6 @@ export function column<Type extends string>(type: Type, meaning?: string): Colum
   return { type, meaning };
 }
 
-/** Column of words from a list. */
 export function wordOf<const Word extends string>(values: readonly Word[], meaning?: string): Column<Word> {
   return { type: 'LowCardinality(String)', values, meaning };
 }
@@ -84,7 +81,6 @@ export function jsonOf<Value>(empty: Value): Column<Value> {
   return { type: 'String', empty };
 }
 
-/** Column of a list of objects. */
 export function listOf<Item>(): Column<Item[]> {
   return jsonOf<Item[]>([]);
 }
@@ -110,7 +106,6 @@ export function storeNameOf(property: string, of: Column): string {
   return of.storeName ?? (isTime(of) && name.endsWith('Ms') ? name.slice(0, -2) : name);
 }
 
-/** Returns true for a column of times. */
 export function isTime({ type }: Column): boolean {
   return type.includes('DateTime64');
 }

@@ -19,7 +19,6 @@ const LEARNING_MS = 30 * DAY_MS;
 /** Detectors over the results of attempts, which score rows do not hold. */
 const OF_OUTCOMES: ReadonlySet<Detection['kind']> = new Set(['scorer_errors', 'coverage']);
 
-/** Parts of a process that previews rules. */
 export interface PreviewParts {
   readonly config: Config;
   readonly kit: ScorerKit;
@@ -27,7 +26,6 @@ export interface PreviewParts {
   readonly store: Pick<Store, 'judgeUse' | 'monitorView' | 'ruleVersions'>;
 }
 
-/** Preview that is asked for, with its limits. */
 export interface PreviewTerms {
   readonly rule: PreparedRule;
   /** Length of the range up to now, milliseconds. */

@@ -58,7 +58,6 @@ export interface CallCost {
   readonly basis: EstimateBasis;
 }
 
-/** Estimate of one scorer of one rule. */
 interface ScorerEstimate extends CallCost {
   readonly rule: string;
   readonly scorer: string;
@@ -75,13 +74,10 @@ interface ScorerEstimate extends CallCost {
 /** Estimate of judge calls, their cost and the time. */
 export interface CostEstimate extends CallCost {
   readonly seconds: number;
-  /** Prompts that were rendered. */
   readonly prompts: number;
-  /** Scorers that may ask a judge. */
   readonly scorers: readonly ScorerEstimate[];
   /** Expected (target, scorer) pairs that give no score, by the code of the reason. */
   readonly unscored: Readonly<Record<string, number>>;
-  /** Judges without a price. */
   readonly unpriced: readonly string[];
   /** Own scorers that may ask a judge, of which no call is stored: they are not in the estimate. */
   readonly unknown: readonly string[];
@@ -135,7 +131,6 @@ export class PlannedWork {
   }
 }
 
-/** Limits of the calls to one provider. */
 export interface ProviderPace {
   /** Calls at the same time. */
   readonly concurrency: number;
@@ -145,7 +140,6 @@ export interface ProviderPace {
 
 /** Limits of the work that is estimated. */
 export interface Pace {
-  /** Returns the limits of the provider of a judge. */
   readonly findProvider: (provider: string) => ProviderPace;
   /** Judged runs at the same time. */
   readonly places: number;
@@ -159,10 +153,8 @@ export interface Pace {
 
 /** Work, and what is known of its calls. */
 export interface EstimatedWork {
-  /** Traces and sessions to read. */
   readonly targets: number;
   readonly pairs: readonly SampledPair[];
-  /** Rendered runs by the name of the target in the samples. */
   readonly runs: ReadonlyMap<string, readonly RenderedRun[]>;
   /** Sizes of stored calls of the scorers. */
   readonly sizes: readonly CallSize[];
@@ -245,7 +237,6 @@ interface ExpectedCalls {
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Null without a price. */
   readonly costUsd: number | null;
 }
 

@@ -19,7 +19,6 @@ export interface JobRunnerOptions {
   readonly maxRunning?: number;
   /** First wait after an error that may pass, milliseconds; doubled up to a minute. Default 1,000. */
   readonly firstRetryMs?: number;
-  /** Times of the lease. */
   readonly lease?: DutyOptions;
 }
 
@@ -226,7 +225,6 @@ interface HeldLease {
   readonly interrupt: AbortController;
 }
 
-/** Returns the host and the number of this process. */
 function nameProcess(): string {
   return `${hostname()}:${process.pid}`;
 }

@@ -75,7 +75,6 @@ function nameScore({
   return JSON.stringify([tenant, targetId, fingerprint]);
 }
 
-/** Counts the scorers of rules. */
 export function countPairs(rules: readonly PreparedRule[]): number {
   return rules.reduce((sum, { scorers }) => sum + scorers.length, 0);
 }

@@ -57,7 +57,6 @@ export interface JobTargets {
   /** Scores targets. Calls `onOutcome` with the name of each target as soon as it is done. */
   score(keys: readonly TargetKey[], onOutcome: (name: string, outcome: TraceOutcome) => void): Promise<void>;
   readRows(keys: readonly TargetKey[]): Promise<Decision[]>;
-  /** Reads the scores of the targets of these decisions. */
   readScores(rows: readonly Decision[]): Promise<Score[]>;
 }
 

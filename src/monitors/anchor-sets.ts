@@ -108,7 +108,6 @@ export interface AnchorStanding {
   readonly scorer: string;
   readonly fingerprint: string;
   readonly size: number;
-  /** Anchors with a label of a person. */
   readonly labelled: number;
   readonly judged: number;
   /** Unix milliseconds; null before the first judging. */

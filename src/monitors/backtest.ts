@@ -16,7 +16,6 @@ export interface ScoreRecord {
   readonly step: number;
 }
 
-/** Result of one rule on one series. */
 export interface BacktestResult {
   readonly alert: string;
   readonly series: string;
@@ -42,7 +41,6 @@ interface Watch {
   readonly transitions: Transition[];
 }
 
-/** A series to test. */
 export interface BacktestSeries {
   readonly name: string;
   /** Facets that rules select by; without facets every rule runs on the series. */

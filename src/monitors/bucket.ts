@@ -53,7 +53,6 @@ export function histogramOfSteps(counts: ReadonlyMap<number, number>): ScoreHist
   return { values: steps.map(([step]) => step / SCORE_STEPS), counts: steps.map(([, count]) => count) };
 }
 
-/** Merges several histograms into one. */
 export function mergeHistograms(histograms: readonly ScoreHistogram[]): ScoreHistogram {
   const counts = new Map<number, number>();
   for (const histogram of histograms) {

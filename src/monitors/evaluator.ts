@@ -308,7 +308,6 @@ class IntervalEvaluator {
     return changes.length;
   }
 
-  /** Lists the ids of the open incidents. */
   incidents(): string[] {
     return this.#watches().flatMap(({ rule, watch }) => findIncident(rule, watch) ?? []);
   }

@@ -107,7 +107,6 @@ export function computeRuleKey(group: MonitorGroup, rule: MonitorRule): string {
 /** Rows of one bucket by `computeSeriesKey`. */
 type Received = ReadonlyMap<string, SeriesBucket>;
 
-/** Creates the state of a group before its first bucket. */
 export function watchGroup(group: MonitorGroup): GroupWatch {
   const rules = group.rules
     .filter((rule) => !rule.paused)

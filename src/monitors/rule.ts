@@ -141,7 +141,6 @@ function splitAt({ values, counts }: ScoreHistogram, limit: number): ScoreHistog
   return onesAndZeros(good, low);
 }
 
-/** Creates the detector of a rule with these thresholds. */
 export function createDetector(detection: Detection, thresholds: Thresholds): AnyDetector {
   // The table maps each kind to the function that creates its detector.
   const make = DETECTORS[detection.kind] as (detection: Detection, thresholds: Thresholds) => AnyDetector;

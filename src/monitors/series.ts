@@ -42,7 +42,6 @@ export interface SeriesState<State> {
   readonly lastScoreMs: number | null;
   /** True when an attempt failed after the latest score. */
   readonly failedSince: boolean;
-  /** Number of folded scores and buckets. */
   readonly scores: number;
   readonly checks: number;
 }
@@ -60,7 +59,6 @@ export interface Folded<State> {
   readonly transitions: readonly Transition[];
 }
 
-/** Creates the state of a series before its first bucket. */
 export function createSeries<State>(detector: Detector<State>): SeriesState<State> {
   return {
     detector: detector.start(),

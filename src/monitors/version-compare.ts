@@ -16,7 +16,6 @@ export interface VersionScores {
   readonly after: readonly IntervalScores[];
 }
 
-/** Effect of a deploy on a series. */
 export interface VersionComparison {
   readonly series: SeriesFacets;
   /**

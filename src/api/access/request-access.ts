@@ -88,7 +88,6 @@ function foldName(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
-/** Creates the access to an API. */
 export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAccessOptions) {
   const book = createTokenBook(tokens);
 
@@ -115,7 +114,6 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
   }
 
   return {
-    /** True without tokens. */
     isOpen: book.isOpen,
     async check(c: Context, scope: Scope): Promise<Sender | Refusal> {
       const authorization = c.req.header('authorization');
@@ -131,7 +129,6 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
         ? access
         : { ...access, proof: book.isOpen ? 'none' : 'bearer', expiresAtMs: null, signInId: '' };
     },
-    /** Checks the token of a sign-in. */
     checkSignIn(c: Context, token: string): Sender | Refusal {
       const access = book.check(`Bearer ${token}`, SIGN_IN_SCOPE);
       if ('status' in access && access.status === 401) {
@@ -147,14 +144,12 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
       const value = buildCookie(await signIns.readKey(), terms);
       setCookie(c, COOKIE, value, { ...cookieTerms(siteOf(c)), maxAge: SIGN_IN_MS / SECOND_MS });
     },
-    /** Removes the cookie of the browser. */
     signOut: (c: Context): void => setCookie(c, COOKIE, '', { ...cookieTerms(siteOf(c)), maxAge: 0 }),
   };
 }
 
 /** A cookie that was sent: whose it is has to be proved. */
 interface SentCookie {
-  /** Id of the sign-in. */
   readonly id: string;
   readonly expiresAtMs: number;
   /** Returns true for the digest of the token that the cookie was made with. */
@@ -163,7 +158,6 @@ interface SentCookie {
 
 /** A sign-in, as its cookie proves it. */
 interface SignInTerms {
-  /** Digest of the token. */
   readonly digest: Buffer;
   readonly id: string;
   readonly expiresAtMs: number;

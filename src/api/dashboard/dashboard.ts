@@ -7,7 +7,6 @@ import { PAGE_PATHS } from './page-paths.ts';
 
 /** Built dashboard in memory. */
 export interface DashboardFiles {
-  /** The document of every page. */
   readonly document: string;
   /** Files by name that the document loads. Their names change with their content. */
   readonly assets: ReadonlyMap<string, DashboardAsset>;

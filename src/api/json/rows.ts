@@ -12,10 +12,8 @@ export function isoTime(unixMs: number | null): string | null {
   return unixMs === null || !(Math.abs(unixMs) <= 8.64e15) ? null : new Date(unixMs).toISOString();
 }
 
-/** Time of a reply. */
 export const Time = z.string().openapi({ format: 'date-time', example: '2026-11-22T10:15:04.123Z' });
 
-/** Schema of a series of scores. */
 export const Series = z
   .object({
     tenant: z.string(),
@@ -54,7 +52,6 @@ type JsonOf<C> = C extends { type: `${string}DateTime64${string}` }
     ? Value
     : never;
 
-/** Row of a table in JSON. */
 type RowJson<T extends Table> = {
   [Name in keyof RowOf<T>]: Name extends keyof T['columns'] ? JsonOf<T['columns'][Name]> : never;
 };
@@ -118,7 +115,6 @@ const Verdict = z
 const { verdicts: _, judgeCalls, day, isDeleted, ...columns } = rowShape(SCORES);
 const ScoreColumns = { ...columns, day, version: z.string(), isDeleted };
 
-/** Schema of a score row. */
 export const ScoreItem = z
   .object({ ...ScoreColumns, verdicts: z.array(Verdict).readonly(), judgeCalls })
   .openapi('Score');
@@ -160,10 +156,8 @@ export const ScoreDetail = z
   })
   .openapi('ScoreDetail');
 
-/** Schema of a decision row. */
 export const DecisionItem = z.object(rowShape(DECISIONS)).openapi('Decision');
 
-/** Formats a score row as JSON. */
 export function scoreJson(score: Score) {
   return { ...rowJson(SCORES, score), version: scoreVersion(score).toString() };
 }

@@ -11,7 +11,6 @@ const DEFAULT_LIMIT = 50;
 /** Time ahead of the store's clock up to which lists reach: a clock may be in a wrong zone, and a start in 2262 would always be first. */
 const MAX_AHEAD_MS = DAY_MS;
 
-/** Parameters of a page of a list. */
 export const CURSOR_FIELDS = {
   limit: z.coerce
     .number()
@@ -26,7 +25,6 @@ export const CURSOR_FIELDS = {
 /** Content of a cursor: the name of its list, and the key of the last item. Its time is one that a column of the store holds. */
 const Cursor = z.tuple([z.string(), z.int().min(-LAST_MOMENT_MS).max(LAST_MOMENT_MS), z.string()]);
 
-/** Schema of a page of a list. */
 export function describePage<Schema extends z.ZodType>(item: Schema) {
   return z.object({ items: z.array(item), next: z.string().nullable().describe('Cursor of the next page.') });
 }
@@ -73,7 +71,6 @@ export function createList(name: string) {
       const page = cursor === undefined ? { limit } : { limit, after: readCursor(name, cursor) };
       return { filters: { ...filters, untilMs }, page };
     },
-    /** Builds a reply. */
     toReply: <Item, Json>({ items, next }: Listed<Item>, toJson: (item: Item) => Json) => ({
       items: items.map(toJson),
       next: next === null ? null : writeCursor(name, next),

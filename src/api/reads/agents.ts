@@ -10,10 +10,8 @@ import type { CostKey, CostRow, RunSumsQuery, SummaryQuery, SummaryRow } from '.
 import type { Store } from '../../store/store.ts';
 import type { AgentRuns, FirstRun } from '../../store/sums/run-sums.ts';
 
-/** Days before a range whose rates it is compared with. */
 const BEFORE_MS = 14 * DAY_MS;
 
-/** Most agents and versions of a reply. */
 const MAX_ROWS = 2_000;
 
 /** Longest range that is read by the hour; a longer one is read by the day. */
@@ -30,10 +28,8 @@ export interface AgentTerms {
   readonly findPass: (row: string) => Promise<PassLine>;
 }
 
-/** Choice of runs and scores of a request. */
 export type AgentRequest = Omit<RunSumsQuery, 'tenant'>;
 
-/** Agent with its runs and qualities. */
 export type AgentView = Awaited<ReturnType<typeof readAgents>>[number];
 
 /** Creates the numbers of agents for the callers of a tenant, or of all. */
@@ -241,7 +237,6 @@ function buildQuality(scorer: string, { now, before, points, starts, isDeclared 
   };
 }
 
-/** Returns the median of the largest group. */
 function findMedian(rows: readonly SummaryRow[]): number | null {
   return rows.toSorted((a, b) => b.n - a.n)[0]?.p50 ?? null;
 }
@@ -304,7 +299,6 @@ function unknownAgent(name: string): NotFoundError {
   return new NotFoundError(`there is no agent ${name}: no stored run has it; GET /agents lists the agents`);
 }
 
-/** Reads the pass rates of an agent by version and scorer. */
 async function readVersionRates(
   terms: AgentTerms,
   reads: CurrentReads,
@@ -391,7 +385,6 @@ function nameVerdict(
   return right.value < left.value ? 'worse' : 'better';
 }
 
-/** Costs of agents and judges of a key in a bucket. */
 export interface Cost {
   readonly key: string;
   readonly bucketMs: number;

@@ -30,7 +30,6 @@ import { compareScores, type ComparedSide, type ScoresRequest } from './compare.
 import type { SeriesFacets } from '../../domain/series-facets.ts';
 import { computeSeriesKey } from '../../monitors/series-key.ts';
 
-/** Most groups of a series. */
 const MAX_GROUPS = 50;
 
 /** Most states of monitors, alerts and versions that are read for one reply. */
@@ -65,7 +64,6 @@ export type SeriesReading = Awaited<ReturnType<typeof readSeries>>;
 /** Incident of a monitor on scores. Times are Unix milliseconds. */
 export type ScoreIncident = ReturnType<typeof toIncident>;
 
-/** Open alert about a budget. */
 export type BudgetAlert = Awaited<ReturnType<typeof readOpen>>['budgets'][number];
 
 /** Creates the numbers of scores for the callers of a tenant, or of all. Each throws a `NotFoundError` for an unknown scorer. */

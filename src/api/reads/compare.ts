@@ -20,7 +20,6 @@ export interface ComparedDeploy {
   readonly comparisons: readonly VersionComparison[];
 }
 
-/** Limit of markers read for one version. */
 const MAX_MARKERS = 1_000;
 
 /**
@@ -86,7 +85,6 @@ export async function compareChanged(
 /** Most scores of a side that are compared: the newest ones. */
 const MAX_COMPARED = 10_000;
 
-/** Most traces of disagreements in a reply. */
 const MAX_DISAGREEMENTS = 100;
 
 /** Longest range that is searched hour by hour, milliseconds; longer ones day by day. */

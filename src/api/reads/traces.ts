@@ -99,7 +99,6 @@ export interface NamedTrace {
 /** One trace with all that is known of it. */
 export type TraceView = Awaited<ReturnType<ReturnType<typeof createTraceReads>['read']>>;
 
-/** Parts of the reads of traces. */
 export interface TraceScope extends Scope {
   readonly ofIssues: IssueReads['ofTrace'];
 }
@@ -121,7 +120,6 @@ export function createTraceReads(
     /** The worst scores first. */
     listWorst: async (filters: ListFilters, limit: number) =>
       complete(await lists.worstTraces({ ...(await namedRows(filters)), tenant }, limit)),
-    /** Counts traces by facet. */
     facets: async (filters: ListFilters, of: readonly (keyof TraceFacets)[]) =>
       lists.traceFacets({ ...(await namedRows(filters)), tenant }, of),
     /** The last arrived at the front, also traces without an agent. */
@@ -206,7 +204,6 @@ async function findTrace(
   };
 }
 
-/** Most turns of a session that are read. */
 const MAX_TURNS = 500;
 
 /** One session with its newest turns, the oldest of them first. */
@@ -268,7 +265,6 @@ export interface StepSpan {
 /** Stored trace as it is scored: with the other traces of its run. */
 export interface StoredTrace {
   readonly data: TraceData;
-  /** Ids of the other traces. */
   readonly joinedWith: readonly string[];
 }
 

@@ -174,7 +174,6 @@ const Note = z
   })
   .openapi('AlertNote');
 
-/** Schema of one incident. */
 export const AlertDetail = Alert.extend({
   cause: orNull(Cause).describe('Reason of the change; null where the alert is not about scores.'),
   versions: orNull(VersionsReply).describe(
@@ -252,7 +251,6 @@ const acknowledge = describeRoute('post', '/alerts/{id}/ack', {
   },
 });
 
-/** Creates the routes of alerts. */
 export function createAlertRoutes() {
   return createRouter()
     .openapi(listAlerts, async (c) => {
@@ -370,7 +368,6 @@ const listMonitors = describeRoute('get', '/monitors', {
   },
 });
 
-/** Creates the routes of monitors. */
 export function createMonitorRoutes() {
   return createRouter().openapi(listMonitors, async (c) => {
     const store = tenantStore(c.var);
@@ -439,7 +436,6 @@ const unmute = describeRoute('delete', '/mutes', {
   replies: { 200: describeJson('The subject.', z.object({ unmuted: z.string() })) },
 });
 
-/** Creates the routes of mutes. */
 export function createMuteRoutes() {
   return createRouter()
     .openapi(listMutes, async (c) => {
@@ -463,7 +459,6 @@ export function createMuteRoutes() {
 
 type FoundIncident = Awaited<ReturnType<TenantStore['alerts']['read']>>;
 
-/** Mutes and acknowledgements of alerts. */
 interface AlertReplies {
   readonly mutes: readonly StoredMute[];
   /** Time of the acknowledgement by incident, Unix milliseconds. */
@@ -506,12 +501,10 @@ function culpritJson(culprit: AlertEvent['culprit']) {
   return { who: culprit?.who ?? null, judge: culprit?.judge ?? null };
 }
 
-/** Formats a mute as JSON. */
 export function muteJson({ tenant, subject, untilMs, by, reason = '' }: StoredMute) {
   return { tenant, subject, until: isoTime(untilMs), by: by || null, reason };
 }
 
-/** Formats an incident with its notes and messages as JSON. */
 function alertDetailJson({ event, notes, messages, versions, issues }: FoundIncident, replies: AlertReplies) {
   return {
     ...alertJson(event, replies),
@@ -534,17 +527,14 @@ function noteJson({ atMs, by, text }: AlertNote) {
   return { at: isoTime(atMs), by: by || null, text };
 }
 
-/** Formats the end of a mute as JSON. */
 export function unmutedJson({ subject }: StoredMute) {
   return { unmuted: subject };
 }
 
-/** Formats an accepted incident as JSON. */
 export function acknowledgedJson({ incidentId, alert }: AlertEvent) {
   return { acknowledged: incidentId, alert };
 }
 
-/** Returns whether the messages about a series are muted. */
 function isStatusMuted(
   { alert, incidentId, series }: MonitorStatus,
   { mutes, nowMs }: Pick<AlertReplies, 'mutes' | 'nowMs'>,

@@ -232,7 +232,6 @@ const cancelBackfill = describeOrder('/backfills/{id}/cancel', 'Ends a backfill.
 
 type BackfillBody = z.output<typeof Backfill>;
 
-/** Creates the routes of backfills. */
 export function createBackfillRoutes() {
   /** Open streams by the name of their token. */
   const streams = new Map<string, number>();
@@ -298,7 +297,6 @@ async function order(c: Context<ApiEnv>, id: string, word: JobOrder): Promise<Ba
   return backfillJson(await backfills.order(id, word));
 }
 
-/** Reads the backfill that a request asks for. */
 export function readAsked(
   {
     from,
@@ -351,7 +349,6 @@ const readJob = describeRoute('get', '/jobs/{id}', {
   replies: { 200: describeJson('The job.', Job) },
 });
 
-/** Creates the route of jobs. */
 export function createJobRoutes() {
   return createRouter().openapi(readJob, async (c) => {
     const job = await tenantStore(c.var).findJob(c.req.valid('param').id);

@@ -37,7 +37,6 @@ const RELOAD_FIELDS = {
   needsRestart: z.array(z.string()).readonly().describe('Changed paths that need a restart.'),
 };
 
-/** Schema of an answer to a reload. */
 const Reload = z.object(RELOAD_FIELDS).openapi('Reload');
 
 const Refused = ProblemSchema.extend(RELOAD_FIELDS).openapi('RefusedReload');
@@ -50,7 +49,6 @@ export const ConfigInForce = z.object({
   lastReload: orNull(Reload),
 });
 
-/** Schema of changes of the configuration. */
 export const Changes = z
   .strictObject({
     changes: z
@@ -79,7 +77,6 @@ export const Changes = z
   })
   .openapi('ConfigChanges');
 
-/** Schema of the outcome of changes of the configuration. */
 export const Applied = z
   .object({
     diff: z.string().describe('Unified diff of the file.'),
@@ -118,7 +115,6 @@ const apply = describeRoute('post', '/config/apply', {
   },
 });
 
-/** Creates the routes that change the configuration of the process. */
 export function createConfigRoutes() {
   return createRouter()
     .openapi(reload, async (c) => {

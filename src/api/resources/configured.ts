@@ -9,7 +9,6 @@ import { describeRoute, createRouter, describeJson, tenantStore } from '../route
 import type { JudgeUse } from '../../store/contracts/stores.ts';
 import type { JudgesView, RuleView, ScorerView } from '../reads/configuration.ts';
 
-/** Schema of a configured scorer. */
 export const ScorerItem = z
   .object({
     scorer: z.string(),
@@ -48,7 +47,6 @@ function describeConfigured<Value>() {
   return z.looseObject({}) as unknown as z.ZodType<Value>;
 }
 
-/** Schema of a rule. */
 export const RuleItem = z
   .object({
     rule: z.string(),
@@ -99,7 +97,6 @@ const JudgeItem = z
   })
   .openapi('Judge');
 
-/** Schema of a cap of a budget. */
 const Budget = z
   .object({
     ...BUDGET_FIELDS,
@@ -108,7 +105,6 @@ const Budget = z
   })
   .openapi('Budget');
 
-/** Schema of the judges. */
 export const JudgePage = z
   .object({
     items: z.array(JudgeItem).readonly(),
@@ -149,7 +145,6 @@ const listJudges = describeRoute('get', '/judges', {
   replies: { 200: describeJson('The judges.', JudgePage) },
 });
 
-/** Creates the routes of what is configured. */
 export function createConfiguredRoutes() {
   return createRouter()
     .openapi(listScorers, async (c) => {
@@ -168,7 +163,6 @@ export function createConfiguredRoutes() {
     });
 }
 
-/** Formats a configured scorer as JSON. */
 function scorerJson({ activeFromMs, ...rest }: ScorerView) {
   return { ...rest, activeFrom: isoTime(activeFromMs) };
 }
@@ -202,7 +196,6 @@ interface Counts extends Omit<
   readonly latencyP95Ms: number | null;
 }
 
-/** Formats the judges as JSON, with the budgets beside them. */
 function judgesJson({ judges, caps }: JudgesView, sinceMs: number) {
   return {
     items: judges.map(({ judge, use, state }) => {

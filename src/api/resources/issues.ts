@@ -59,7 +59,6 @@ export const Issue = z
   })
   .openapi('Issue');
 
-/** Schema of the name of an issue. */
 export const IssueName = z
   .object({ id: z.string(), title: z.string(), kind: z.enum(FAILURE_KINDS) })
   .openapi('IssueName');
@@ -204,7 +203,6 @@ const splitIssue = describeChange(
   z.strictObject({ traceIds: z.array(hexId(32)).min(1).max(1_000) }).openapi('SplitIssue'),
 );
 
-/** Creates the routes of issues. */
 export function createIssueRoutes() {
   return createRouter()
     .openapi(listIssues, async (c) => {
@@ -249,7 +247,6 @@ export function createIssueRoutes() {
     });
 }
 
-/** Creates the routes that change issues. */
 export function createIssueChangeRoutes() {
   return createRouter()
     .openapi(resolveIssue, async (c) => {

@@ -23,19 +23,16 @@ import { ESTIMATE_GROUPS } from '../../domain/agreement/pass-rate.ts';
 /** Most characters of a session id and of a label. */
 const MAX_TEXT = 1_000;
 
-/** Most characters of a note. */
 const MAX_NOTE = 100_000;
 
 /** Most items of a queue, and the usual number. Each comes with its content. */
 const QUEUE_ITEMS = { most: 20, usual: 5 };
 
-/** Parameters of the reads of labels. */
 export const LABEL_FIELDS = {
   scorer: Name.describe('Name of the score rows to check.'),
   since: Moment.default('30d').describe('Oldest start: `24h`, or a date and time.'),
 };
 
-/** Schema of the parameters of a queue. */
 export const QueueQuery = z.strictObject({
   ...LABEL_FIELDS,
   strategy: z
@@ -87,7 +84,6 @@ export const LabelQueue = z
   })
   .openapi('LabelQueue');
 
-/** Schema of a label. */
 export const NewLabel = checkTarget(
   z.strictObject({
     traceId: hexId(32)
@@ -154,7 +150,6 @@ export const Confusion = z
     'A score passes when it is not in the worst label of its scorer; without labels, from `failBelow` of the scorer on, else in the better half of its range.',
   );
 
-/** Schema of the parameters of the agreement. */
 export const AgreementQuery = z.strictObject({
   ...LABEL_FIELDS,
   scorer: LABEL_FIELDS.scorer.describe(
@@ -219,13 +214,11 @@ const EstimateItem = z
   })
   .openapi('VersionEstimate');
 
-/** Schema of the parameters of estimates. */
 export const EstimateQuery = z.strictObject({
   ...AgreementQuery.shape,
   by: z.enum(ESTIMATE_GROUPS).optional().describe('One estimate for each: weeks begin on Monday (UTC).'),
 });
 
-/** Schema of pass rates. */
 export const ScorerEstimates = z
   .object({
     scorer: z.string().describe('Scorer of the request.'),
@@ -271,7 +264,6 @@ const ReviewerAgreement = z
   .object({ scorer: RowName, left: z.string(), right: z.string(), ...AGREEMENT_FIELDS })
   .openapi('ReviewerAgreement');
 
-/** Schema of the agreement of a scorer with people. */
 export const ScorerAgreement = z
   .object({
     scorer: z.string().describe('Scorer of the request.'),
@@ -316,7 +308,6 @@ const postLabel = describeRoute('post', '/labels', {
   replies: { 201: describeJson('The label, and what it is compared with.', StoredLabel) },
 });
 
-/** Creates the routes of labels. */
 export function createLabelRoutes() {
   return createRouter()
     .openapi(readQueue, async (c) => {

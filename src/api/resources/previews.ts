@@ -11,7 +11,6 @@ import { createRouter, describeBody, describeJson, describeRoute, tenantStore } 
 import type { Score } from '../../domain/score.ts';
 import type { previewConfigured } from '../../jobs/configured-preview.ts';
 
-/** Most traces that one preview judges. */
 const MOST_SAMPLED = 50;
 
 /** Preview that a request asks for. */
@@ -56,7 +55,6 @@ const Verdict = z.object({
   stored: orNull(StoredVerdict).describe('Current score of the scorer on the target, newest first.'),
 });
 
-/** Schema of a preview. */
 export const Preview = z
   .object({
     rule: z.object({
@@ -153,7 +151,6 @@ const previewRule = describeRoute('post', '/preview', {
   replies: { 200: describeJson('The preview.', Preview) },
 });
 
-/** Creates the route of previews. */
 export function createPreviewRoutes() {
   return createRouter().openapi(previewRule, async (c) => {
     const { rule, last, sample } = c.req.valid('json');

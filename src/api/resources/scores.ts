@@ -63,7 +63,6 @@ const readScore = describeRoute('get', '/scores/{scoreId}', {
   replies: { 200: describeJson('The score.', ScoreDetail) },
 });
 
-/** Creates the routes of scores. */
 export function createScoreRoutes() {
   return createRouter()
     .openapi(listScores, async (c) => {
@@ -105,7 +104,6 @@ function callJson({ durationMs, calledAtMs, ...call }: JudgeCallRecord) {
   return { step, status, model, servedModel, prompt, reply, error, ...spent, calledAt: isoTime(calledAtMs) };
 }
 
-/** Most scores of a request. */
 const MAX_POSTED = 1_000;
 
 const MAX_LABEL = 1_000;
@@ -193,7 +191,6 @@ const scoreNow = describeRoute('post', '/score', {
   },
 });
 
-/** Creates the routes that change scores. */
 export function createScoreWriteRoutes() {
   return createRouter()
     .openapi(postScores, async (c) => {

@@ -25,10 +25,8 @@ const SessionColumns = {
   scores: z.array(ScoreItem).readonly().describe('Scores of the whole session.'),
 };
 
-/** Schema of one session of a list. */
 export const SessionItem = z.object(SessionColumns).openapi('Session');
 
-/** Schema of one session with its turns. */
 export const SessionDetail = z
   .object({
     ...SessionColumns,
@@ -69,7 +67,6 @@ const readSession = describeRoute('get', '/sessions/{sessionId}', {
   replies: { 200: describeJson('The session.', SessionDetail) },
 });
 
-/** Creates the routes of sessions. */
 export function createSessionRoutes() {
   return createRouter()
     .openapi(listSessions, async (c) => {
@@ -114,7 +111,6 @@ function sessionJson(session: ListedSession) {
   };
 }
 
-/** Formats a session with its turns and decisions as JSON. */
 function sessionViewJson({ session, turns, omittedTurns, decisions, nowMs }: SessionView) {
   return {
     ...sessionJson(session),

@@ -69,7 +69,6 @@ const signOut = describeRoute('delete', '/session', {
   replies: { 204: { description: 'The cookie is removed.' } },
 });
 
-/** Creates the routes of the sign-in. */
 export function createSignInRoutes() {
   const brake = createSignInBrake(() => performance.now());
   return createRouter()

@@ -55,7 +55,6 @@ const Arrival = z.object({
   errorSeen: z.boolean(),
 });
 
-/** Schema of one trace of a list. */
 export const TraceItem = z
   .object({
     tenant: z.string(),
@@ -108,7 +107,6 @@ export const TraceItem = z
 
 const Attributes = z.record(z.string(), z.string());
 
-/** Schema of a span. */
 export const SpanItem = z
   .object({
     traceId: z.string(),
@@ -147,7 +145,6 @@ const ComputedLine = z
   })
   .openapi('ComputedDecision');
 
-/** Schema of one trace. */
 export const TraceDetail = z
   .object({
     tenant: z.string(),
@@ -184,7 +181,6 @@ const listTraces = describeRoute('get', '/traces', {
 
 const FacetCounts = z.array(z.object({ value: z.string(), count: z.number() })).readonly();
 
-/** Schema of the counts of traces. */
 export const TraceCounts = z
   .object({
     runs: z.number().describe('Number of the traces.'),
@@ -251,7 +247,6 @@ const readSpan = describeRoute('get', '/traces/{traceId}/spans/{spanId}', {
   replies: { 200: describeJson('The span.', SpanItem) },
 });
 
-/** Creates the routes of traces. */
 export function createTraceRoutes() {
   return createRouter()
     .openapi(listTraces, async (c) => {

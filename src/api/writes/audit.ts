@@ -67,7 +67,6 @@ export interface AuditedWrite {
   readonly subjects: readonly AuditSubject[];
 }
 
-/** Stores the audit row of a write. */
 export type RecordWrite = (caller: Caller, write: AuditedWrite) => Promise<void>;
 
 /** Creates the recorder of writes. Ids that may be those of a person are hashed with the key of purges. */

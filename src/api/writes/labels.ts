@@ -46,16 +46,13 @@ export interface LabelView {
   readonly scoreId: string;
   readonly reviewer: string;
   readonly score: number;
-  /** Null without a score of the scorer. */
   readonly agrees: boolean | null;
   /** Scores of the scorer on the target, newest first. */
   readonly scores: readonly Score[];
 }
 
-/** Most scores of a target that are read. */
 const MAX_SCORES = 500;
 
-/** Stores that a label needs. */
 export type LabelDeps = PostDeps & {
   readonly store: PostDeps['store'] & { readonly lists: ListStore };
   readonly findPassLine: FindPassLine;
@@ -125,20 +122,17 @@ function isAgreed(label: number, score: Score, passLine: number): boolean {
   return byPerson === byScorer;
 }
 
-/** Label to store, with its place in a file. */
 export interface ImportedLabel {
   readonly line: number;
   readonly tenant: string;
   readonly label: GivenLabel;
 }
 
-/** Line that was not stored. */
 export interface LineFault {
   readonly line: number;
   readonly fault: string;
 }
 
-/** Most labels of one insert. */
 const BATCH = 1_000;
 
 /** Stores that an import needs: each batch leaves an audit row, as a write through the API does. */

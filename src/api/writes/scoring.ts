@@ -21,7 +21,6 @@ export interface ScoringOnDemandDeps {
   readonly log: Log;
 }
 
-/** Scorers, and the scoring with them. */
 export interface LoadedScoring {
   readonly kit: ScorerKit;
   readonly scoring: Scoring;
@@ -145,7 +144,6 @@ export async function scoreNow(
   }
 }
 
-/** Explains the verdicts of a score of one of the traces. */
 async function explainScore(
   scoring: Scoring,
   { judges }: Config,
@@ -202,7 +200,6 @@ export async function previewRule(
 
 type ScoredStores = Pick<Store, 'scores' | 'decisions' | 'sessions' | 'spans'>;
 
-/** Reason of a decision on a deleted score. */
 const DELETED = 'deleted: the score was deleted through the API';
 
 /**

@@ -241,7 +241,6 @@ function showState(status: MonitorJson): string {
   return `mean ${shown(mean)}, ${expected}, n ${scores}`;
 }
 
-/** Words for the limit of each detector that has one. */
 const LIMITS: ReadonlyMap<string, string> = new Map([
   ['floor', 'at least'],
   ['threshold', 'at least'],

@@ -148,7 +148,6 @@ async function explainIncident(context: CommandContext, incident: string): Promi
   return EXIT.done;
 }
 
-/** Shows the sentence and the causes. */
 function showExplanation({ causes }: Pick<ChangeExplanation, 'causes'>, sentence: string): string {
   const rows = tableOf(causes, {
     SEGMENT: ({ segment, isNew }) => `${nameValues(segment)}${isNew ? ' (new)' : ''}`,

@@ -185,7 +185,6 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Chec
   }
 }
 
-/** Checks that the foreign span tables can be read. */
 async function checkSpans(config: Config, store: Store): Promise<CheckResult[]> {
   if (config.store.spans === undefined) {
     return [];

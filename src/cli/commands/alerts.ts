@@ -299,7 +299,6 @@ interface MonitorTestOutcome {
   readonly at: string;
   readonly ok: boolean;
   readonly expected: Readonly<{ state?: Phase | undefined; firings?: number | undefined }>;
-  /** Null when the rule or the series does not exist. */
   readonly found: Readonly<{ state: Phase; firings: number }> | null;
 }
 

@@ -63,7 +63,6 @@ function registerKnown(backfill: Command, bind: Bind): void {
   );
 }
 
-/** Prints the newest backfills. */
 async function listBackfills(context: CommandContext, { limit }: { limit: number }): Promise<ExitCode> {
   const api = await openApi(context, 'backfill list');
   const { items } = await api.read<Page<BackfillJson>>('/backfills', { limit });
@@ -80,13 +79,11 @@ function listPairs(backfill: BackfillJson): string[] {
   return [id, status, from, to, ...[matched, scored, remaining].map(String), costUsd.toFixed(4)];
 }
 
-/** Prints how far one backfill is. */
 async function showOneBackfill(context: CommandContext, id: string): Promise<ExitCode> {
   const api = await openApi(context, 'backfill show');
   return print(context, await api.read(pathOf(id)));
 }
 
-/** Pauses or cancels a backfill. */
 async function changeBackfill(context: CommandContext, id: string, order: JobOrder): Promise<ExitCode> {
   return print(context, await sendOrder(context, id, order));
 }
@@ -154,7 +151,6 @@ async function startBackfill(context: CommandContext, options: BackfillOptions):
   return attachBackfill(context, id);
 }
 
-/** Prints what a backfill would do and cost. */
 async function printDryRun({ out, signal }: CommandContext, dryRun: BackfillDryRun): Promise<ExitCode> {
   const { maxCostUsd, remaining, estimate } = dryRun;
   const { costUsd } = estimate;
@@ -197,7 +193,6 @@ async function attachBackfill(context: CommandContext, id: string): Promise<Exit
   return code;
 }
 
-/** Prints the reason when a backfill scored nothing. */
 function explainNothing({ out }: CommandContext, { report }: Job): void {
   const { matched, scored, skipped } = report as { matched: number; scored: number; skipped: object };
   if (matched === 0) {

@@ -10,7 +10,6 @@ import { allBegin, formatPart } from '../../domain/plural.ts';
 /** Name of the judge; the scripted server accepts any name. */
 export const DEMO_JUDGE_MODEL = 'scripted-judge';
 
-/** Scorers of the demonstration. */
 export const SCORERS = ['behaviour', 'hallucination', 'faithfulness'];
 
 /** Returns true when every scorer has a final decision on a trace. */

@@ -9,7 +9,6 @@ import { cleanLine } from '../show/clean-text.ts';
 import type { CommandContext } from '../command.ts';
 import { findInputFile, readLines } from './input-file.ts';
 
-/** Number of problems that are printed. */
 const MAX_PROBLEMS = 5;
 
 /** Most bytes of one JSON document: it is decoded as a whole. */

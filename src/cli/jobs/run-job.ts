@@ -73,7 +73,6 @@ export async function runAttached(
 }
 
 export interface EndedJob {
-  /** Formats the state of the job on one line. */
   readonly show: (job: Job) => string;
   /** True for a job that is done, but with failures. */
   readonly isIncomplete: boolean;

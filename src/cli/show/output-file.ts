@@ -6,10 +6,8 @@ import { pipeline } from 'node:stream/promises';
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import type { CommandContext } from '../command.ts';
 
-/** Content of a file, in order. */
 type Chunks = AsyncIterable<string | Uint8Array>;
 
-/** File that a command has written. */
 export interface OutputFile {
   readonly file: string;
   readonly bytes: number;

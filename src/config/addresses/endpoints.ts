@@ -53,7 +53,6 @@ export function isBasePath(path: string): boolean {
   return /^(?:\/[\w.~%-]+)*$/u.test(path);
 }
 
-/** Removes the slashes at the end of a path. */
 export function trimPath(path: string): string {
   return path.replace(/\/+$/u, '');
 }

@@ -25,13 +25,11 @@ export interface AskedChange {
   readonly value: unknown;
 }
 
-/** A value to set at a path of the file. */
 interface Change {
   readonly path: KeyPath;
   readonly value: unknown;
 }
 
-/** File after changes. */
 export interface ChangedFile {
   readonly text: string;
   /** Paths that an apply must never change. */
@@ -109,7 +107,6 @@ function mayChange(path: KeyPath, value: unknown, before: unknown, after: unknow
   );
 }
 
-/** Finds the path of a change. */
 function resolveChange({ path, value }: AskedChange, root: unknown, schema: JsonSchemaNode): Change {
   const words = path.split('.');
   if (words.includes('')) {

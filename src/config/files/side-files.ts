@@ -28,7 +28,6 @@ import { readConfigFile } from './config-file.ts';
 /** File beside the configuration, with its usable values. */
 interface CheckedFile<T> {
   readonly value: T | undefined;
-  /** All faults, each with its line. */
   readonly issues: readonly ConfigIssue[];
 }
 
@@ -88,7 +87,6 @@ export async function loadRuleFile(path: string): Promise<RuleFile> {
   return { rules, scorers: withAbsoluteModules(scorers, () => dirname(path)) };
 }
 
-/** Makes the paths of modules absolute. */
 export function withAbsoluteModules(
   scorers: Readonly<Record<string, Scorer>>,
   findFolder: (name: string) => string,

@@ -33,7 +33,6 @@ export const datadogExporter = defineExporter({
   ],
 });
 
-/** Most characters of a label. */
 const MAX_LABEL = 200;
 
 /** Builds a metric. One with the same time stamp replaces the earlier one: so the time is that of the run. */

@@ -11,7 +11,6 @@ import { outboundFetch } from '../http/proxies.ts';
 export interface ScoreExporter {
   /** Name under which deliveries are recorded. It must stay the same for a receiver; a new name is sent new scores only. */
   readonly name: string;
-  /** Most scores in one message. */
   readonly maxBatch: number;
   /** Most messages that are sent at the same time. Default 1. */
   readonly atOnce?: number;
@@ -45,7 +44,6 @@ export interface ExporterDefinition<
   Name extends string = string,
   Options extends z.ZodType = z.ZodType,
 > extends ExporterSection<Name, Options> {
-  /** Creates the exporters of its options. */
   create(options: z.infer<Options>, terms: ExporterTerms): ScoreExporter[];
 }
 
@@ -101,7 +99,6 @@ export async function postScores(request: ScorePost, signal: AbortSignal): Promi
   }
 }
 
-/** Creates the error of a delivery that can be tried again. */
 export function deliveryFailed(
   message: string,
   options: { cause?: unknown; retryAfterMs?: number | undefined } = {},

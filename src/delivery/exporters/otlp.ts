@@ -79,7 +79,6 @@ export function createOtlpExporters(options: OtlpOptions): ScoreExporter[] {
   }));
 }
 
-/** Name of the event in OpenTelemetry's semantic conventions for generative AI. */
 const EVALUATION_EVENT = 'gen_ai.evaluation.result';
 /** Longest explanation that is sent; receivers refuse or cut longer values, each in its own way. */
 const MAX_EXPLANATION_CHARS = 8192;

@@ -50,7 +50,6 @@ export function bearerHeader(token: string | undefined): Record<string, string> 
   return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** Builds the header with a name and a password. */
 export function basicHeader(name: string, password: string): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` };
 }

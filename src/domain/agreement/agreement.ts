@@ -4,9 +4,7 @@ export const Z_95 = 1.959_963_985;
 /** Answers of two raters on the same targets, yes or no. */
 export interface Confusion {
   readonly bothPass: number;
-  /** Only the left side passes. */
   readonly leftPasses: number;
-  /** Only the right side passes. */
   readonly rightPasses: number;
   readonly bothFail: number;
 }
@@ -91,7 +89,6 @@ export function computeAgreement(confusion: Confusion): Agreement {
 /** Share that was observed in a sample. */
 export interface ObservedShare {
   readonly share: number;
-  /** Size of the sample. */
   readonly n: number;
 }
 

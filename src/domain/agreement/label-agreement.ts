@@ -21,7 +21,6 @@ export interface LabelAgreement extends Agreement {
   readonly certificate: Certificate;
 }
 
-/** Version of a scorer. */
 export interface VersionFacts {
   readonly fingerprint: string;
   readonly scorerVersion: string;
@@ -30,13 +29,11 @@ export interface VersionFacts {
   readonly scores: number;
 }
 
-/** Version of a scorer with its agreement with people. */
 export interface VersionAgreement extends VersionFacts, LabelAgreement {
   /** Name of the score rows. */
   readonly scorer: string;
 }
 
-/** Agreement of two reviewers on the targets that both have labelled. */
 export interface ReviewerAgreement extends Agreement {
   /** Name of the score rows. */
   readonly scorer: string;

@@ -141,7 +141,6 @@ function readPath(path: string): { name: string; times: number }[] {
   });
 }
 
-/** Counts the transitions in the paths of an agent's runs. */
 export function countTransitions(
   paths: Iterable<{ readonly path: string; readonly runs: number }>,
 ): Transitions {

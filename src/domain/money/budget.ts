@@ -2,9 +2,7 @@ import { DAY_MS } from '../durations.ts';
 
 /** Most money that judge calls may cost, USD. An absent limit does not apply. */
 export interface BudgetCaps {
-  /** Per UTC day. */
   readonly perDay?: number | undefined;
-  /** Per UTC month. */
   readonly perMonth?: number | undefined;
 }
 
@@ -18,7 +16,6 @@ export interface BudgetScope {
 /** Budgets beside those of rules. */
 export interface SharedBudgets {
   readonly total?: BudgetCaps | undefined;
-  /** By tenant. */
   readonly tenants?: Readonly<Record<string, BudgetCaps>> | undefined;
 }
 
@@ -28,7 +25,6 @@ export interface ScopedBudget {
   readonly caps: BudgetCaps;
 }
 
-/** A budget of one period. */
 export interface BudgetCap {
   readonly scope: BudgetScope;
   readonly period: 'day' | 'month';
@@ -41,7 +37,6 @@ export interface ScopeRest {
   readonly restUsd: number;
 }
 
-/** Returns the limits of a budget one by one. */
 export function listCaps({ scope, caps }: ScopedBudget): BudgetCap[] {
   const { perDay, perMonth } = caps;
   return [

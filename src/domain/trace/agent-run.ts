@@ -1,6 +1,5 @@
 import type { AgentInput, AgentOutput } from './messages.ts';
 
-/** Kind of the target of a score. */
 export const TARGET_KINDS = ['trace', 'agent', 'model-call', 'session'] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
@@ -126,7 +125,6 @@ export interface ReadingOptions {
   modelCalls?: number;
 }
 
-/** Reading of one trace. */
 export interface TraceReading {
   traceId: string;
   spanCount: number;

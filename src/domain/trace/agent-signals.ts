@@ -4,13 +4,10 @@
  * Plain ASCII, no quotes, no backslashes.
  */
 export interface AgentSignals {
-  /** Prefixes of attribute keys. */
   readonly keyPrefixes: readonly string[];
-  /** Prefixes of instrumentation scope names. */
   readonly scopePrefixes: readonly string[];
   /** Whole scope names, for scopes whose prefix would also match unrelated scopes. */
   readonly scopes: readonly string[];
-  /** Prefixes of the names of span events and log events. */
   readonly eventPrefixes: readonly string[];
   /** Words anywhere in attribute keys and event names, in lower case: emitters that no convention knows. */
   readonly words: readonly string[];

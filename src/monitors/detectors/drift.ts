@@ -18,7 +18,6 @@ import { type GuardState, type MeanGuard, meanGuard } from '../statistics/mean-g
 export type Direction = 'down' | 'up' | 'both';
 
 export interface DriftTerms {
-  /** The smallest relevant change, in directed score. */
   readonly tolerance: number;
   readonly reference: ReferenceTerms;
   readonly direction: Direction;

@@ -8,7 +8,6 @@ import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Mean of one series on one day. */
 export interface DayMean {
   /** Start of the UTC day, Unix milliseconds. */
   readonly dayMs: number;
@@ -18,7 +17,6 @@ export interface DayMean {
 
 export interface Backtest {
   readonly results: readonly BacktestResult[];
-  /** Means per day, by name of the series. */
   readonly days: ReadonlyMap<string, readonly DayMean[]>;
 }
 

@@ -62,7 +62,6 @@ export function startMonitors(
   };
 }
 
-/** Running monitors. */
 interface StartedMonitors extends StartedPart {
   /** Evaluates other groups from the next look on. Their states are in the store. */
   setGroups(groups: readonly MonitorGroup[]): void;
@@ -120,7 +119,6 @@ export function loggedAlerts<Alerts extends Pick<MonitorStore['alerts'], 'write'
   };
 }
 
-/** Logs the beginning or the end of an incident. */
 export function logAlert({ series, budget, issue, ...event }: AlertEvent, log: Log): void {
   const { alert, incidentId, startsAtMs, endsAtMs, before, after, count } = event;
   const { scorer, agent, environment } = series;

@@ -48,7 +48,6 @@ export interface JudgeWatchStore {
   nowMs(): Promise<number>;
 }
 
-/** Computes the thresholds of the watch of so many judges. */
 export function judgeThresholds(judges: number): Thresholds {
   return thresholdsFor({
     budget: FALSE_ALARM_BUDGET,

@@ -9,9 +9,7 @@ const MAX_ALPHA = 0.05;
 export interface Thresholds {
   /** Bound of the probability that a series has a false alarm within 30 days. */
   readonly alpha: number;
-  /** Evidence at which the detector fires. */
   readonly fireAt: number;
-  /** Evidence of recovery at which the alert ends. */
   readonly resolveAt: number;
 }
 

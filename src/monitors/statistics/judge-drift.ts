@@ -75,7 +75,6 @@ function computeTolerance({ count, sum, squares }: Spread, size: number): number
 
 /** Terms of the watch of a judge. Times are Unix milliseconds. */
 export interface JudgeTerms {
-  /** Number of anchors. */
   readonly size: number;
   readonly thresholds: Thresholds;
   /** Begin of the incident that is open; null without one. */
@@ -182,7 +181,6 @@ function findingOf({ down, up }: Sides): Finding | null {
   return down?.alarm?.finding ?? up?.alarm?.finding ?? null;
 }
 
-/** Who changed. */
 export type Culprit = 'agent' | 'judge' | 'both' | 'unknown';
 
 /** Numbers of a judge since the change of an incident. */
@@ -246,7 +244,6 @@ function meanOf(values: readonly number[]): number {
 /** Part of the anchors that are judged before anything is told: a verdict at each look would be wrong more often. */
 const ENOUGH = 0.8;
 
-/** Fewest judgings of a verdict. */
 const LEAST_JUDGINGS = 20;
 
 /** Parts of a change that the judge has where it changed alone, and where both changed. */
@@ -298,7 +295,6 @@ export function tellWho(
 interface JudgedAnchors {
   readonly judgings: readonly Judging[];
   readonly before: readonly Judging[];
-  /** Number of anchors. */
   readonly size: number;
 }
 

@@ -69,7 +69,6 @@ const readDistribution = describeRoute('get', '/distribution', {
 /** Longest range of whole hours, milliseconds; longer ones are of whole days. */
 const HOURLY_MS = 3 * DAY_MS;
 
-/** Creates the route of the distribution. */
 export function createDistributionRoutes() {
   return createRouter().openapi(readDistribution, async (c) => {
     const { aggregates, nowMs } = tenantStore(c.var);

@@ -102,7 +102,6 @@ const readOverview = describeRoute('get', '/overview', {
   replies: { 200: describeJson('One line for each scorer.', OverviewReply) },
 });
 
-/** Creates the route of the overview. */
 export function createOverviewRoutes() {
   return createRouter().openapi(readOverview, async (c) => {
     const { aggregates, nowMs } = tenantStore(c.var);

@@ -128,7 +128,6 @@ const readSeries = describeRoute('get', '/series', {
   replies: { 200: describeJson('The series.', SeriesReply) },
 });
 
-/** Creates the route of the series. */
 export function createSeriesRoutes() {
   return createRouter().openapi(readSeries, async (c) => {
     const { aggregates, nowMs } = tenantStore(c.var);
@@ -156,7 +155,6 @@ export function createSeriesRoutes() {
   });
 }
 
-/** Most buckets of a reply. */
 const MAX_BUCKETS = 1_000;
 
 /** Longest bucket, milliseconds. */
