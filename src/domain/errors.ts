@@ -164,6 +164,11 @@ export function listCauses(thrown: unknown): unknown[] {
   return causes;
 }
 
+/** Returns true for an error of the system with one of these codes, as `ENOENT`. */
+export function hasCode(error: unknown, ...codes: readonly unknown[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(error.code);
+}
+
 /** Returns the message of anything thrown, for logs and reasons. Of a request that failed, the cause says why. */
 export function readErrorMessage(thrown: unknown): string {
   if (thrown instanceof Error) {

@@ -1,5 +1,4 @@
-import type { Bucket, Outcomes } from './bucket.ts';
-import { NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
+import { type Bucket, type Outcomes, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
 import type { Detector, Finding, Condition } from './detector.ts';
 
 /** Phase of a monitor on one series. */

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { accepts } from 'hono/accepts';
+import { readIfThere } from '../../config/data-folder.ts';
 import type { ApiEnv } from '../router.ts';
 import { PAGE_PATHS } from './page-paths.ts';
 
@@ -59,17 +60,6 @@ export function joinAssets(files: ReadonlyMap<string, Bytes>): DashboardFiles['a
     return [[name, { contentType, content, compressed }]];
   });
   return new Map(assets);
-}
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
-  }
 }
 
 /** A page may load files and ask routes of its own server only, and no text can become markup or a script. */

@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { DAY_MS, LAST_MOMENT_MS } from '../../domain/durations.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
+import { parseJson } from '../../domain/unknown-values.ts';
 import type { Listed, ListFilters, ListKey, ListPage } from '../../store/contracts/lists.ts';
 import { describeJson, describeRoute } from '../router.ts';
 import { readFilters, type FilterQuery } from './fields.ts';
@@ -98,13 +99,5 @@ export function refuseCursor(order: string, { cursor }: Pick<PageQuery, 'cursor'
     throw new InvalidInputError(
       `cursor: order=${order} has one page only; leave out the cursor, and set limit (at most ${MAX_LIMIT})`,
     );
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
   }
 }

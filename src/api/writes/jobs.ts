@@ -1,7 +1,6 @@
 import type { Caller } from '../access/request-access.ts';
 import { NotFoundError, ConfigError, InvalidInputError } from '../../domain/errors.ts';
-import { PURGE, readPurgeSpec } from '../../purge/purge.ts';
-import { findOpenPurge, preparePurge } from '../../purge/purge.ts';
+import { PURGE, readPurgeSpec, findOpenPurge, preparePurge } from '../../purge/purge.ts';
 import type { Job, JobOrder } from '../../store/contracts/jobs.ts';
 import type { JobStore } from '../../store/jobs/jobs.ts';
 import type { PurgeKind, PurgeSubject } from '../../store/contracts/purge.ts';

@@ -11,8 +11,7 @@ import {
 import { NewBackfill, readAsked } from '../../api/resources/backfills.ts';
 import { backfillJson } from '../../api/json/rows.ts';
 import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
-import { readBackfillReport, SKIPPED } from '../../jobs/stored-job.ts';
-import { readBackfillSpec } from '../../jobs/stored-job.ts';
+import { readBackfillReport, SKIPPED, readBackfillSpec } from '../../jobs/stored-job.ts';
 import type { JobOrder, Job } from '../../store/contracts/jobs.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { openApi, loadKit, NEVER, openScoring, type Page } from '../open-api.ts';

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { diff, isDeepStrictEqual } from 'node:util';
 import {
   isMap,
   isNode,
@@ -401,11 +401,13 @@ const CONTEXT = 3;
 
 /** Formats the difference of two texts as a unified diff; empty for equal texts. */
 export function formatDiff(name: string, before: string, after: string): string {
-  const [old, young] = [before, after].map((text) => text.split('\n'));
-  if (before === after || old === undefined || young === undefined) {
+  if (before === after) {
     return '';
   }
-  const lines = alignLines(old, young);
+  const lines = diff(before.split('\n'), after.split('\n')).map(([kind, text]) => ({
+    mark: kind === 0 ? ' ' : kind > 0 ? '-' : '+',
+    text,
+  }));
   const touched = lines.flatMap(({ mark }, index) => (mark === ' ' ? [] : [index]));
   const hunks: [from: number, to: number][] = [];
   for (const index of touched) {
@@ -427,55 +429,4 @@ export function formatDiff(name: string, before: string, after: string): string 
     return `@@ ${place('-')} ${place('+')} @@\n${body.join('')}`;
   });
   return `--- ${name}\n+++ ${name}\n${shown.join('')}`;
-}
-
-interface DiffLine {
-  readonly mark: ' ' | '-' | '+';
-  readonly text: string;
-}
-
-/** Aligns two lists of lines by their longest common subsequence, between the lines that begin and end both. */
-function alignLines(old: readonly string[], young: readonly string[]): DiffLine[] {
-  const most = Math.min(old.length, young.length);
-  let head = 0;
-  while (head < most && old[head] === young[head]) {
-    head += 1;
-  }
-  let tail = 0;
-  while (tail < most - head && old.at(-1 - tail) === young.at(-1 - tail)) {
-    tail += 1;
-  }
-  const [a, b] = [old, young].map((lines) => lines.slice(head, lines.length - tail));
-  const same = (lines: readonly string[]) => lines.map((text): DiffLine => ({ mark: ' ', text }));
-  return [
-    ...same(old.slice(0, head)),
-    ...alignMiddle(a ?? [], b ?? []),
-    ...same(old.slice(old.length - tail)),
-  ];
-}
-
-function alignMiddle(a: readonly string[], b: readonly string[]): DiffLine[] {
-  const width = b.length + 1;
-  const lengths = new Uint32Array((a.length + 1) * width);
-  const at = (i: number, j: number) => lengths[i * width + j] ?? 0;
-  for (let i = a.length - 1; i >= 0; i -= 1) {
-    for (let j = b.length - 1; j >= 0; j -= 1) {
-      lengths[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
-    }
-  }
-  const lines: DiffLine[] = [];
-  for (let i = 0, j = 0; i < a.length || j < b.length;) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      lines.push({ mark: ' ', text: a[i] ?? '' });
-      i += 1;
-      j += 1;
-    } else if (j >= b.length || (i < a.length && at(i + 1, j) >= at(i, j + 1))) {
-      lines.push({ mark: '-', text: a[i] ?? '' });
-      i += 1;
-    } else {
-      lines.push({ mark: '+', text: b[j] ?? '' });
-      j += 1;
-    }
-  }
-  return lines;
 }

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { exportAttempts } from '../../config/schema/fields.ts';
-import { headers, httpUrl } from '../../config/schema/fields.ts';
+import { exportAttempts, headers, httpUrl } from '../../config/schema/fields.ts';
 import { sha256Hex } from '../../domain/identity.ts';
 import type { Score } from '../../domain/score.ts';
 import { OWN_SCOPE } from '../../domain/trace/span.ts';

@@ -1,6 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { baselineRange } from '../../../domain/durations.ts';
-import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
+import { baselineRange, DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
 import { listEdges, sumBins } from '../../../domain/limits.ts';
 import type { ScoreScale as Scale, ScoreHistogram } from '../../../store/contracts/sums.ts';
 import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
