@@ -13,9 +13,9 @@ import {
   declareScale,
   findBound,
   readScale,
-  type PassLine,
 } from '../../scoring/setup/scorer-names.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
+import type { ReadScope } from './traces.ts';
 
 /** State of a judge in this process. */
 export interface JudgeState {
@@ -24,15 +24,8 @@ export interface JudgeState {
   readonly cacheHits: number;
 }
 
-/** Configuration of this process, and what it knows only when it scores. */
-export interface ConfigurationSource {
-  readonly config: Config;
-  readonly store: Store;
-  readonly runRules: readonly PreparedRule[] | undefined;
-  /** Breaker and cache of a judge in this process, for a tenant or for all; undefined in a process that scores nothing. */
-  readonly judgeState: ((judge: string, tenant: string | undefined) => JudgeState) | undefined;
-  readonly findPass: (row: string) => Promise<PassLine>;
-}
+/** Reads breaker and cache of a judge in this process, for a tenant or for all. */
+export type ReadJudgeState = (judge: string, tenant: string | undefined) => JudgeState;
 
 /** A scorer of the configuration. What only a process that scores knows is null elsewhere. */
 export type ScorerView = Awaited<ReturnType<typeof viewScorer>>;
@@ -46,8 +39,8 @@ export type JudgesView = Awaited<ReturnType<ConfigurationReads['judges']>>;
 
 /** Creates the reads of what is configured, with the counts of one tenant, or of all. */
 export function createConfigurationReads(
-  { config, store, runRules, judgeState, findPass }: ConfigurationSource,
-  tenant: string | undefined,
+  { config, store, tenant, runRules, findPass }: ReadScope,
+  judgeState: ReadJudgeState | undefined,
 ) {
   const watch = createBudgetWatch(config, store);
   return {
@@ -118,7 +111,7 @@ function listScorerNames({ rules, scorers }: Pick<Config, 'rules' | 'scorers'>):
   return [...new Set([...rules.flatMap((rule) => rule.scorers), ...Object.keys(scorers)])].toSorted();
 }
 
-interface ScorerTerms extends Pick<ConfigurationSource, 'config' | 'runRules' | 'findPass'> {
+interface ScorerTerms extends Pick<ReadScope, 'config' | 'runRules' | 'findPass'> {
   readonly versions: readonly RuleVersion[];
   readonly stored: readonly string[];
 }

@@ -16,14 +16,14 @@ import {
 } from '../../store/contracts/stores.ts';
 import { compareValues } from '../../domain/compare-values.ts';
 import type { Store } from '../../store/store.ts';
+import type { Config } from '../../configuration.ts';
+import type { PreparedRule } from '../../scoring/select/rule.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import { setImmediate as pause } from 'node:timers/promises';
-import type { TraceReading } from '../../domain/trace/agent-run.ts';
-import type { StepKind } from '../../domain/trace/agent-run.ts';
+import type { TraceReading, StepKind } from '../../domain/trace/agent-run.ts';
 import type { Span, TraceData } from '../../domain/trace/span.ts';
-import { PieceCache } from '../../scoring/read/sibling-traces.ts';
+import { PieceCache, findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
 import { readSlices } from '../../scoring/read/read-slices.ts';
-import { findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
 import { isPassing, PASS_AT } from '../../domain/agreement/directed-score.ts';
 import type { createPassLines } from '../../scoring/setup/scorer-names.ts';
 
@@ -31,12 +31,15 @@ import type { createPassLines } from '../../scoring/setup/scorer-names.ts';
 export type ExplainTrace = (key: TraceKey) => Promise<readonly ComputedDecision[]>;
 
 /** Parts that all reads of one caller share. */
-export interface Scope {
+export interface ReadScope {
+  readonly config: Config;
+  readonly store: Store;
   /** The only tenant that they see; undefined: all. */
   readonly tenant: string | undefined;
+  /** Rules with their scorers; undefined in a process that scores nothing. */
+  readonly runRules: readonly PreparedRule[] | undefined;
   /** Replaces names of scorers by the names of their rows. */
   readonly namedRows: (filters: ListFilters) => Promise<ListFilters>;
-  readonly explain: ExplainTrace;
   /** Finds the directed score from which the scores of a row pass. */
   readonly findPass: ReturnType<typeof createPassLines>;
 }
@@ -60,7 +63,7 @@ export type CompleteTrace = Awaited<ReturnType<typeof completeTraces>>[number];
 /** Hides the conditions in the reasons of listed traces (`hideConditions`), and says of each score whether it passes. */
 async function completeTraces<T extends ListedTrace>(
   traces: readonly T[],
-  { tenant, findPass }: Pick<Scope, 'tenant' | 'findPass'>,
+  { tenant, findPass }: Pick<ReadScope, 'tenant' | 'findPass'>,
 ) {
   const names = new Set(traces.flatMap(({ scores }) => scores.map(({ scorer }) => scorer)));
   const lines = new Map(
@@ -99,14 +102,11 @@ export interface NamedTrace {
 /** One trace with all that is known of it. */
 export type TraceView = Awaited<ReturnType<ReturnType<typeof createTraceReads>['read']>>;
 
-export interface TraceScope extends Scope {
-  readonly ofIssues: IssueReads['ofTrace'];
-}
-
 /** Creates the reads of traces for one tenant, or for all. */
 export function createTraceReads(
-  store: Store,
-  { tenant, namedRows, explain, findPass, ofIssues }: TraceScope,
+  { store, tenant, namedRows, findPass }: ReadScope,
+  explain: ExplainTrace,
+  ofIssues: IssueReads['ofTrace'],
 ) {
   const complete = <T extends ListedTrace>(traces: readonly T[]) =>
     completeTraces(traces, { tenant, findPass });
@@ -210,7 +210,7 @@ const MAX_TURNS = 500;
 export type SessionView = Awaited<ReturnType<ReturnType<typeof createSessionReads>['read']>>;
 
 /** Creates the reads of sessions for one tenant, or for all. */
-export function createSessionReads(store: Store, { tenant, findPass }: Scope) {
+export function createSessionReads({ store, tenant, findPass }: ReadScope) {
   const { lists, sessions, spans } = store;
   return {
     /** Newest first, by the start of the first turn. */
