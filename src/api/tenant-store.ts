@@ -268,8 +268,7 @@ function createWrites(
           postScores(posting, narrow(named), scores),
         delete: (scoreId: string) => deleteScore(store, caller, scoreId),
         /** Runs scorers on a trace. The signal stops them. */
-        run: (request: ScoreRequest, signal: AbortSignal) =>
-          scoreNow({ ...scoring, signal }, caller, request),
+        run: (request: ScoreRequest, signal: AbortSignal) => scoreNow(scoring, caller, request, signal),
       },
       labels: { store: (label: GivenLabel, named?: string) => storeLabel(posting, narrow(named), label) },
       traces: {

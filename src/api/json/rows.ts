@@ -29,6 +29,13 @@ export const Series = z
   })
   .openapi('Series');
 
+/** Returns the properties of a value that the shape of its schema names. */
+export function pick<Shape extends object, Value extends object>(shape: Shape, value: Value) {
+  const names = Object.keys(shape).filter((name) => name in value);
+  const entries = names.map((name) => [name, value[name as keyof Value]]);
+  return Object.fromEntries(entries) as Pick<Value, keyof Shape & keyof Value>;
+}
+
 /** Schema of a value with a name in the OpenAPI document, or null. `nullable` would change the named schema itself. */
 export function orNull<Schema extends z.ZodType>(schema: Schema) {
   return z.union([schema, z.null()]);
@@ -128,7 +135,7 @@ const {
 } = rowShape(JUDGE_CALLS);
 const { durationMs: latencyMs, calledAtMs: calledAt, ...callValues } = callColumns;
 
-const JudgeCall = z.object({ ...callValues, latencyMs, calledAt }).openapi('JudgeCall');
+export const JudgeCall = z.object({ ...callValues, latencyMs, calledAt }).openapi('JudgeCall');
 
 const PlacedVerdict = z
   .object({

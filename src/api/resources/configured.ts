@@ -1,12 +1,11 @@
 import { z } from '@hono/zod-openapi';
 import type { Rule } from '../../config/index.ts';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
-import { Time, isoTime, BUDGET_FIELDS, budgetJson } from '../json/rows.ts';
+import { Time, isoTime, BUDGET_FIELDS, budgetJson, pick } from '../json/rows.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery, readFilters } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
-import type { JudgeUse } from '../../store/contracts/stores.ts';
 import type { JudgesView, RuleView, ScorerView } from '../reads/configuration.ts';
 
 export const ScorerItem = z
@@ -114,7 +113,7 @@ export const JudgePage = z
   })
   .openapi('Judges');
 
-const NO_USE: Counts = {
+const NO_USE: z.output<z.ZodObject<typeof CallCounts>> = {
   calls: 0,
   failed: 0,
   inputTokens: 0,
@@ -188,27 +187,19 @@ function ruleJson({ rule, version, versions, sinceMs, eligible, scored }: RuleVi
   };
 }
 
-interface Counts extends Omit<
-  JudgeUse,
-  'judge' | 'hourMs' | 'scorers' | 'failures' | 'latencyP50Ms' | 'latencyP95Ms'
-> {
-  readonly latencyP50Ms: number | null;
-  readonly latencyP95Ms: number | null;
-}
-
 function judgesJson({ judges, caps }: JudgesView, sinceMs: number) {
   return {
     items: judges.map(({ judge, use, state }) => {
       const total = use.find(({ hourMs }) => hourMs === null);
       return {
         judge,
-        ...(total === undefined ? NO_USE : countsJson(total)),
+        ...(total === undefined ? NO_USE : pick(CallCounts, total)),
         failures: total?.failures ?? {},
         cacheHits: state?.cacheHits ?? null,
         breaker: state?.breaker ?? null,
         scorers: total?.scorers ?? [],
         hours: use.flatMap((each) =>
-          each.hourMs === null ? [] : [{ hour: isoTime(each.hourMs), ...countsJson(each) }],
+          each.hourMs === null ? [] : [{ hour: isoTime(each.hourMs), ...pick(CallCounts, each) }],
         ),
       };
     }),
@@ -220,9 +211,4 @@ function judgesJson({ judges, caps }: JudgesView, sinceMs: number) {
       leftUsd: Math.max(0, cap.capUsd - cap.spentUsd - cap.reservedUsd),
     })),
   };
-}
-
-function countsJson(use: JudgeUse): Counts {
-  const { calls, failed, inputTokens, outputTokens, costUsd, latencyP50Ms, latencyP95Ms } = use;
-  return { calls, failed, inputTokens, outputTokens, costUsd, latencyP50Ms, latencyP95Ms };
 }

@@ -5,7 +5,7 @@ import type { IssueChange, IssueExample } from '../reads/issues.ts';
 import { ISSUE_STATES, type IssueReading } from '../../issues/read-issues.ts';
 import { anyOf, FILTER_FIELDS, hexId, NoQuery, readMoment } from '../lists/fields.ts';
 import { createList, CURSOR_FIELDS, describePage } from '../lists/cursors.ts';
-import { isoTime, orNull, Time } from '../json/rows.ts';
+import { isoTime, orNull, pick, Time } from '../json/rows.ts';
 import {
   type ApiEnv,
   describeBody,
@@ -293,29 +293,16 @@ async function readRange(
 
 /** Formats an issue as JSON; times in ISO 8601. */
 function issueJson(issue: IssueReading) {
-  const { issueId, aliases, title, kind, agent, tenant, subject, runs, users, sessions, points } = issue;
+  const subject = Object.entries(issue.subject ?? {}).filter(([, value]) => value !== '');
   return {
-    id: issueId,
-    aliases,
-    title,
-    kind,
-    agent,
-    tenant,
-    subject: Object.fromEntries(Object.entries(subject ?? {}).filter(([, value]) => value !== '')) as Record<
-      string,
-      string
-    >,
+    ...pick(Issue.shape, issue),
+    id: issue.issueId,
+    subject: Object.fromEntries(subject) as Record<string, string>,
     state: issue.shownState,
     share: rateJson(issue.share),
-    runs,
-    users,
-    sessions,
     firstSeen: isoTime(Math.min(issue.firstSeen, issue.firstMs)),
     lastSeen: isoTime(issue.lastMs),
-    points,
     versions: issue.versions.map((each) => ({ ...each, share: rateJson(each.share) })),
-    resolvedVersion: issue.resolvedVersion,
-    verification: issue.verification,
   };
 }
 

@@ -10,7 +10,7 @@ import {
   readMoment,
   TenantQuery,
 } from '../lists/fields.ts';
-import { Time, orNull, ScoreItem, scoreJson, isoTime } from '../json/rows.ts';
+import { Time, orNull, ScoreItem, scoreJson, isoTime, pick } from '../json/rows.ts';
 import { Run } from '../json/reading.ts';
 import { checkAuthor } from '../access/request-access.ts';
 import { subjectOf } from '../writes/audit.ts';
@@ -356,21 +356,8 @@ export function toGiven({
 }
 
 /** Formats a target without anything that tells its score. */
-function itemJson({ target: found, run }: LabelQueueView['items'][number]) {
-  const { tenant, target, targetId, traceId, spanId, sessionId, agent, service, environment } = found;
-  return {
-    tenant,
-    target,
-    targetId,
-    traceId,
-    spanId,
-    sessionId,
-    agent,
-    service,
-    environment,
-    startedAt: isoTime(found.startMs),
-    run,
-  };
+function itemJson({ target, run }: LabelQueueView['items'][number]) {
+  return { ...pick(LabelItem.shape, target), startedAt: isoTime(target.startMs), run };
 }
 
 /** Reads the range of a request, which ends now, with its times as the reply shows them. */

@@ -20,7 +20,16 @@ import {
   describeProblem,
   describeBody,
 } from '../router.ts';
-import { ScoreDetail, ScoreItem, scoreJson, isoTime, decisionJson, DecisionItem } from '../json/rows.ts';
+import {
+  ScoreDetail,
+  ScoreItem,
+  scoreJson,
+  isoTime,
+  decisionJson,
+  DecisionItem,
+  JudgeCall,
+  pick,
+} from '../json/rows.ts';
 import type { JudgeCallRecord } from '../../domain/judge-call.ts';
 import type { ScoreView } from '../reads/scores.ts';
 import { HTTPException } from 'hono/http-exception';
@@ -97,11 +106,8 @@ function scoreViewJson({ score, places, judgeCalls }: ScoreView) {
   };
 }
 
-function callJson({ durationMs, calledAtMs, ...call }: JudgeCallRecord) {
-  const { step, status, model, servedModel, prompt, reply, error } = call;
-  const { inputTokens, outputTokens, costUsd } = call;
-  const spent = { inputTokens, outputTokens, costUsd, latencyMs: durationMs };
-  return { step, status, model, servedModel, prompt, reply, error, ...spent, calledAt: isoTime(calledAtMs) };
+function callJson(call: JudgeCallRecord) {
+  return { ...pick(JudgeCall.shape, call), latencyMs: call.durationMs, calledAt: isoTime(call.calledAtMs) };
 }
 
 const MAX_POSTED = 1_000;

@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { Time, DecisionItem, ScoreItem, decisionJson, scoreJson, isoTime } from '../json/rows.ts';
+import { Time, DecisionItem, ScoreItem, decisionJson, scoreJson, isoTime, pick } from '../json/rows.ts';
 import { TraceItem, traceJson } from './traces.ts';
 import { createList, describePage, CURSOR_FIELDS } from '../lists/cursors.ts';
 import { TenantQuery, FILTER_FIELDS } from '../lists/fields.ts';
@@ -83,31 +83,14 @@ export function createSessionRoutes() {
 
 /** Formats a session of a list as JSON; times in ISO 8601. */
 function sessionJson(session: ListedSession) {
-  const {
-    tenant,
-    sessionId,
-    startedAtMs,
-    lastTurnMs,
-    turnCount,
-    userId,
-    agents,
-    services,
-    totalTokens,
-    costUsd,
-  } = session;
+  const { startedAtMs, lastTurnMs, userId, worst, scores } = session;
   return {
-    tenant,
-    sessionId,
+    ...pick(SessionColumns, session),
     startedAt: isoTime(startedAtMs),
     lastTurnAt: isoTime(lastTurnMs),
-    turnCount,
     userId: userId || null,
-    agents,
-    services,
-    totalTokens,
-    costUsd,
-    worst: session.worst === null ? null : { scorer: session.worst.scorer, score: session.worst.score },
-    scores: session.scores.map(scoreJson),
+    worst: worst && { scorer: worst.scorer, score: worst.score },
+    scores: scores.map(scoreJson),
   };
 }
 

@@ -10,6 +10,7 @@ import {
   scoreJson,
   computedJson,
   isoTime,
+  pick,
 } from '../json/rows.ts';
 import { MAX_TEXTS, Reading, Usage, createTextCutter, type TextCutter } from '../json/reading.ts';
 import { readWhole } from '../access/limits.ts';
@@ -357,7 +358,7 @@ export function traceJson({ tenant, traceId, startedAtMs, run, decisions, ...res
   return {
     tenant,
     traceId,
-    ...(run === null ? { ...NO_RUN, startedAt: isoTime(startedAtMs) } : runJson(run)),
+    ...runJson(run ?? { startedAt: startedAtMs }),
     scores: rest.scores,
     finding: rest.finding,
     notScored: rest.notScored,
@@ -368,23 +369,19 @@ export function traceJson({ tenant, traceId, startedAtMs, run, decisions, ...res
 
 /** Formats a trace with the facts of its arrival. A trace without an agent waits for nothing. */
 function arrivedJson(trace: Omit<TraceSummary, 'scores'> & CompleteTrace) {
-  const { services, spanCount, firstArrivalMs, lastArrivalMs, rootSeen, agentSeen, errorSeen } = trace;
-  const isLeft = !agentSeen && trace.run === null && Object.keys(trace.decisions).length === 0;
+  const isLeft = !trace.agentSeen && trace.run === null && Object.keys(trace.decisions).length === 0;
   return {
     ...traceJson(trace),
     ...(isLeft ? { state: 'not_scored' as const } : {}),
-    services,
-    spanCount,
-    firstArrival: isoTime(firstArrivalMs),
-    lastArrival: isoTime(lastArrivalMs),
-    rootSeen,
-    agentSeen,
-    errorSeen,
+    ...pick(Arrival.shape, trace),
+    firstArrival: isoTime(trace.firstArrivalMs),
+    lastArrival: isoTime(trace.lastArrivalMs),
   };
 }
 
-function runJson(run: RunRecord) {
-  const { inputTokens, outputTokens, totalTokens, reasoningTokens, cachedInputTokens } = run;
+/** Formats the run of a trace; without one, all but its start is null. */
+function runJson(run: Partial<RunRecord>) {
+  const { startedAt = Number.NaN, durationMs = null } = run;
   return {
     spanId: run.spanId || null,
     sessionId: run.sessionId || null,
@@ -394,50 +391,27 @@ function runJson(run: RunRecord) {
     service: run.serviceName || null,
     serviceVersion: run.serviceVersion || null,
     environment: run.environment || null,
-    startedAt: isoTime(run.startedAt),
-    endedAt: isoTime(run.startedAt + run.durationMs),
-    durationMs: run.durationMs,
+    startedAt: isoTime(startedAt),
+    endedAt: isoTime(startedAt + (durationMs ?? Number.NaN)),
+    durationMs,
     status: run.status || null,
     errorType: run.errorType || null,
-    models: run.models,
-    usage: { inputTokens, outputTokens, totalTokens, reasoningTokens, cachedInputTokens },
-    costUsd: run.costUsd,
-    toolCalls: run.toolCalls,
-    toolErrors: run.toolErrors,
-    tools: run.tools,
+    models: run.models ?? [],
+    usage: {
+      inputTokens: run.inputTokens ?? null,
+      outputTokens: run.outputTokens ?? null,
+      totalTokens: run.totalTokens ?? null,
+      reasoningTokens: run.reasoningTokens ?? null,
+      cachedInputTokens: run.cachedInputTokens ?? null,
+    },
+    costUsd: run.costUsd ?? null,
+    toolCalls: run.toolCalls ?? null,
+    toolErrors: run.toolErrors ?? null,
+    tools: run.tools ?? [],
     question: run.question || null,
     answer: run.answer || null,
   };
 }
-
-const NO_RUN = {
-  spanId: null,
-  sessionId: null,
-  userId: null,
-  agent: null,
-  agentVersion: null,
-  service: null,
-  serviceVersion: null,
-  environment: null,
-  endedAt: null,
-  durationMs: null,
-  status: null,
-  errorType: null,
-  models: [] as readonly string[],
-  usage: {
-    inputTokens: null,
-    outputTokens: null,
-    totalTokens: null,
-    reasoningTokens: null,
-    cachedInputTokens: null,
-  },
-  costUsd: null,
-  toolCalls: null,
-  toolErrors: null,
-  tools: [] as readonly string[],
-  question: null,
-  answer: null,
-};
 
 /** Formats a span as JSON; times in ISO 8601. */
 export function spanJson({ span, kind }: StepSpan) {

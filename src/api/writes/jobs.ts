@@ -12,7 +12,7 @@ import { BACKFILL } from '../../jobs/stored-job.ts';
 import { followJob, openJob } from '../../jobs/follow-job.ts';
 import type { ListPage } from '../../store/contracts/lists.ts';
 import type { AskedBackfill } from '../../jobs/configured-backfill.ts';
-import type { ScoringOnDemand } from './scoring.ts';
+import type { OnDemandParts } from './scoring.ts';
 
 /** Thing to purge. */
 export interface PurgeRequest {
@@ -109,15 +109,7 @@ export function createBackfillReads(
 
 /** Creates the writes of backfills within the tenant of a caller: its backfills read the traces of this tenant only. */
 export function createBackfillWrites(
-  {
-    config,
-    store: { jobs, judgeUse },
-    onDemand,
-  }: {
-    readonly config: Config;
-    readonly store: Pick<Store, 'jobs' | 'judgeUse'>;
-    readonly onDemand: ScoringOnDemand;
-  },
+  { config, store: { jobs, judgeUse }, onDemand }: OnDemandParts,
   caller: Pick<Caller, 'tenant'>,
 ) {
   const { tenant = '' } = caller;

@@ -3,7 +3,7 @@ import { baselineRange, DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
 import { listEdges, sumBins } from '../../../domain/limits.ts';
 import type { ScoreScale as Scale, ScoreHistogram } from '../../../store/contracts/sums.ts';
 import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
-import { Time, orNull } from '../../json/rows.ts';
+import { Time, orNull, pick } from '../../json/rows.ts';
 import {
   isoText,
   alignRange,
@@ -13,7 +13,6 @@ import {
   readChoice,
   ScoreScale,
   SCORES_FIELDS,
-  scaleJson,
 } from './query.ts';
 
 const Histogram = z
@@ -87,7 +86,7 @@ export function createDistributionRoutes() {
     return c.json(
       {
         scorer,
-        ...scaleJson(scale),
+        ...pick(ScoreScale, scale),
         edges,
         current: histogramJson(current ?? EMPTY, edges, range),
         compareTo,
@@ -114,15 +113,13 @@ function referenceRange({ fromMs, toMs }: TimeRange, compareTo: 'baseline' | 'pr
 }
 
 function histogramJson(histogram: ScoreHistogram, edges: readonly number[], { fromMs, toMs }: TimeRange) {
-  const { n, weight, mean, values, counts, weights } = histogram;
+  const { values, counts, weights } = histogram;
   const total = weights.reduce((sum, each) => sum + each, 0);
   const shares = sumBins(values, weights, edges).map((sum) => (total > 0 ? sum / total : 0));
   return {
+    ...pick(Histogram.shape, histogram),
     since: isoText(fromMs),
     until: isoText(toMs),
-    n,
-    weight,
-    mean,
     counts: sumBins(values, counts, edges),
     shares,
   };

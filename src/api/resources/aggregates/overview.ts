@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
 import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
-import { Time, orNull } from '../../json/rows.ts';
+import { Time, orNull, pick } from '../../json/rows.ts';
 import {
   budgetAlertJson,
   incidentJson,
@@ -16,7 +16,6 @@ import {
   readChoice,
   readRange,
   ScoreScale,
-  scaleJson,
 } from './query.ts';
 import { PassRate } from '../labels.ts';
 
@@ -126,7 +125,7 @@ export function createOverviewRoutes() {
     const items = scorers.map(
       ({ scorer, points, total, eligible, scored, baseline, estimate, incident, ...scale }) => ({
         scorer,
-        ...scaleJson(scale),
+        ...pick(ScoreScale, scale),
         series: starts.map((startMs) => {
           const point = points.find((each) => each.bucketMs === startMs);
           return { bucket: isoText(startMs), n: point?.n ?? 0, mean: point?.mean ?? null };

@@ -2,7 +2,6 @@ import { z } from '@hono/zod-openapi';
 import { InvalidInputError } from '../../../domain/errors.ts';
 import { Moment, readMoment } from '../../lists/fields.ts';
 import { AGGREGATE_FACETS, type AggregateFacet } from '../../../domain/aggregate-facets.ts';
-import type { ScoreScale as Scale } from '../../../store/contracts/sums.ts';
 import { isoTime, Time } from '../../json/rows.ts';
 import type * as reads from '../../reads/aggregates.ts';
 
@@ -155,10 +154,6 @@ export const ScoreIncident = z
     muted: z.boolean().describe('True when its messages are muted now.'),
   })
   .openapi('ScoreIncident');
-
-export function scaleJson({ scoreMin, scoreMax, higherIsBetter }: Scale) {
-  return { scoreMin, scoreMax, higherIsBetter };
-}
 
 export function incidentJson({ startsAtMs, endsAtMs, isMuted, ...incident }: reads.ScoreIncident) {
   return { ...incident, startsAt: isoTime(startsAtMs), endsAt: isoTime(endsAtMs), muted: isMuted };
