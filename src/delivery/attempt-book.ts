@@ -12,12 +12,6 @@ interface AttemptSettings extends RetryTimes {
   readonly unknownForMs?: number | undefined;
 }
 
-interface SpentScore {
-  readonly pending: PendingExport;
-  readonly attempts: number;
-  readonly error: AppError;
-}
-
 /** After so many failed first attempts in a row, the receiver is down for all scores. */
 const DOWN_AFTER = 3;
 /** After so many failed repeats in a row, further repeats wait. First attempts go on. */
@@ -138,7 +132,7 @@ export class AttemptBook {
     return this.#halve(message);
   }
 
-  listSpent(): SpentScore[] {
+  listSpent() {
     return [...this.#tries.values()].filter(({ attempts }) => attempts >= this.#settings.attempts);
   }
 

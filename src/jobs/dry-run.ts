@@ -100,17 +100,12 @@ interface TargetPlan {
   readonly pairs: readonly PlannedPair[];
 }
 
-interface PagePlan {
-  readonly counts: BackfillCounts;
-  readonly work: readonly TargetPlan[];
-}
-
 /** Lists the pages of a backfill. Each is a function that plans its work. */
 async function* planPages(
   { scoring }: DryRunParts,
   selecting: Selecting,
   { spec, tenant }: Pick<LookedBackfill, 'spec' | 'tenant'>,
-): AsyncGenerator<() => Promise<PagePlan>> {
+): AsyncGenerator<() => Promise<{ counts: BackfillCounts; work: readonly TargetPlan[] }>> {
   const range = readRange(spec, tenant);
   const { stores } = scoring;
   const { mode } = selecting;

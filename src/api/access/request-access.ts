@@ -148,14 +148,6 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
   };
 }
 
-/** A cookie that was sent: whose it is has to be proved. */
-interface SentCookie {
-  readonly id: string;
-  readonly expiresAtMs: number;
-  /** Returns true for the digest of the token that the cookie was made with. */
-  isOf(digest: Buffer): boolean;
-}
-
 /** A sign-in, as its cookie proves it. */
 interface SignInTerms {
   readonly digest: Buffer;
@@ -172,8 +164,11 @@ export function buildCookie(key: string, { digest, id, expiresAtMs }: SignInTerm
   return `${head}.${sign(key, head, digest).toString('base64url')}`;
 }
 
-/** Reads the value of a cookie. Returns undefined for another format, and for a cookie that has ended. */
-export function readCookie(key: string, value: string, nowMs: number): SentCookie | undefined {
+/**
+ * Reads the value of a cookie. Returns undefined for another format, and for a cookie that has ended. Whose it is has to be proved: `isOf`
+ * is true for the digest of the token that it was made with.
+ */
+export function readCookie(key: string, value: string, nowMs: number) {
   const [, head = '', format, end, id = '', signature = ''] =
     /^((\d+)\.(\d{1,12})\.([\da-f-]{36}))\.([\w-]{43})$/u.exec(value) ?? [];
   const expiresAtMs = Number(end) * SECOND_MS;
@@ -181,7 +176,7 @@ export function readCookie(key: string, value: string, nowMs: number): SentCooki
     return undefined;
   }
   const sent = Buffer.from(signature, 'base64url');
-  return { id, expiresAtMs, isOf: (digest) => timingSafeEqual(sign(key, head, digest), sent) };
+  return { id, expiresAtMs, isOf: (digest: Buffer) => timingSafeEqual(sign(key, head, digest), sent) };
 }
 
 function sign(key: string, head: string, digest: Buffer): Buffer {

@@ -171,21 +171,15 @@ export function createTraceReads(
   };
 }
 
-interface FoundKey {
-  readonly key: TraceKey;
-  /** Undefined when no span is stored any more. */
-  readonly activity: TraceActivity | undefined;
-}
-
 /**
  * Finds a trace by its spans, its runs or its scores, except those that were posted. Throws a `NotFoundError` when the tenant has none
- * of them, and a `SeveralTenantsError` when several tenants have some.
+ * of them, and a `SeveralTenantsError` when several tenants have some. Without a span that is still stored, it has no activity.
  */
 async function findTrace(
   { spans, lists }: Pick<Store, 'spans' | 'lists'>,
   traceId: string,
   tenant: string | undefined,
-): Promise<FoundKey> {
+) {
   const [activities, owners] = await Promise.all([spans.findTrace(traceId), lists.tenantsOf(traceId)]);
   const all = new Set([...activities.map((each) => each.tenant), ...owners]);
   const found = [...all].filter((each) => tenant === undefined || each === tenant).toSorted(compareValues);

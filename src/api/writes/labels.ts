@@ -41,16 +41,6 @@ export interface GivenLabel extends Pick<
   readonly reviewer?: string | undefined;
 }
 
-/** Stored label with what it is compared with. */
-export interface LabelView {
-  readonly scoreId: string;
-  readonly reviewer: string;
-  readonly score: number;
-  readonly agrees: boolean | null;
-  /** Scores of the scorer on the target, newest first. */
-  readonly scores: readonly Score[];
-}
-
 const MAX_SCORES = 500;
 
 export type LabelDeps = PostDeps & {
@@ -59,10 +49,10 @@ export type LabelDeps = PostDeps & {
 };
 
 /**
- * Stores a label as a score of a person, and returns the scores of the scorer on the same target. Throws an `InvalidInputError` for a
+ * Stores a label as a score of a person, and returns the scores of the scorer on the same target, newest first. Throws an `InvalidInputError` for a
  * target that several tenants have, for an answer without a known scale, and for a score outside of its range.
  */
-export async function storeLabel(deps: LabelDeps, caller: Caller, given: GivenLabel): Promise<LabelView> {
+export async function storeLabel(deps: LabelDeps, caller: Caller, given: GivenLabel) {
   const { answer, note, reviewer = nameAuthor(caller), ...target } = given;
   const [tenant = ''] = await findTenants(deps.store.labels, caller, [given], pathsOf(given));
   const scores = await readScores(deps.store.lists, tenant, given);

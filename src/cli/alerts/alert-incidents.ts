@@ -26,9 +26,7 @@ type AlertJson = ReturnType<typeof alertJson>;
 type MonitorJson = ReturnType<typeof monitorJson>;
 
 /** Page of states in the order `firing`. */
-interface FiringPage extends Page<MonitorJson> {
-  readonly notCounted: readonly NotCounted[];
-}
+type FiringPage = Page<MonitorJson> & { readonly notCounted: readonly NotCounted[] };
 
 /** Most states of a page in the order `firing`, which has one page. */
 const MAX_FIRING = 500;

@@ -8,11 +8,6 @@ import type { CommandContext } from '../command.ts';
 
 type Chunks = AsyncIterable<string | Uint8Array>;
 
-export interface OutputFile {
-  readonly file: string;
-  readonly bytes: number;
-}
-
 /**
  * Writes a file that this user alone can read, and that has its name only when it is whole: without that, or after Ctrl-C, a former file
  * stays. Writes into a pipe or a device as it is. Throws an `InvalidInputError` for a path that cannot be written.
@@ -21,7 +16,7 @@ export async function writeOutputFile(
   { cwd, signal }: Pick<CommandContext, 'cwd' | 'signal'>,
   name: string,
   chunks: Chunks,
-): Promise<OutputFile> {
+) {
   const file = resolve(cwd, name);
   const found = await stat(file).catch(() => undefined);
   try {

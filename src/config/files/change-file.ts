@@ -30,18 +30,15 @@ interface Change {
   readonly value: unknown;
 }
 
-export interface ChangedFile {
-  readonly text: string;
-  /** Paths that an apply must never change. */
-  readonly forbidden: readonly string[];
-}
-
-/** Changes the text of a configuration file in YAML or JSON. Throws a `RequestError` for a change that cannot be written into it. */
+/**
+ * Changes the text of a configuration file in YAML or JSON. Throws a `RequestError` for a change that cannot be written into it.
+ * `forbidden`: paths that an apply must never change.
+ */
 export function changeConfigText(
   text: string,
   asked: readonly AskedChange[],
   { schema, isJson }: { readonly schema: JsonSchemaNode; readonly isJson: boolean },
-): ChangedFile {
+) {
   const before = readValue(text);
   const after = asked.reduce((now, each) => {
     const change = resolveChange(each, readValue(now), schema);
@@ -59,11 +56,7 @@ export function changeConfigText(
 }
 
 /** Changes a value that was read from a module, to show what differs. */
-export function changeConfigValue(
-  value: unknown,
-  asked: readonly AskedChange[],
-  schema: JsonSchemaNode,
-): { readonly value: unknown; readonly forbidden: readonly string[] } {
+export function changeConfigValue(value: unknown, asked: readonly AskedChange[], schema: JsonSchemaNode) {
   const after = asked.reduce((now, each) => setInValue(now, resolveChange(each, now, schema)) ?? {}, value);
   return { value: after, forbidden: listForbidden(value, after) };
 }

@@ -112,18 +112,12 @@ const RECORD_BYTES = 10;
 const MAX_HELD_BYTES = 32 * 1024 * 1024;
 const FIRST_BLOCK_RECORDS = 64;
 
-/** Scores of one hour that are in memory. */
-interface HeldHour {
-  buffer: Buffer;
-  bytes: number;
-}
-
 /**
  * Sorts scores by time with little memory. It groups them by hour, writes the groups to temporary files when they are many,
  * and reads them back hour by hour. Reading keeps the scores of one hour in memory at most.
  */
 export function createScoreSpool() {
-  const held = new Map<number, HeldHour>();
+  const held = new Map<number, { buffer: Buffer; bytes: number }>();
   const hours = new Set<number>();
   let heldBytes = 0;
   let folder: string | undefined;
