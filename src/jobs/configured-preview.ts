@@ -3,7 +3,7 @@ import { DAY_MS } from '../domain/durations.ts';
 import { findRowScorer } from '../domain/score-rows.ts';
 import { backtestScores, type ScoreOfSeries, storedScores } from '../monitors/live/backtest-scores.ts';
 import { configuredMonitors } from '../monitors/live/configured-monitors.ts';
-import { buildSplits, type Detection } from '../monitors/rule.ts';
+import { buildSplits, OF_OUTCOMES } from '../monitors/rule.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import { computeRuleVersion, type PreparedRule } from '../scoring/select/rule.ts';
 import { findProviderPace, sessionSettings } from '../scoring/setup/configured-scoring.ts';
@@ -15,9 +15,6 @@ import { z } from 'zod';
 
 /** Time before the range whose scores monitors learn from, milliseconds. */
 const LEARNING_MS = 30 * DAY_MS;
-
-/** Detectors over the results of attempts, which score rows do not hold. */
-const OF_OUTCOMES: ReadonlySet<Detection['kind']> = new Set(['scorer_errors', 'coverage']);
 
 export interface PreviewParts {
   readonly config: Config;

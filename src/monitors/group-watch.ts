@@ -8,14 +8,14 @@ import type { Checkpoint, SeriesBucket } from './monitor-store.ts';
 import {
   type AnyDetector,
   createDetector,
-  type Detection,
   type MonitorGroup,
   type MonitorRule,
+  OF_OUTCOMES,
 } from './rule.ts';
 import { foldBucket, isAlert, type SeriesState, createSeries, type Transition } from './series.ts';
 import { isSelected, computeSeriesKey } from './series-key.ts';
-import { countTraffic, startOfDay, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
-import { DAY_MS } from '../domain/durations.ts';
+import { countTraffic, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
+import { DAY_MS, startOfDay } from '../domain/durations.ts';
 import { isDeepStrictEqual } from 'node:util';
 
 /** Most series of one tenant in one rule; further series are not watched, and a warning is logged. */
@@ -26,9 +26,6 @@ export const MAX_NEW_NAMES = 200;
 
 /** Agent of the series that further pairs share, and its environment where the rule has not yet seen theirs. */
 const OTHER = 'other';
-
-/** Detectors that look at the outcomes of attempts, not at scores. */
-const ABOUT_OUTCOMES: ReadonlySet<Detection['kind']> = new Set(['scorer_errors', 'coverage']);
 
 /** Time without a score after which a series is forgotten, unless it fires or is about to, milliseconds. */
 const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
@@ -350,7 +347,7 @@ function mergeRows(rows: readonly SeriesBucket[]): SeriesBucket {
 function isAsked({ rule }: RuleWatch, { series, bucket }: SeriesBucket): boolean {
   const { scored, failed, deferred } = bucket.outcomes;
   // Outcomes have the name of the rule's scorer, whose rows may have other names: it is no series of scores then.
-  const hasOutcomes = ABOUT_OUTCOMES.has(rule.detection.kind) && scored + failed + deferred > 0;
+  const hasOutcomes = OF_OUTCOMES.has(rule.detection.kind) && scored + failed + deferred > 0;
   return (bucket.scores.counts.length > 0 || hasOutcomes) && isSelected(rule, series);
 }
 

@@ -147,6 +147,9 @@ export function createDetector(detection: Detection, thresholds: Thresholds): An
   return make(detection, thresholds);
 }
 
+/** Detectors over the outcomes of attempts, which score rows do not hold. */
+export const OF_OUTCOMES: ReadonlySet<Detection['kind']> = new Set(['scorer_errors', 'coverage']);
+
 /** Detectors that learn a reference, and can restart it. */
 const LEARNING: ReadonlySet<Detection['kind']> = new Set(['drift', 'distribution']);
 

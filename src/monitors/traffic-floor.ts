@@ -1,4 +1,4 @@
-import { DAY_MS } from '../domain/durations.ts';
+import { DAY_MS, startOfDay } from '../domain/durations.ts';
 
 /** Days for which a split series is still watched after the last day with enough traffic. */
 const KEPT_DAYS = 7;
@@ -30,9 +30,4 @@ export function countTraffic(
 /** True when a split series has enough traffic at a time; a weekend without scores does not end it. */
 export function hasTraffic({ reachedMs }: Traffic, atMs: number): boolean {
   return reachedMs !== null && startOfDay(atMs) - reachedMs <= KEPT_DAYS * DAY_MS;
-}
-
-/** Computes the start of a day, UTC. */
-export function startOfDay(atMs: number): number {
-  return Math.floor(atMs / DAY_MS) * DAY_MS;
 }

@@ -1,7 +1,5 @@
+import { leastDiscovery } from '../version-compare.ts';
 import { CELL_SUMS, type Dimension, type Facts, SUMS } from './fact-table.ts';
-
-/** False discovery rate over all candidates. */
-const DISCOVERY_RATE = 0.05;
 
 /** Fewest runs since the change of a candidate, and of the rest of the traffic on each side. */
 const MIN_RUNS = 10;
@@ -72,7 +70,13 @@ export function findCauses(facts: Facts, levels: Float64Array, change: number): 
   while (found.length < MAX_CAUSES) {
     const { candidates, count } = testCandidates(facts, { levels, effects, direction });
     first = found.length === 0 ? candidates : first;
-    const passing = selectPassing(candidates, count)
+    const sorted = candidates.toSorted((a, b) => b.evidence - a.evidence);
+    const least = leastDiscovery(
+      sorted.map(({ evidence }) => evidence),
+      count,
+    );
+    const passing = sorted
+      .filter(({ evidence }) => evidence >= least)
       .filter((candidate) => reach(candidate) >= LEAST_SHARE * Math.abs(change))
       .filter(({ segment }) => !found.some((known) => isEqual(known.segment, segment)));
     const best = maxBy(passing, ({ evidence, segment }) => evidence - (segment.length - 1) * PAIR_MARGIN);
@@ -92,15 +96,6 @@ export function findCauses(facts: Facts, levels: Float64Array, change: number): 
       evidence: cause.evidence,
       same: findSame(facts, countRuns(cause), first.map(countRuns)),
     }));
-}
-
-/** Selects the candidates that pass e-BH: the k greatest, for the largest k whose least e-value is `count` / (rate · k) at least. */
-function selectPassing(candidates: readonly Candidate[], count: number): Candidate[] {
-  const sorted = candidates.toSorted((a, b) => b.evidence - a.evidence);
-  const last = sorted.findLastIndex(
-    ({ evidence }, index) => evidence >= Math.log(count / (DISCOVERY_RATE * (index + 1))),
-  );
-  return sorted.slice(0, last + 1);
 }
 
 interface Residuals {

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
+import { HOUR_MS, startOfDay } from '../../domain/durations.ts';
 import { seriesSplitBy, type SeriesFacets, type SplitFacet, splitTexts } from '../../domain/series-facets.ts';
 import type { MonitorView } from '../../store/monitors/monitor-view.ts';
 import { type BacktestResult, type BacktestSeries, createBacktest, type ScoreRecord } from '../backtest.ts';
@@ -62,7 +62,7 @@ export async function backtestScores(
 type DaySum = readonly [count: number, steps: number];
 
 function dayAfter(days: ReadonlyMap<number, DaySum>, atMs: number, step: number): [number, DaySum] {
-  const dayMs = Math.floor(atMs / DAY_MS) * DAY_MS;
+  const dayMs = startOfDay(atMs);
   const [count, steps] = days.get(dayMs) ?? [0, 0];
   return [dayMs, [count + 1, steps + step]];
 }

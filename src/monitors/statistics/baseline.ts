@@ -105,6 +105,11 @@ function addToBlocks(blocks: Blocks, count: number, sum: number): Blocks {
   };
 }
 
+/** Describes in words what a detector waits for that learns a reference. */
+export function describeLearning(reference: Reference, terms: ReferenceTerms): string {
+  return describeMissing(reference, terms, reference.untilMs) ?? 'the reference is about to be pinned';
+}
+
 /** Describes in words which part of a reference is missing at a time; null when it is complete. */
 export function describeMissing(reference: Reference, terms: ReferenceTerms, nowMs: number): string | null {
   if (reference.sinceMs === null) {

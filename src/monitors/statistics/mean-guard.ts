@@ -120,6 +120,22 @@ export function meanGuard(terms: GuardTerms): MeanGuard {
   };
 }
 
+/** Weighs one more bucket, and raises the alarm where the evidence reaches `fireAt`. */
+export function stepGuard(
+  guard: MeanGuard,
+  state: GuardState,
+  observed: IntervalScores,
+  fireAt: number,
+): GuardState {
+  const next = guard.step(state, observed);
+  return next.alarm === null && meanEvidence(next.evidence) >= fireAt ? guard.raise(next) : next;
+}
+
+/** Returns the decimal logarithm of the evidence: that of the alarm, while there is one. */
+export function readEvidence({ alarm, evidence }: GuardState): number | null {
+  return alarm === null ? Math.log10(meanEvidence(evidence) || 1) : alarm.finding.evidenceLog10;
+}
+
 /** Sums the shortfalls below the bound, and restarts where they are made up: this finds the start with the largest sum. */
 function continueGuard(
   excursion: Excursion | null,
