@@ -46,7 +46,6 @@ import { createStatusRoutes } from './resources/status.ts';
 import { createTraceRoutes } from './resources/traces.ts';
 import type { TenantStore } from './tenant-store.ts';
 
-/** Longest body of a request, bytes. */
 const MAX_BODY = 1024 * 1024;
 
 /** Longest time of a request until its reply begins, milliseconds. The events of a stream may come later. */
@@ -258,7 +257,6 @@ function addDocsForAgents(api: Hono<ApiEnv>, refuseNone: MiddlewareHandler<ApiEn
   }
 }
 
-/** Lists the routes with a pattern for the paths that they answer. */
 function listPaths({ openAPIRegistry }: ReturnType<typeof createApiRoutes>) {
   return openAPIRegistry.definitions.flatMap((each) => {
     if (each.type !== 'route') {

@@ -2,7 +2,6 @@ import { createRouter, type ApiRouter } from './router.ts';
 import { html, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 
-/** Parts of an OpenAPI document that the page of the routes shows. */
 export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly description?: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;

@@ -73,7 +73,6 @@ export interface ServeStatus extends Partial<StoreStatus>, Partial<ScorerStatus>
   readonly configuration?: ConfigState;
 }
 
-/** Parts of a running process that its status is about. */
 interface StatusSource {
   readonly config: Config;
   readonly control?: ConfigControl | undefined;

@@ -61,7 +61,6 @@ export interface ProcessReads {
   readonly explain?: ExplainTrace;
 }
 
-/** Parts of a process that its API reads and writes. */
 export interface TenantStoreParts extends ProcessReads {
   readonly config: Config;
   readonly store: Store;
@@ -123,7 +122,6 @@ export async function createTenantStores(parts: TenantStoreParts) {
       sql: tenant === undefined ? store.sql : undefined,
       /** Control of the configuration; undefined in a process that cannot reload. */
       control: parts.control,
-      /** Clock of the store, Unix milliseconds. */
       nowMs: () => store.spans.nowMs(),
       status: () => readStatus(store, tenant),
       scores: createScoreReads(scope),

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { KeyPath } from './key-path.ts';
 import { monitorTestFileSchema, monitorFileSchema } from './schema/monitors.ts';
 
-/** Parts of a JSON Schema that this folder reads. */
 export interface JsonSchemaNode {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, JsonSchemaNode>>;

@@ -7,7 +7,6 @@ import { isSame, type KeyPath, toPath, valueAt, withValueAt } from './key-path.t
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** One value from outside the file. */
 interface Override {
   readonly path: KeyPath;
   readonly value: string;

@@ -258,7 +258,6 @@ export function listOpenDoors(config: Config, receivers: readonly ReceiverSectio
   });
 }
 
-/** Parts of a configuration that name TLS files. */
 type WithTls = Pick<ParsedConfig, 'receivers' | 'api'>;
 
 function withAbsoluteTls(

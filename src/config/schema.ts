@@ -62,7 +62,6 @@ export function createConfigSchema<const Listed extends Components>(components: 
 
 export type ConfigSchema<Listed extends Components> = ReturnType<typeof createConfigSchema<Listed>>;
 
-/** Configuration as a user writes it. */
 export type ConfigInput<Listed extends Components> = z.input<ConfigSchema<Listed>>;
 
 /** Configuration after the schema check, with its defaults; `rules` and `monitors` may still be absent. */

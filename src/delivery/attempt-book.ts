@@ -2,7 +2,6 @@ import type { AppError } from '../domain/errors.ts';
 import type { PendingExport } from '../store/contracts/score-feed.ts';
 import { backoffMs, type Failure, type Outcome, type RetryTimes } from './deliver.ts';
 
-/** Scores that are sent together. */
 export type Message = readonly PendingExport[];
 
 interface AttemptSettings extends RetryTimes {

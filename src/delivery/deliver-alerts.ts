@@ -56,7 +56,6 @@ interface AlertDeps {
   readonly random: () => number;
 }
 
-/** Starts to send alerts over every channel. */
 export function startAlertDelivery(
   channels: readonly AlertChannel[],
   times: Partial<AlertTimes>,
@@ -91,7 +90,6 @@ interface Tries {
   notBeforeMs: number;
 }
 
-/** Deliveries to one channel in one epoch. */
 export class ChannelDelivery implements Delivery {
   readonly #channel: AlertChannel;
   readonly #times: AlertTimes;

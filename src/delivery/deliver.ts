@@ -15,10 +15,8 @@ export interface Failure {
   readonly error: AppError;
 }
 
-/** Counts of a receiver since the start: scores or alerts. */
 export interface Counts {
   delivered: number;
-  /** Stored as dead letters. */
   dead: number;
   /** Attempts that failed and are repeated. */
   failures: number;
@@ -38,7 +36,6 @@ export interface ReceiverDuties {
   leave(receiver: string): Promise<void>;
 }
 
-/** Facts that the deliveries of one epoch share. */
 export interface EpochTerms {
   readonly counts: Counts;
   /** Throws `DutyLost` when another process may have the receiver. Throws when the store does. */
@@ -55,7 +52,6 @@ export interface Delivery {
   pass(): Promise<boolean>;
 }
 
-/** One receiver of scores or of alerts. */
 export interface DeliveryTask {
   readonly name: string;
   begin(terms: EpochTerms): Delivery;
@@ -74,7 +70,6 @@ export interface DeliveryLoop {
   counts(): ReadonlyMap<string, Readonly<Counts>>;
 }
 
-/** Names of a kind of receivers in the log. */
 interface LogNames {
   readonly receiver: string;
   readonly items: string;
@@ -84,7 +79,6 @@ interface LogNames {
 export const EXPORTER_NAMES: LogNames = { receiver: 'exporter', items: 'scores', sends: 'exports' };
 export const CHANNEL_NAMES: LogNames = { receiver: 'channel', items: 'alerts', sends: 'sends' };
 
-/** Error of work that belongs to another process now. */
 export class DutyLost extends AppError {
   override readonly name = 'DutyLost';
   constructor(receiver: string) {

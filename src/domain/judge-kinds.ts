@@ -12,7 +12,6 @@ export interface JudgeKind {
   readonly hosts: readonly string[];
   /** Variable with the key, for kinds with one key. */
   readonly keyVariable?: string;
-  /** Settings of an entry that are keys. */
   readonly keys: readonly string[];
   /** True for a package with a batch interface. */
   readonly hasBatch?: true;
@@ -159,7 +158,6 @@ const DECIDING_KINDS: readonly string[] = ['typesafe-ai'];
 /** Decision models of OpenAI. */
 const DECIDING_MODELS = /^gpt-6-luna(?:-\d{4}-\d{2}-\d{2})?$/;
 
-/** Settings of judges that tell a decision judge. */
 export interface JudgeChoices {
   readonly providers?: Readonly<Record<string, JudgeKindChoice>> | undefined;
   readonly options?: Readonly<Record<string, { readonly decision?: boolean | undefined }>> | undefined;
@@ -225,13 +223,11 @@ export function judgeKindOf(name: string, entry: JudgeKindChoice = {}): JudgeKin
   return kind === undefined || isElsewhere ? OPENAI_COMPATIBLE : kind;
 }
 
-/** True for a provider whose questions can go into batches. */
 export function takesBatches(name: string, entry: JudgeKindChoice = {}): boolean {
   const { batch } = entry;
   return batch === undefined ? judgeKindOf(name, entry)?.hasBatch === true : batch !== false;
 }
 
-/** True for an address of the provider itself. */
 export function isOwnHost({ hosts }: JudgeKind, address: string): boolean {
   const host = URL.parse(address)?.hostname ?? '';
   return hosts.some((own) => host === own || host.endsWith(`.${own}`));

@@ -16,7 +16,6 @@ type ValueOf<Type extends string> = Type extends `Nullable(${infer Inner})`
               : never;
 
 export interface Column<Value = unknown, Type extends string = string> {
-  /** Its type in ClickHouse. */
   readonly type: Type;
   /** Meaning of the value, where its name does not say it; the description in the API. */
   readonly meaning?: string | undefined;
@@ -85,12 +84,10 @@ export function listOf<Item>(): Column<Item[]> {
   return jsonOf<Item[]>([]);
 }
 
-/** Column of bytes. */
 export function bytes(): Column<Uint8Array> {
   return { type: 'String', isBytes: true };
 }
 
-/** Column with another name in the store. */
 export function named<Value>(storeName: string, of: Column<Value>): Column<Value> {
   return { ...of, storeName };
 }

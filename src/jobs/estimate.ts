@@ -132,13 +132,11 @@ export class PlannedWork {
 }
 
 export interface ProviderPace {
-  /** Calls at the same time. */
   readonly concurrency: number;
   readonly requestsPerMinute?: number | undefined;
   readonly tokensPerMinute?: number | undefined;
 }
 
-/** Limits of the work that is estimated. */
 export interface Pace {
   readonly findProvider: (provider: string) => ProviderPace;
   /** Judged runs at the same time. */
@@ -151,12 +149,10 @@ export interface Pace {
   readonly traces: number | null;
 }
 
-/** Work, and what is known of its calls. */
 export interface EstimatedWork {
   readonly targets: number;
   readonly pairs: readonly SampledPair[];
   readonly runs: ReadonlyMap<string, readonly RenderedRun[]>;
-  /** Sizes of stored calls of the scorers. */
   readonly sizes: readonly CallSize[];
   /** Runs of these calls that were rendered again, by the id of the score. */
   readonly stored: ReadonlyMap<string, Pick<RenderedRun, 'runBytes'>>;
@@ -199,7 +195,6 @@ export async function estimateWork(
   return estimateCost({ targets: planned.targets, pairs, runs, sizes, stored, prices, pace });
 }
 
-/** Estimates the cost and the time of work from its sample. */
 export function estimateCost(work: EstimatedWork): CostEstimate {
   const { pairs, sizes, stored, prices } = work;
   const learned = new Map(

@@ -25,7 +25,6 @@ export interface JobRunnerOptions {
 export interface JobRunnerDeps {
   readonly jobs: JobStore;
   readonly duties: DutyStore;
-  /** Clock of the store, Unix milliseconds. */
   readonly nowMs: () => Promise<number>;
   readonly kinds: readonly JobKind[];
   readonly log: Log;
@@ -50,7 +49,6 @@ export function startJobRunner(deps: JobRunnerDeps, options: JobRunnerOptions = 
   return new JobRunner(deps, { ...DEFAULTS, ...options });
 }
 
-/** Runner of the jobs of a store in this process. */
 export class JobRunner {
   #deps: JobRunnerDeps;
   readonly #options: typeof DEFAULTS & JobRunnerOptions;
@@ -235,7 +233,6 @@ function beginLease(job: Job): JobRow {
   return { ...job, status: 'queued', version };
 }
 
-/** Attempts at a job under one lease. */
 class LeasedJob implements JobRun {
   readonly #deps: JobRunnerDeps;
   readonly #held: HeldLease;

@@ -173,7 +173,6 @@ function hasAllRows(rules: readonly PreparedRule[], outcome: TraceOutcome | unde
   );
 }
 
-/** Passes over the targets of a page. */
 interface PagePasses {
   readonly outcomes: ReadonlyMap<string, TraceOutcome>;
   /** Returns true for a target that may have rows of an earlier pass. */

@@ -8,7 +8,6 @@ import type { PreparedRule, Where } from '../scoring/select/rule.ts';
 import type { SamplePlan } from '../scoring/select/sample-trace.ts';
 import type { JobRange } from './selection.ts';
 
-/** Names of the kinds of jobs that score. */
 export const BACKFILL = 'backfill';
 export const RESCORE = 'rescore';
 
@@ -151,10 +150,8 @@ export function readRescoreSpec(spec: Readonly<Record<string, unknown>>): Rescor
   };
 }
 
-/** Numbers by the code of a reason. */
 export type ReasonCounts = Readonly<Record<string, number>>;
 
-/** Adds one or more to the count of a code. */
 export function countReason(counts: ReasonCounts, code: string, count = 1): ReasonCounts {
   return count === 0 ? counts : { ...counts, [code]: (counts[code] ?? 0) + count };
 }
@@ -218,7 +215,6 @@ export const SKIPPED = {
   maxCost: 'max_cost',
 } as const;
 
-/** Facts that turn decisions into counts. */
 interface CountTerms {
   readonly rules: readonly PreparedRule[];
   /** Start of the job by the store's clock, Unix milliseconds. */

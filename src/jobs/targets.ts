@@ -13,10 +13,8 @@ import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { SessionKey } from '../store/contracts/lists.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 
-/** A trace or a session. */
 export type TargetKey = TraceKey | SessionKey;
 
-/** Returns the name of a trace or session, for maps. */
 export function nameTarget(key: TargetKey): string {
   const { tenant } = key;
   return joinTraceKey('sessionId' in key ? { tenant, traceId: buildSessionTargetId(key.sessionId) } : key);
@@ -60,7 +58,6 @@ export interface JobTargets {
   readScores(rows: readonly Decision[]): Promise<Score[]>;
 }
 
-/** Creates the targets of rules on traces and their parts. */
 export function createTraceTargets(scoring: Scoring, mode: ScoringMode): JobTargets {
   const { stores } = scoring;
   const listKeys = (keys: readonly TargetKey[]) => keys.filter((key) => 'traceId' in key);
@@ -81,7 +78,6 @@ export function createTraceTargets(scoring: Scoring, mode: ScoringMode): JobTarg
   };
 }
 
-/** Creates the targets of rules on sessions. */
 export function createSessionTargets(
   scoring: Scoring,
   mode: ScoringMode,

@@ -45,7 +45,6 @@ interface SeriesSelector {
   readonly target?: TargetKind | undefined;
 }
 
-/** Further facets by which the series of a rule are split. */
 export interface RuleSplit {
   /** Facets in the order of `SPLIT_FACETS`; at least one. */
   readonly by: readonly SplitFacet[];

@@ -1,7 +1,6 @@
-import { type Bucket, type Outcomes, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
+import { type Bucket, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
 import type { Detector, Finding, Condition } from './detector.ts';
 
-/** Phase of a monitor on one series. */
 export type Phase =
   /** The reference is too small for the detector. */
   | 'learning'
@@ -115,7 +114,8 @@ function foldOne<State>(
   const { count } = sumHistogram(bucket.scores);
   const atMs = bucket.startMs + terms.intervalMs;
   const lastScoreMs = count > 0 ? bucket.startMs : series.lastScoreMs;
-  const failedSince = (count === 0 && series.failedSince) || hasFailed(bucket.outcomes);
+  const { scored, failed } = bucket.outcomes;
+  const failedSince = (count === 0 && series.failedSince) || (failed > 0 && scored === 0);
   const silent = lastScoreMs !== null && atMs - lastScoreMs > terms.noDataAfterMs;
   const away: Phase | null = silent ? (failedSince ? 'scorer_error' : 'no_data') : null;
   const phase = nextPhase(series, condition, { atMs, terms, away });
@@ -135,10 +135,6 @@ function foldOne<State>(
     },
     transitions: listTransitions(series.phase, phase, { atMs, finding }),
   };
-}
-
-function hasFailed({ scored, failed }: Outcomes): boolean {
-  return failed > 0 && scored === 0;
 }
 
 /** True when an alert is open in this phase. */

@@ -7,7 +7,6 @@ const KEPT_DAYS = 7;
 export interface Traffic {
   /** Start of the day that is counted, Unix milliseconds. */
   readonly dayMs: number;
-  /** Scores of that day so far. */
   readonly scores: number;
   /** Start of the latest day with enough scores; null without one. */
   readonly reachedMs: number | null;
@@ -15,7 +14,6 @@ export interface Traffic {
 
 export const NO_TRAFFIC: Traffic = { dayMs: 0, scores: 0, reachedMs: null };
 
-/** Adds the scores of a bucket to the traffic. */
 export function countTraffic(
   traffic: Traffic,
   startMs: number,

@@ -16,13 +16,11 @@ import { OWN_SITES, siteOf, type RequestSite } from './request-site.ts';
 /** Time for which a sign-in is valid, milliseconds. */
 const SIGN_IN_MS = 12 * 60 * 60_000;
 
-/** Version of the format of a cookie. */
 const FORMAT = '2';
 
 /** Proof of a sender: none is needed without tokens. */
 export type Proof = 'none' | 'bearer' | 'cookie';
 
-/** Sender of an accepted request. */
 export interface Sender extends Grant {
   readonly proof: Proof;
   /** End of the sign-in, Unix milliseconds; null for another proof. */
@@ -40,9 +38,7 @@ export interface Caller extends Pick<Sender, 'name'> {
 /** Access to the API: bearer tokens, and cookies of browsers that have signed in. */
 export type RequestAccess = ReturnType<typeof createRequestAccess>;
 
-/** Sign-ins of all processes on one store. */
 export interface SignIns {
-  /** Reads the key of cookies. */
   readKey(): Promise<string>;
   /** True for the id of a sign-in that ended with a sign-out. */
   hasEnded(id: string): Promise<boolean>;

@@ -6,7 +6,6 @@ import { readIfThere } from '../../config/data-folder.ts';
 import type { ApiEnv } from '../router.ts';
 import { PAGE_PATHS } from './page-paths.ts';
 
-/** Built dashboard in memory. */
 export interface DashboardFiles {
   readonly document: string;
   /** Files by name that the document loads. Their names change with their content. */

@@ -41,7 +41,6 @@ export function orNull<Schema extends z.ZodType>(schema: Schema) {
   return z.union([schema, z.null()]);
 }
 
-/** Fields of a cap of a budget. */
 export const BUDGET_FIELDS = {
   scope: z.enum(['rule', 'tenant', 'total']),
   rule: z.string().nullable(),
@@ -217,7 +216,6 @@ export function jobJson(job: Job) {
   };
 }
 
-/** Counts of a backfill before its first progress. */
 const NOTHING_DONE = {
   matched: 0,
   sessions: 0,

@@ -62,7 +62,6 @@ const MAX_SCORE = 1e100;
 
 const error = `write a number from ${-MAX_SCORE} to ${MAX_SCORE}`;
 
-/** Schema of the value of a posted score. */
 export const ScoreValue = z.number().min(-MAX_SCORE, { error }).max(MAX_SCORE, { error });
 
 const MAX_VALUES = 100;

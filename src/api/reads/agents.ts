@@ -316,7 +316,6 @@ async function readVersionRates(
   );
 }
 
-/** Two versions of an agent to compare. */
 export interface VersionsRequest extends Omit<AgentRequest, 'agent'> {
   readonly left: string;
   readonly right: string;

@@ -35,7 +35,6 @@ const MAX_GROUPS = 50;
 const MAX_ROWS = 1_000;
 
 interface AggregateScope extends ReadScope {
-  /** Reads the states of monitors of the tenant. */
   readonly readStatuses: (limit: number) => Promise<readonly MonitorStatus[]>;
   /** Estimates the pass rates of scorers by people (`readNewestEstimates`). */
   readonly readEstimates: ReturnType<typeof createLabelReads>['newestEstimates'];
@@ -334,7 +333,6 @@ async function readOverview(terms: AggregateScope, { bucketMs, figuresRange, ...
 
 export interface OverviewRequest extends ScoresRequest {
   readonly bucketMs: number;
-  /** Range of the figures. */
   readonly figuresRange: { readonly fromMs: number; readonly toMs: number };
 }
 
@@ -345,7 +343,6 @@ function isOfRuns(filter: FacetValues): boolean {
   );
 }
 
-/** Reads the figures of all runs of a choice. */
 async function readFigures(
   terms: AggregateScope,
   reads: CurrentReads,

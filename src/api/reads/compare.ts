@@ -92,7 +92,6 @@ const HOURLY_MS = 3 * DAY_MS;
 /** Choice of scores of a request. Times are Unix milliseconds: [fromMs, toMs), whole hours. */
 export type ScoresRequest = Omit<AggregateFilter, 'tenant' | 'scorers'>;
 
-/** Side of a comparison. */
 export interface ComparedSide {
   readonly scorer: string;
   /** Absent: the newest score of each target counts. */

@@ -17,7 +17,6 @@ import {
 import { PREBUILT_SCORERS } from '../../components.ts';
 import type { ReadScope } from './traces.ts';
 
-/** State of a judge in this process. */
 export interface JudgeState {
   readonly breaker: 'closed' | 'half_open' | 'open';
   /** Answers that came from the cache, of the tenant or of all. */
@@ -55,15 +54,17 @@ export function createConfigurationReads(
       const sinceMs = nowMs - DAY_MS;
       const { decided } = await countCoverage(store, { sinceMs, nowMs, byService: false, tenant }, runRules);
       return config.rules.map((rule) => {
-        const own = versions.filter((each) => each.rule === rule.name);
+        const own = versions
+          .filter((each) => each.rule === rule.name)
+          .toSorted((a, b) => b.activeFromMs - a.activeFromMs);
         const counted = decided.filter((row) => row.rule === rule.name && isLiveRule(row.rule));
         const eligible = counted.filter(({ status }) => status !== 'filtered');
         const prepared = runRules?.find(({ name }) => name === rule.name);
         return {
           rule: tenant === undefined ? rule : hideAttributeValues(rule),
           /** Undefined before a process has loaded the rule. */
-          version: prepared === undefined ? findNewest(own)?.version : computeRuleVersion(prepared),
-          versions: own.toSorted((a, b) => b.activeFromMs - a.activeFromMs),
+          version: prepared === undefined ? own[0]?.version : computeRuleVersion(prepared),
+          versions: own,
           sinceMs,
           eligible: sumDecisions(eligible),
           scored: sumDecisions(eligible.filter(({ status }) => status === 'scored')),
@@ -168,10 +169,6 @@ function readJudge(
 function readScorers({ definition }: RuleVersion): readonly unknown[] {
   const { scorers } = (definition ?? {}) as { readonly scorers?: unknown };
   return Array.isArray(scorers) ? scorers : [];
-}
-
-function findNewest(versions: readonly RuleVersion[]): RuleVersion | undefined {
-  return versions.toSorted((a, b) => b.activeFromMs - a.activeFromMs)[0];
 }
 
 function sumDecisions(rows: readonly { readonly decisions: number }[]): number {

@@ -251,7 +251,6 @@ function buildLoss({ status, reason, count, runs, rules }: FunnelRow, request: F
   ];
 }
 
-/** Writes the address of the page that lists the traces of some filters. */
 function linkTraces(filters: Readonly<Record<string, readonly string[]>>): string {
   const query = new URLSearchParams();
   for (const [name, values] of Object.entries(filters)) {

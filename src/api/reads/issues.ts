@@ -137,7 +137,6 @@ export interface GrowthQuery {
   readonly toMs: number;
 }
 
-/** Reads the numbers of issues in a range. */
 type ReadIssues = (
   issues: readonly IssueRow[] | Promise<readonly IssueRow[]>,
   query: IssueQuery,
@@ -169,7 +168,6 @@ function nameIssue({ issueId, title, kind }: IssueRow) {
   return { id: issueId, title, kind };
 }
 
-/** Builds the reading of an issue without a run in the range. */
 function buildQuiet(issue: IssueRow, nowMs: number): IssueReading {
   const { firstSeen } = issue;
   const none = { runs: 0, users: 0, sessions: 0, points: [], versions: [], share: null };

@@ -99,7 +99,6 @@ export interface NamedTrace {
   readonly tenant?: string | undefined;
 }
 
-/** One trace with all that is known of it. */
 export type TraceView = Awaited<ReturnType<ReturnType<typeof createTraceReads>['read']>>;
 
 /** Creates the reads of traces for one tenant, or for all. */
@@ -250,7 +249,6 @@ export function createSessionReads({ store, tenant, findPass }: ReadScope) {
   };
 }
 
-/** Span with the kind of its step. */
 export interface StepSpan {
   readonly span: Span;
   readonly kind: StepKind;

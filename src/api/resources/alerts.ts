@@ -6,7 +6,7 @@ import { FILTER_FIELDS, NoQuery } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore, describeBody } from '../router.ts';
 import type { TenantStore } from '../tenant-store.ts';
 import { Series, Time, orNull, isoTime, BUDGET_FIELDS, budgetJson } from '../json/rows.ts';
-import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-status.ts';
+import type { MonitorStanding } from '../../monitors/monitor-status.ts';
 import { DURATION_PATTERN, durationMs, parseDurationMs } from '../../config/index.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { type AlertEvent, LIMIT_SIDES } from '../../monitors/alert-event.ts';
@@ -389,7 +389,6 @@ export function createMonitorRoutes() {
 }
 
 const name = z.string().min(1).max(1_000);
-/** Longest mute, milliseconds. */
 const MAX_MUTE_MS = 3_650 * DAY_MS;
 
 const duration = z
@@ -535,20 +534,13 @@ export function acknowledgedJson({ incidentId, alert }: AlertEvent) {
   return { acknowledged: incidentId, alert };
 }
 
-function isStatusMuted(
-  { alert, incidentId, series }: MonitorStatus,
-  { mutes, nowMs }: Pick<AlertReplies, 'mutes' | 'nowMs'>,
-): boolean {
-  return isMuted({ alert, incidentId: incidentId ?? '', series }, mutes, nowMs);
-}
-
 /** Formats the state of a rule on a series as JSON; times in ISO 8601. */
 export function monitorJson(status: MonitorStanding, replies: Pick<AlertReplies, 'mutes' | 'nowMs'>) {
   const { sinceMs, finding, bucketMs, lastLateBucketMs, ...rest } = status;
   return {
     ...rest,
     seriesId: computeSeriesId(status.series),
-    muted: isStatusMuted(status, replies),
+    muted: isMuted({ ...status, incidentId: status.incidentId ?? '' }, replies.mutes, replies.nowMs),
     since: isoTime(sinceMs),
     finding: finding === null ? null : findingJson(finding),
     bucket: isoTime(bucketMs),

@@ -62,7 +62,6 @@ const estimateFields = {
     .describe('Own scorers that may ask a judge, of which no call is stored: they are not in the estimate.'),
 };
 
-/** Estimated calls, tokens and cost of judges. */
 export const Estimate = z.object(estimateFields).openapi('Estimate');
 
 /** Estimated calls, tokens, cost and time of a backfill. */
@@ -85,7 +84,6 @@ const names = z
   .transform((given): readonly string[] => [given].flat())
   .optional();
 
-/** Backfill that a request asks for. */
 export const NewBackfill = z
   .strictObject({
     from: Moment.describe('Traces that began since `7d`, or a date and time.'),

@@ -41,7 +41,6 @@ const Reload = z.object(RELOAD_FIELDS).openapi('Reload');
 
 const Refused = ProblemSchema.extend(RELOAD_FIELDS).openapi('RefusedReload');
 
-/** Schema of the configuration in the status. */
 export const ConfigInForce = z.object({
   file: z.string().nullable(),
   revision: z.int().describe('Count of the revisions since the start, from 1.'),

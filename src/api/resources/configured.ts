@@ -6,7 +6,7 @@ import { DAY_MS } from '../../domain/durations.ts';
 import { describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery, readFilters } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
-import type { JudgesView, RuleView, ScorerView } from '../reads/configuration.ts';
+import type { JudgesView, RuleView } from '../reads/configuration.ts';
 
 export const ScorerItem = z
   .object({
@@ -148,7 +148,11 @@ export function createConfiguredRoutes() {
   return createRouter()
     .openapi(listScorers, async (c) => {
       const scorers = await tenantStore(c.var).configuration.scorers();
-      return c.json({ items: scorers.map(scorerJson), next: null }, 200);
+      const items = scorers.map(({ activeFromMs, ...rest }) => ({
+        ...rest,
+        activeFrom: isoTime(activeFromMs),
+      }));
+      return c.json({ items, next: null }, 200);
     })
     .openapi(listRules, async (c) => {
       const rules = await tenantStore(c.var).configuration.rules();
@@ -160,10 +164,6 @@ export function createConfiguredRoutes() {
       const { sinceMs = now - DAY_MS } = readFilters(c.req.valid('query'), now);
       return c.json(judgesJson(await configuration.judges(sinceMs), sinceMs), 200);
     });
-}
-
-function scorerJson({ activeFromMs, ...rest }: ScorerView) {
-  return { ...rest, activeFrom: isoTime(activeFromMs) };
 }
 
 /** Formats a rule as JSON: as it is configured, with its versions. */

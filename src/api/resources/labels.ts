@@ -20,7 +20,6 @@ import { describeRoute, createRouter, describeBody, describeJson, tenantStore } 
 import { QUEUE_STRATEGIES } from '../../domain/agreement/label-agreement.ts';
 import { ESTIMATE_GROUPS } from '../../domain/agreement/pass-rate.ts';
 
-/** Most characters of a session id and of a label. */
 const MAX_TEXT = 1_000;
 
 const MAX_NOTE = 100_000;
@@ -126,7 +125,6 @@ export const StoredLabel = z
   })
   .openapi('StoredLabel');
 
-/** Numbers of the agreement of two sides. */
 export const AGREEMENT_FIELDS = {
   n: z.number().describe('Targets with a score on both sides.'),
   agreement: z.number().nullable().describe('Share of the targets that pass on both sides or fail on both.'),
@@ -138,7 +136,6 @@ export const AGREEMENT_FIELDS = {
   kappaHigh: z.number().nullable(),
 };
 
-/** Schema of the targets by the answers of both sides. */
 export const Confusion = z
   .object({
     bothPass: z.number(),

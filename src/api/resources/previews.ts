@@ -13,7 +13,6 @@ import type { previewConfigured } from '../../jobs/configured-preview.ts';
 
 const MOST_SAMPLED = 50;
 
-/** Preview that a request asks for. */
 export const NewPreview = z
   .strictObject({
     rule: z

@@ -19,7 +19,6 @@ export interface BackfillDryRun extends JobJson, BackfillReport {
   readonly estimate: BackfillEstimate;
 }
 
-/** Parts of a process that looks at a backfill. */
 export interface DryRunParts extends BackfillParts {
   readonly scoring: Scoring;
   readonly judgeUse: JudgeUseStore;

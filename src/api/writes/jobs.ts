@@ -14,7 +14,6 @@ import type { ListPage } from '../../store/contracts/lists.ts';
 import type { AskedBackfill } from '../../jobs/configured-backfill.ts';
 import type { OnDemandParts } from './scoring.ts';
 
-/** Thing to purge. */
 export interface PurgeRequest {
   readonly kind: PurgeKind;
   readonly id: string;

@@ -202,7 +202,6 @@ async function findFault(write: () => Promise<unknown>): Promise<InvalidInputErr
 /** Most content of a queue, characters of JSON: the queue ends with the item that exceeds it. */
 const MAX_CONTENT = 8 * MIB;
 
-/** Targets for a reviewer, each with its run. */
 export type LabelQueueView = Awaited<ReturnType<ReturnType<typeof createLabelReads>['queue']>>;
 
 /** Scorer and range of a request; times are Unix milliseconds. */

@@ -32,7 +32,6 @@ export function pathsOf(posted: unknown): PathOf {
   return Array.isArray(posted) ? (index, field) => `[${index}].${field}` : (_, field) => field;
 }
 
-/** Fault of a field of a request. */
 export interface PostedFault {
   readonly path: string;
   readonly message: string;

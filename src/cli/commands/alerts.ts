@@ -287,7 +287,6 @@ export async function* readScoreLines(
   }
 }
 
-/** Result of one expectation. */
 interface MonitorTestOutcome {
   readonly test: string;
   readonly alert: string;

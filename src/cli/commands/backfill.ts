@@ -41,7 +41,6 @@ export const registerBackfill: RegisterCommand = (program, bind) => {
   registerKnown(backfill, bind);
 };
 
-/** Registers the commands on backfills that exist. */
 function registerKnown(backfill: Command, bind: Bind): void {
   backfill
     .command('list')
@@ -110,7 +109,6 @@ async function print({ out }: CommandContext, backfill: BackfillJson): Promise<E
 
 type BackfillJson = ReturnType<typeof backfillJson>;
 
-/** Options of `backfill`. */
 interface BackfillOptions extends Partial<Omit<z.output<typeof NewBackfill>, 'where'>> {
   readonly where?: WrittenConditions;
   readonly detach?: boolean;

@@ -203,12 +203,10 @@ const AGENTS: readonly MadeAgent[] = [
 
 const WORSE_SHARE = 0.38;
 
-/** Number of users of each agent. */
 const USERS = 24;
 
 export const MADE_TRACES = AGENTS.reduce((sum, { runs }) => sum + runs, 0);
 
-/** Trace with one run, as OTLP/JSON. */
 export interface MadeTrace {
   readonly traceId: string;
   /** Unix milliseconds. */
@@ -285,7 +283,6 @@ interface MadeRun {
   readonly traceId: string;
   readonly lookup: Lookup;
   readonly isWrong: boolean;
-  /** True when the tool call fails. */
   readonly fails: boolean;
   readonly hasContent: boolean;
   readonly facts: Readonly<Record<string, string>>;

@@ -30,7 +30,6 @@ export interface Scenario {
   /** City in the tool call of the model; undefined: the model calls no tool. */
   readonly city?: string;
   readonly tool?: { readonly result: Readonly<Record<string, unknown>> } | { readonly failure: string };
-  /** Final answer of the model. */
   readonly answer: string;
 }
 

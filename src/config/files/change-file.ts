@@ -42,7 +42,7 @@ export function changeConfigText(
   const before = readValue(text);
   const after = asked.reduce((now, each) => {
     const change = resolveChange(each, readValue(now), schema);
-    const changed = setInText(now, change, { isJson });
+    const changed = setInText(now, change, isJson);
     const expected = setInValue(readValue(now), change) ?? {};
     const got = readValueIfSound(changed);
     if (!isDeepStrictEqual(got, expected)) {
@@ -206,15 +206,10 @@ function setInValue(root: unknown, { path, value }: Change): unknown {
   return entries.length === 0 ? null : Object.fromEntries(entries);
 }
 
-/** Form of values in a file. */
-interface Form {
-  readonly isJson: boolean;
-}
-
 type Range = readonly [start: number, end: number];
 
 /** Sets a value in a text, with the smallest change; null removes it. */
-function setInText(text: string, { path, value }: Change, form: Form): string {
+function setInText(text: string, { path, value }: Change, isJson: boolean): string {
   const { contents } = parse(text);
   if (value === null) {
     return removeFromText(text, path);
@@ -232,23 +227,17 @@ function setInText(text: string, { path, value }: Change, form: Form): string {
       return keys
         .filter((key) => !isDeepStrictEqual(present[key], value[key]))
         .reduce(
-          (now, key) => setInText(now, { path: [...path, key], value: value[key] ?? null }, form),
+          (now, key) => setInText(now, { path: [...path, key], value: value[key] ?? null }, isJson),
           text,
         );
     }
-    return replaceNode(text, node, value, form);
+    return replaceNode(text, node, value, isJson);
   }
-  if (isMap(node) || isSeq(node)) {
-    return node.items.length === 0
-      ? replaceNode(text, node, isMap(node) ? { [String(path[depth])]: nested } : [nested], form)
-      : addMember(text, node, isMap(node) ? { [String(path[depth])]: nested } : [nested], form);
-  }
-  return replaceNode(
-    text,
-    node,
-    typeof path[depth] === 'number' ? [nested] : { [String(path[depth])]: nested },
-    form,
-  );
+  const isList = isSeq(node) || (!isMap(node) && typeof path[depth] === 'number');
+  const added = isList ? [nested] : { [String(path[depth])]: nested };
+  return (isMap(node) || isSeq(node)) && node.items.length > 0
+    ? addMember(text, node, added, isJson)
+    : replaceNode(text, node, added, isJson);
 }
 
 /** Returns the node at a path. An alias stands for a node of another place, so it has no path. */
@@ -295,7 +284,7 @@ function splice(text: string, [start, end]: Range, inserted: string): string {
 }
 
 /** Writes a value on one line. */
-function writeFlow(value: unknown, { isJson }: Form): string {
+function writeFlow(value: unknown, isJson: boolean): string {
   if (isJson) {
     return JSON.stringify(value);
   }
@@ -314,18 +303,18 @@ function isCollection(value: unknown): boolean {
 }
 
 /** Replaces a node in its own style: a block stays a block. */
-function replaceNode(text: string, node: unknown, value: unknown, form: Form): string {
+function replaceNode(text: string, node: unknown, value: unknown, isJson: boolean): string {
   if (!isNode(node)) {
     const at = text.trimEnd().length;
     return `${splice(text, [at, text.length], `${at === 0 ? '' : '\n'}${writeBlock(value, 0)}`)}\n`;
   }
   const isEmpty = isScalar(node) && node.source === '';
-  const isBlock = !form.isJson && (isMap(node) || isSeq(node)) && node.flow !== true;
+  const isBlock = !isJson && (isMap(node) || isSeq(node)) && node.flow !== true;
   const range: Range = [startOf(node), Math.max(startOf(node), endOf(text, node))];
   if (isBlock && isCollection(value)) {
     return splice(text, range, writeBlock(value, columnOf(text, range[0])));
   }
-  const written = writeFlow(value, form);
+  const written = writeFlow(value, isJson);
   if (isBlock || isEmpty) {
     const colon = text.slice(0, range[0]).trimEnd().length;
     return splice(text, [isBlock ? colon : range[0], range[1]], ` ${written}`);
@@ -334,11 +323,11 @@ function replaceNode(text: string, node: unknown, value: unknown, form: Form): s
 }
 
 /** Adds members to a map or a list that has some. */
-function addMember(text: string, node: Node & Pick<YAMLMap, 'flow'>, added: object, form: Form): string {
+function addMember(text: string, node: Node & Pick<YAMLMap, 'flow'>, added: object, isJson: boolean): string {
   const items = isMap(node) || isSeq(node) ? node.items : [];
   const end = endOf(text, items.at(-1));
-  if (form.isJson || node.flow === true) {
-    const written = writeFlow(added, form).slice(1, -1).trim();
+  if (isJson || node.flow === true) {
+    const written = writeFlow(added, isJson).slice(1, -1).trim();
     const first = startOf(items[0]);
     const isOnLines = text.slice(startOf(node), first).includes('\n');
     return splice(

@@ -13,7 +13,6 @@ import {
 } from './channel.ts';
 import { buildAnnotations, goJson, goTime } from './prometheus.ts';
 
-/** The channels of `alerts.alertmanager`. */
 export const alertmanagerChannel = defineChannel({
   name: 'alertmanager',
   options: z

@@ -14,7 +14,6 @@ export interface AlertMessage {
   readonly events: readonly AlertEvent[];
 }
 
-/** One receiver of alerts. */
 export interface AlertChannel {
   /** Name under which deliveries are recorded. It must stay the same for a receiver; a new name sends its alerts again. */
   readonly name: string;
@@ -59,7 +58,6 @@ export interface ChannelDefinition<
   create(entries: z.infer<Options>, terms: AlertTerms & AlertLinks): AlertChannel[];
 }
 
-/** Longest time of one attempt. */
 const TIMEOUT_MS = 10_000;
 
 /** Defines a channel, which reaches only permitted addresses. Returns the definition with the types of its name and its options. */

@@ -4,7 +4,6 @@ import type { Score } from '../../domain/score.ts';
 import { defineExporter } from './exporter.ts';
 import { createToolExporter, describeScore, readAuthor, toolOptions } from './tool.ts';
 
-/** The exporter `exporters.datadog`. */
 export const datadogExporter = defineExporter({
   name: 'datadog',
   options: z

@@ -7,7 +7,6 @@ import type { Outcome } from '../deliver.ts';
 import { retryAfterMs } from '../http/headers.ts';
 import { outboundFetch } from '../http/proxies.ts';
 
-/** One receiver of scores. */
 export interface ScoreExporter {
   /** Name under which deliveries are recorded. It must stay the same for a receiver; a new name is sent new scores only. */
   readonly name: string;
@@ -34,12 +33,10 @@ export type ReadSpan = (
 
 /** Facts and reads that each exporter gets beside its options. */
 export interface ExporterTerms {
-  /** Version of this program. */
   readonly version: string;
   readonly readSpan: ReadSpan;
 }
 
-/** Exporter of scores, with its options. */
 export interface ExporterDefinition<
   Name extends string = string,
   Options extends z.ZodType = z.ZodType,

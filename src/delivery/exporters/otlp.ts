@@ -5,7 +5,6 @@ import type { Score } from '../../domain/score.ts';
 import { OWN_SCOPE } from '../../domain/trace/span.ts';
 import { defineExporter, postScores, type ScoreExporter } from './exporter.ts';
 
-/** The exporter `exporters.otlp`. */
 export const otlpExporter = defineExporter({
   name: 'otlp',
   options: z

@@ -4,7 +4,6 @@ import { outboundFetch } from './proxies.ts';
 /** Most characters of a reply that an error shows. */
 const SHOWN_CHARS = 300;
 
-/** Reply of a tool for traces. */
 export interface ToolReply {
   readonly status: number;
   readonly text: string;

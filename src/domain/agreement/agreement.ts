@@ -9,7 +9,6 @@ export interface Confusion {
   readonly bothFail: number;
 }
 
-/** Answers of two raters on one target. */
 export interface AnswerPair {
   readonly leftPasses: boolean;
   readonly rightPasses: boolean;
@@ -25,7 +24,6 @@ export interface Agreement {
   readonly kappaHigh: number | null;
 }
 
-/** Counts the answers of two raters on the same targets. */
 export function countAnswers(pairs: readonly AnswerPair[]): Confusion {
   const count = (left: boolean, right: boolean) =>
     pairs.filter(({ leftPasses, rightPasses }) => leftPasses === left && rightPasses === right).length;
@@ -86,13 +84,11 @@ export function computeAgreement(confusion: Confusion): Agreement {
   };
 }
 
-/** Share that was observed in a sample. */
 export interface ObservedShare {
   readonly share: number;
   readonly n: number;
 }
 
-/** Interval of a share. */
 export interface ShareInterval {
   readonly low: number;
   readonly high: number;

@@ -12,7 +12,6 @@ export interface LabelAgreement extends Agreement {
   readonly specificity: number | null;
   readonly specificityLow: number | null;
   readonly specificityHigh: number | null;
-  /** Share of all scores that pass. */
   readonly passRate: number | null;
   /** The pass rate without the scorer's mistakes. */
   readonly estimate: PassRateEstimate;
@@ -41,7 +40,6 @@ export interface ReviewerAgreement extends Agreement {
   readonly right: string;
 }
 
-/** Agreement of a scorer with people, and of people with each other. */
 export interface AgreementReading {
   /** Versions with labels, by name of score rows, the last used first. */
   readonly versions: readonly VersionAgreement[];

@@ -19,7 +19,6 @@ export interface SharedBudgets {
   readonly tenants?: Readonly<Record<string, BudgetCaps>> | undefined;
 }
 
-/** A budget and its limits. */
 export interface ScopedBudget {
   readonly scope: BudgetScope;
   readonly caps: BudgetCaps;
@@ -31,7 +30,6 @@ export interface BudgetCap {
   readonly capUsd: number;
 }
 
-/** Money that a budget has left. */
 export interface ScopeRest {
   readonly scope: BudgetScope;
   readonly restUsd: number;
@@ -60,13 +58,11 @@ export function computeNextBudgetDay(nowMs: number): number {
   return computeBudgetDay(nowMs) + DAY_MS;
 }
 
-/** Computes the start of the UTC month of a time, Unix milliseconds. */
 export function computeBudgetMonth(nowMs: number): number {
   const time = new Date(nowMs);
   return Date.UTC(time.getUTCFullYear(), time.getUTCMonth());
 }
 
-/** Computes the time at which a cap renews, Unix milliseconds. */
 export function computeRenewal(period: BudgetCap['period'], nowMs: number): number {
   if (period === 'day') {
     return computeNextBudgetDay(nowMs);

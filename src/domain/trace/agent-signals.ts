@@ -16,7 +16,6 @@ export interface AgentSignals {
 /** Key of servers and clients of HTTP that has a word of agents in it. */
 export const NO_WORD = 'user_agent';
 
-/** Joins the signals of several conventions. */
 export function joinSignals(parts: readonly Partial<AgentSignals>[]): AgentSignals {
   const join = (name: keyof AgentSignals) => [...new Set(parts.flatMap((part) => part[name] ?? []))];
   return {
@@ -35,7 +34,6 @@ export interface SignalSource {
   readonly eventNames: Iterable<string>;
 }
 
-/** Returns true for a likely span or log record of an agent or a model call. */
 export function looksLikeAgent(source: SignalSource, signals: AgentSignals): boolean {
   return (
     signals.scopes.includes(source.scopeName) ||

@@ -19,7 +19,6 @@ export interface Dimension {
   /** Texts of the values by code; of a list facet '' (the run lacks the value) and the value. */
   readonly values: readonly string[];
   readonly isList: boolean;
-  /** Code of the value in each cell. */
   readonly codes: Int32Array | Uint8Array;
 }
 

@@ -156,7 +156,6 @@ function testCandidates(
   return { candidates: candidates.filter(({ evidence }) => evidence > 0), count };
 }
 
-/** Values of a dimension that are candidates. */
 interface RankedValues {
   readonly index: number;
   readonly codes: readonly number[];
@@ -316,7 +315,6 @@ export function normalCdf(x: number): number {
   return 1 - (Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI)) * tail;
 }
 
-/** Returns a test whether a cell belongs to a segment. */
 export function membershipOf({ dimensions }: Facts, segment: Segment): (cell: number) => boolean {
   const parts = segment.map(({ dimension, code }) => ({ codes: dimensions[dimension]?.codes, code }));
   return (cell) => parts.every(({ codes, code }) => codes?.[cell] === code);

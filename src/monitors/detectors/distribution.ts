@@ -128,7 +128,6 @@ interface Side {
 /** Scores of each hour with scores, oldest first. */
 type HourlyScores = readonly (readonly [startMs: number, scores: ScoreHistogram])[];
 
-/** Returns the hours with one more bucket of scores. */
 function withBucket(hours: HourlyScores, { startMs, scores }: Bucket): HourlyScores {
   if (sumHistogram(scores).count === 0) {
     return hours;

@@ -20,7 +20,6 @@ export interface Backtest {
   readonly days: ReadonlyMap<string, readonly DayMean[]>;
 }
 
-/** One score of a backtest, with its series. */
 export interface ScoreOfSeries {
   readonly series: BacktestSeries;
   /** Unix milliseconds. */

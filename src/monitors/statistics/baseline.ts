@@ -139,7 +139,6 @@ const WOBBLE_DEVIATIONS = 3.3;
 
 /** Baseline of a series: learned from its reference, then fixed. */
 export interface Baseline {
-  /** Mean and variance of a score. */
   readonly mean: number;
   readonly variance: number;
   readonly count: number;

@@ -9,7 +9,6 @@ import { MINUTE_MS } from '../../domain/durations.ts';
 export interface Judging {
   /** Unix milliseconds. */
   readonly atMs: number;
-  /** Names the anchor. */
   readonly anchor: string;
   /** Directed score of the anchor. */
   readonly first: number;
@@ -81,7 +80,6 @@ export interface JudgeTerms {
   readonly openedMs: number | null;
 }
 
-/** Result of the watch of a judge. */
 export interface JudgeWatch {
   /** Begin of a change that was found and is not over, Unix milliseconds; null without one. */
   readonly changeBeganMs: number | null;
@@ -193,7 +191,6 @@ export interface JudgeNumbers {
   readonly evidenceLog10: number;
 }
 
-/** Change of the mean of a series. */
 export interface MeanChange {
   /** Directed; negative for a fall. */
   readonly change: number;
@@ -291,14 +288,12 @@ export function tellWho(
   return { who: chance >= SURE ? who : isLast ? 'unknown' : undefined, judge };
 }
 
-/** Judgings of a set of anchors, before and since a change. */
 interface JudgedAnchors {
   readonly judgings: readonly Judging[];
   readonly before: readonly Judging[];
   readonly size: number;
 }
 
-/** Change of the verdicts on the anchors. */
 interface AnchorChange {
   /** Mean over the anchors that were judged since the change. */
   readonly change: number;
@@ -311,7 +306,6 @@ interface AnchorChange {
   readonly turns: Turns | null;
 }
 
-/** Anchors whose verdict turned. */
 interface Turns {
   /** Anchors that turned in the direction of the change. */
   readonly along: number;
@@ -416,7 +410,6 @@ function hasFewValues(firsts: readonly number[]): boolean {
   return Math.max(...counts) >= FEW_VALUES * firsts.length;
 }
 
-/** Computes the probability of each explanation. */
 function weighCulprits(anchors: AnchorChange, change: MeanChange): [Exclude<Culprit, 'unknown'>, number][] {
   const { turns } = anchors;
   const likelihood = (part: number) =>

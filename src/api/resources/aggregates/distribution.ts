@@ -73,7 +73,9 @@ export function createDistributionRoutes() {
     const { scorer, source, compareTo, bins, ...query } = c.req.valid('query');
     const asked = readRange(query, { nowMs: await nowMs(), defaultMs: DAY_MS });
     const range = alignRange(asked, asked.toMs - asked.fromMs > HOURLY_MS ? DAY_MS : HOUR_MS);
-    const reference = referenceRange(range, compareTo);
+    const { fromMs, toMs } = range;
+    const reference =
+      compareTo === 'previous' ? { fromMs: 2 * fromMs - toMs, toMs: fromMs } : baselineRange(fromMs);
     const { current, reference: earlier } = await aggregates.distribution({
       ...readChoice(query),
       ...range,
@@ -107,10 +109,6 @@ const EMPTY: ScoreHistogram = {
   counts: [],
   weights: [],
 };
-
-function referenceRange({ fromMs, toMs }: TimeRange, compareTo: 'baseline' | 'previous'): TimeRange {
-  return compareTo === 'previous' ? { fromMs: 2 * fromMs - toMs, toMs: fromMs } : baselineRange(fromMs);
-}
 
 function histogramJson(histogram: ScoreHistogram, edges: readonly number[], { fromMs, toMs }: TimeRange) {
   const { values, counts, weights } = histogram;

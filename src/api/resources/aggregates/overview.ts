@@ -19,7 +19,6 @@ import {
 } from './query.ts';
 import { PassRate } from '../labels.ts';
 
-/** Number of buckets in a line of the overview. */
 const OVERVIEW_BUCKETS = 24;
 
 const OverviewLine = z

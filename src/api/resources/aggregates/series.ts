@@ -156,7 +156,6 @@ export function createSeriesRoutes() {
 
 const MAX_BUCKETS = 1_000;
 
-/** Longest bucket, milliseconds. */
 const MAX_BUCKET_MS = 366 * DAY_MS;
 
 /** Longest range that has buckets of an hour by default, milliseconds. */
