@@ -26,9 +26,6 @@ export interface JudgeState {
 /** Reads breaker and cache of a judge in this process, for a tenant or for all. */
 export type ReadJudgeState = (judge: string, tenant: string | undefined) => JudgeState;
 
-/** A scorer of the configuration. What only a process that scores knows is null elsewhere. */
-export type ScorerView = Awaited<ReturnType<typeof viewScorer>>;
-
 type ConfigurationReads = ReturnType<typeof createConfigurationReads>;
 
 /** A rule of the configuration, with its stored versions (the newest first) and counts since a time. */
@@ -117,6 +114,7 @@ interface ScorerTerms extends Pick<ReadScope, 'config' | 'runRules' | 'findPass'
   readonly stored: readonly string[];
 }
 
+/** What only a process that scores knows is null elsewhere. */
 async function viewScorer(name: string, { config, runRules, versions, stored, findPass }: ScorerTerms) {
   const { entry, prebuilt } = findScorerEntry(name, config);
   const bound = findBound(name, runRules);

@@ -151,11 +151,7 @@ export function createTraceReads(
       };
     },
     /** Throws as `read`, and a `NotFoundError` for a span that the trace does not have. */
-    readSpan: async ({
-      traceId,
-      spanId,
-      tenant: asked,
-    }: NamedTrace & { readonly spanId: string }): Promise<StepSpan> => {
+    readSpan: async ({ traceId, spanId, tenant: asked }: NamedTrace & { readonly spanId: string }) => {
       const { activity } = await findTrace(store, traceId, narrowTenant(tenant, asked));
       const stored = activity && (await readStoredTrace(spans, activity));
       const span = stored?.data.spans.find((each) => each.spanId === spanId);
@@ -165,7 +161,7 @@ export function createTraceReads(
         );
       }
       const { spans: steps } = await readSteps({ ...stored.data, spans: [span] });
-      return steps[0] ?? { span, kind: 'other' };
+      return steps[0] ?? ({ span, kind: 'other' } as const);
     },
   };
 }

@@ -379,9 +379,22 @@ function arrivedJson(trace: Omit<TraceSummary, 'scores'> & CompleteTrace) {
   };
 }
 
+const NO_NUMBERS = {
+  inputTokens: null,
+  outputTokens: null,
+  totalTokens: null,
+  reasoningTokens: null,
+  cachedInputTokens: null,
+  costUsd: null,
+  toolCalls: null,
+  toolErrors: null,
+};
+
 /** Formats the run of a trace; without one, all but its start is null. */
-function runJson(run: Partial<RunRecord>) {
-  const { startedAt = Number.NaN, durationMs = null } = run;
+function runJson(known: Partial<RunRecord>) {
+  const run = { startedAt: Number.NaN, durationMs: null, models: [], tools: [], ...NO_NUMBERS, ...known };
+  const { startedAt, durationMs, models, tools, costUsd, toolCalls, toolErrors } = run;
+  const { inputTokens, outputTokens, totalTokens, reasoningTokens, cachedInputTokens } = run;
   return {
     spanId: run.spanId || null,
     sessionId: run.sessionId || null,
@@ -396,18 +409,12 @@ function runJson(run: Partial<RunRecord>) {
     durationMs,
     status: run.status || null,
     errorType: run.errorType || null,
-    models: run.models ?? [],
-    usage: {
-      inputTokens: run.inputTokens ?? null,
-      outputTokens: run.outputTokens ?? null,
-      totalTokens: run.totalTokens ?? null,
-      reasoningTokens: run.reasoningTokens ?? null,
-      cachedInputTokens: run.cachedInputTokens ?? null,
-    },
-    costUsd: run.costUsd ?? null,
-    toolCalls: run.toolCalls ?? null,
-    toolErrors: run.toolErrors ?? null,
-    tools: run.tools ?? [],
+    models,
+    usage: { inputTokens, outputTokens, totalTokens, reasoningTokens, cachedInputTokens },
+    costUsd,
+    toolCalls,
+    toolErrors,
+    tools,
     question: run.question || null,
     answer: run.answer || null,
   };
