@@ -46,16 +46,13 @@ import { createStatusRoutes } from './resources/status.ts';
 import { createTraceRoutes } from './resources/traces.ts';
 import type { TenantStore } from './tenant-store.ts';
 
-/** Longest body of a request, bytes. */
 const MAX_BODY = 1024 * 1024;
 
 /** Longest time of a request until its reply begins, milliseconds. The events of a stream may come later. */
 const MAX_REQUEST_MS = 30_000;
 
-/** Path of the protocol for coding agents. */
 const MCP = '/mcp';
 
-/** Path of all resources. */
 export const PREFIX = '/api/v1';
 
 export interface ApiOptions
@@ -64,11 +61,9 @@ export interface ApiOptions
     SiteOptions,
     Pick<BrowserGuardOptions, 'hosts'>,
     Omit<RequestAccessOptions, 'onWrongToken'> {
-  /** Most requests of a token within a minute. */
   readonly requestsPerMinute: number;
   /** Limit of a request, milliseconds. Default 30,000. */
   readonly maxRequestMs?: number | undefined;
-  /** Undefined when the dashboard was not built. */
   readonly dashboard: DashboardFiles | undefined;
   /**
    * Returns the store for a caller, which shows its tenant only; `starting` while the process starts, `none` for a process that has only
@@ -117,7 +112,6 @@ export function createApiRoutes(): ApiRouter {
   return routes;
 }
 
-/** Creates the whole HTTP API. */
 export function createApi(options: ApiOptions): Hono<ApiEnv> {
   const { log, requestsPerMinute, findStore, maxRequestMs = MAX_REQUEST_MS, publicUrl } = options;
   const readSite = createSiteReader(options);
@@ -208,7 +202,6 @@ function limitUse({ scheme, publicUrl = '' }: SiteOptions): MiddlewareHandler {
   });
 }
 
-/** Lists the names under which users reach the API. */
 function listHosts({ hosts, publicUrl }: Pick<ApiOptions, 'hosts' | 'publicUrl'>): string[] {
   return publicUrl === undefined ? [...hosts] : [...hosts, new URL(publicUrl).hostname];
 }
@@ -264,7 +257,6 @@ function addDocsForAgents(api: Hono<ApiEnv>, refuseNone: MiddlewareHandler<ApiEn
   }
 }
 
-/** Lists the routes with a pattern for the paths that they answer. */
 function listPaths({ openAPIRegistry }: ReturnType<typeof createApiRoutes>) {
   return openAPIRegistry.definitions.flatMap((each) => {
     if (each.type !== 'route') {

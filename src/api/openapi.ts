@@ -2,7 +2,6 @@ import { createRouter, type ApiRouter } from './router.ts';
 import { html, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 
-/** Parts of an OpenAPI document that the page of the routes shows. */
 export interface OpenApiDocument {
   readonly info: { readonly title: string; readonly description?: string };
   readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>;
@@ -31,7 +30,6 @@ export interface OpenApiOperation {
   >;
 }
 
-/** Builds the OpenAPI document (3.1) of routes under a prefix. */
 export function buildOpenApi(prefix: string, routes: ApiRouter): OpenApiDocument {
   const api = createRouter();
   api.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });

@@ -12,7 +12,6 @@ import type { Grant, Refusal, Scope } from '../config/access.ts';
 import { SECOND_MS } from '../domain/durations.ts';
 import { InvalidInputError } from '../domain/errors.ts';
 
-/** Values that the middleware sets for handlers. */
 export interface ApiEnv {
   Variables: {
     access: RequestAccess;
@@ -41,22 +40,18 @@ export const ProblemSchema = z
   })
   .openapi('Problem');
 
-/** Error reply without its type. */
 export type Problem = Omit<z.infer<typeof ProblemSchema>, 'type'>;
 
-/** Headers of every error reply. */
 export const PROBLEM_HEADERS = {
   'content-type': 'application/problem+json',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
 };
 
-/** Formats an error reply as JSON. */
 export function problemJson(problem: Problem): string {
   return JSON.stringify({ type: 'about:blank', ...problem });
 }
 
-/** Builds an error reply. */
 export function answerProblem(
   c: Pick<Context, 'body'>,
   problem: Problem,
@@ -68,12 +63,10 @@ export function answerProblem(
   });
 }
 
-/** Describes an error reply of a route. */
 export function describeProblem(description: string) {
   return { description, content: { 'application/problem+json': { schema: ProblemSchema } } };
 }
 
-/** Routes with their schemas. */
 export type ApiRouter = OpenAPIHono<ApiEnv>;
 
 /**
@@ -159,7 +152,6 @@ function secureRoute(...scopes: readonly [Scope, ...Scope[]]) {
   };
 }
 
-/** Error replies of every route with a token. */
 export const PROBLEMS = {
   400: describeProblem('The input is wrong: `errors` names each fault.'),
   401: describeProblem('The bearer token is missing or unknown, or the sign-in has ended.'),
@@ -243,7 +235,6 @@ function narrowCaller({ req }: Context, caller: Caller): Caller {
   }
 }
 
-/** Answers a request without access. */
 export function answerRefusal(c: Pick<Context, 'body'>, { status, message }: Refusal): Response {
   return answerProblem(
     c,
@@ -282,12 +273,10 @@ export function tenantStore({ findStore, caller }: ApiEnv['Variables']): TenantS
   return findStore(caller);
 }
 
-/** Describes a JSON reply. */
 export function describeJson<Schema extends z.ZodType>(description: string, schema: Schema) {
   return { description, content: { 'application/json': { schema } } };
 }
 
-/** Describes a JSON body. */
 export function describeBody<Schema extends z.ZodType>(schema: Schema) {
   return { required: true, content: { 'application/json': { schema } } };
 }

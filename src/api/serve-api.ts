@@ -6,8 +6,7 @@ import { NotFoundError, readErrorMessage } from '../domain/errors.ts';
 import type { ReadinessCheck } from '../domain/readiness-check.ts';
 import { dashboardFolder } from '../process/package.ts';
 import type { StartedPart } from '../process/parts.ts';
-import type { WatchedTraces } from '../purge/purged-traces.ts';
-import { withoutPurged } from '../purge/purged-traces.ts';
+import { type WatchedTraces, withoutPurged } from '../purge/purged-traces.ts';
 import type { ScorerKit } from '../scoring/setup/scorer-kit.ts';
 import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
@@ -94,7 +93,6 @@ export async function startServeApi(
       app = createApp(tokens);
       findStore = next ?? findStore;
     },
-    /** Answers the requests under way, then closes. */
     stop: async () => api?.stop(),
   };
 }

@@ -20,7 +20,6 @@ export interface OtlpAddresses {
   readonly otlpGrpc: string | null;
 }
 
-/** Live scoring of one process. */
 export interface ScorerStatus {
   readonly scoring: ScoringLoopStatus & {
     /** Number of traces since the start of which a rule with `costly` could not know the cost. */
@@ -67,7 +66,6 @@ export interface ServeStatus extends Partial<StoreStatus>, Partial<ScorerStatus>
     readonly healthy: boolean;
     readonly error: string | null;
   }[];
-  /** Without secrets. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Parts of `config` that differ from the defaults. */
   readonly configChanges?: Readonly<Record<string, unknown>>;
@@ -75,13 +73,11 @@ export interface ServeStatus extends Partial<StoreStatus>, Partial<ScorerStatus>
   readonly configuration?: ConfigState;
 }
 
-/** Parts of a running process that its status is about. */
 interface StatusSource {
   readonly config: Config;
   readonly control?: ConfigControl | undefined;
   readonly roles: readonly string[];
   readonly otlp: OtlpAddresses;
-  /** Kind of the store for people. */
   readonly kind: string;
   readonly checks: readonly ReadinessCheck[];
   /** Undefined in a process without the role `scorer`. */
@@ -93,7 +89,6 @@ interface StatusSource {
 /** Reads the status for a caller of one tenant or of all. Throws an `AppError` when the store cannot be read. */
 export type ReadStatus = ReturnType<typeof createServeStatus>;
 
-/** Creates the status of a process. */
 export function createServeStatus(source: StatusSource) {
   const { config, control, roles, otlp, kind, checks, scorer, sources } = source;
   const readiness = createReadiness(() => checks, silentLog);
@@ -138,7 +133,6 @@ export function createServeStatus(source: StatusSource) {
   };
 }
 
-/** Leaves out the keys of objects whose values are the defaults. */
 function leaveOutDefaults(value: unknown, defaults: unknown): unknown {
   return isRecord(value) && isRecord(defaults)
     ? Object.fromEntries(

@@ -46,16 +46,13 @@ export interface ApiServerOptions {
   readonly port: number;
   /** Undefined: without TLS. */
   readonly tls?: ServerTls | undefined;
-  /** Answers a request. */
   readonly fetch: (request: Request) => Response | Promise<Response>;
   readonly log: Log;
   readonly connections?: ConnectionLimits;
 }
 
-/** An API that listens. */
 export interface ApiServer {
   readonly address: { readonly host: string; readonly port: number };
-  /** Answers the requests under way, then closes. */
   stop(): Promise<void>;
 }
 

@@ -16,11 +16,17 @@ import { createAnchorReads } from './reads/anchors.ts';
 import { createAgentReads } from './reads/agents.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
 import { compareChanged, compareDeploys } from './reads/compare.ts';
-import { createConfigurationReads, type ConfigurationSource, readRowNames } from './reads/configuration.ts';
+import { createConfigurationReads, type ReadJudgeState, readRowNames } from './reads/configuration.ts';
 import { storeSampleTrace } from './writes/sample-trace.ts';
 import { changeIssue, createIssueReads, type IssueChange, type IssueReads } from './reads/issues.ts';
 import { createLabelReads, storeLabel, type GivenLabel } from './writes/labels.ts';
-import { narrowTenant, type ExplainTrace, createSessionReads, createTraceReads } from './reads/traces.ts';
+import {
+  narrowTenant,
+  type ExplainTrace,
+  type ReadScope,
+  createSessionReads,
+  createTraceReads,
+} from './reads/traces.ts';
 import { createScoreReads } from './reads/scores.ts';
 import {
   acknowledgeIncident,
@@ -48,15 +54,15 @@ import {
 import { createPostDeps, postScores, type PostedScore } from './writes/posted-scores.ts';
 
 /** Parts that a process that scores adds to the reads. */
-export interface ProcessReads extends Partial<Pick<ConfigurationSource, 'runRules' | 'judgeState'>> {
+export interface ProcessReads {
+  readonly runRules?: ReadScope['runRules'];
+  readonly judgeState?: ReadJudgeState;
   /** Finds the reasons why rules have no decision on a trace. */
   readonly explain?: ExplainTrace;
 }
 
-/** Parts of a process that its API reads and writes. */
 export interface TenantStoreParts extends ProcessReads {
   readonly config: Config;
-  /** Store of the writes. */
   readonly store: Store;
   /** Store of the reads. Default: the same. */
   readonly reads?: Store;
@@ -103,37 +109,34 @@ export async function createTenantStores(parts: TenantStoreParts) {
     const { tenant } = caller;
     const issues = createIssueReads({ config, store }, tenant);
     const labels = createLabelReads(config, store, { ...caller, findPassLine });
-    const scope = { tenant, explain, findPass, namedRows: createRowNaming(config, store, tenant) };
+    const scope: ReadScope = {
+      config,
+      store,
+      tenant,
+      runRules,
+      findPass,
+      namedRows: createRowNaming(config, store, tenant),
+    };
     return {
       /** Statements over the rows of all tenants; undefined for a caller of one tenant. */
       sql: tenant === undefined ? store.sql : undefined,
       /** Control of the configuration; undefined in a process that cannot reload. */
       control: parts.control,
-      /** Clock of the store, Unix milliseconds. */
       nowMs: () => store.spans.nowMs(),
       status: () => readStatus(store, tenant),
-      scores: createScoreReads(store, scope),
-      traces: createTraceReads(store, { ...scope, ofIssues: issues.ofTrace }),
-      sessions: createSessionReads(store, scope),
-      configuration: createConfigurationReads({ config, store, runRules, judgeState, findPass }, tenant),
-      ...createMonitorReads(store, standings, tenant, {
-        agentsOf: (of) => createAgentReads({ config, store, tenant: of, findPass }),
-        grown: issues.grown,
-      }),
-      /** Numbers of agents. */
-      agents: createAgentReads({ config, store, tenant, findPass }),
+      scores: createScoreReads(scope),
+      traces: createTraceReads(scope, explain, issues.ofTrace),
+      sessions: createSessionReads(scope),
+      configuration: createConfigurationReads(scope, judgeState),
+      ...createMonitorReads(scope, standings, issues.grown),
+      agents: createAgentReads(scope),
       aggregates: createAggregateReads({
-        config,
-        store,
-        tenant,
-        findPassLine,
+        ...scope,
         readStatuses: (limit) => standings.read({ tenant }, limit),
-        findPass,
         readEstimates: labels.newestEstimates,
-        countFunnel: (request) => countFunnel(store, { ...request, tenant }, runRules),
       }),
       issues,
-      anchors: createAnchorReads(config, store, tenant),
+      anchors: createAnchorReads(scope),
       labels,
       /** Decisions on the runs that began in a range. */
       funnel: (request: FunnelRequest) => countFunnel(store, { ...request, tenant }, runRules),
@@ -150,19 +153,14 @@ export async function createTenantStores(parts: TenantStoreParts) {
   };
 }
 
-/** Creates the reads of monitors, alerts and deploys for one tenant, or for all. `agentsOf` creates the reads of a tenant's agents. */
+/** Creates the reads of monitors, alerts and deploys for one tenant, or for all. */
 function createMonitorReads(
-  { alerts, markers, spans }: Pick<Store, 'alerts' | 'markers' | 'spans'>,
+  scope: ReadScope,
   standings: ReturnType<typeof createStandings>,
-  tenant: string | undefined,
-  {
-    agentsOf,
-    grown,
-  }: {
-    readonly agentsOf: (tenant: string) => ReturnType<typeof createAgentReads>;
-    readonly grown: IssueReads['grown'];
-  },
+  grown: IssueReads['grown'],
 ) {
+  const { store, tenant } = scope;
+  const { alerts, markers, spans } = store;
   return {
     /** States of the configured monitors. */
     standings: {
@@ -188,7 +186,7 @@ function createMonitorReads(
         const [notes, messages, versions, issues] = await Promise.all([
           alerts.notes(event.incidentId),
           alerts.messages(event.incidentId),
-          compareChanged(agentsOf(of), event, nowMs),
+          compareChanged(createAgentReads({ ...scope, tenant: of }), event, nowMs),
           grown(range),
         ]);
         return { event, notes, messages, versions, issues };
@@ -203,7 +201,6 @@ function createMonitorReads(
       /** Reads the times of acknowledgements by incident, Unix milliseconds. */
       acknowledged: () => alerts.acknowledged(),
     },
-    /** Deploy markers. */
     markers: {
       /** Newest first. */
       list: (filter: SinceFilter, page: ListPage) => markers.list({ ...filter, tenant }, page),
@@ -269,12 +266,10 @@ function createWrites(
           postScores(posting, narrow(named), scores),
         delete: (scoreId: string) => deleteScore(store, caller, scoreId),
         /** Runs scorers on a trace. The signal stops them. */
-        run: (request: ScoreRequest, signal: AbortSignal) =>
-          scoreNow({ ...scoring, signal }, caller, request),
+        run: (request: ScoreRequest, signal: AbortSignal) => scoreNow(scoring, caller, request, signal),
       },
       labels: { store: (label: GivenLabel, named?: string) => storeLabel(posting, narrow(named), label) },
       traces: {
-        /** Stores a made trace. Returns its id. */
         sample: async () => storeSampleTrace(store, { tenant: tenant ?? '', nowMs: await spans.nowMs() }),
       },
       purges: { start: (request: PurgeRequest) => startPurge(config, store, caller, request) },

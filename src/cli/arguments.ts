@@ -23,7 +23,6 @@ export function parseNumber(text: string): number {
   return value;
 }
 
-/** Parses a duration like `30m` or `2h` to milliseconds. */
 export function parseSpan(text: string): number {
   const spanMs = parseDurationMs(text);
   if (spanMs === undefined || spanMs <= 0) {
@@ -32,7 +31,6 @@ export function parseSpan(text: string): number {
   return spanMs;
 }
 
-/** Writes a duration for a request of the API. */
 export function writeSpan(spanMs: number): string {
   return spanMs % SECOND_MS === 0 ? `${spanMs / SECOND_MS}s` : `${spanMs}ms`;
 }

@@ -6,7 +6,6 @@ import type { App } from './context.ts';
 import type { ExitCode } from './exit-codes.ts';
 import type { Output } from './show/output.ts';
 
-/** Options of every command. */
 export interface GlobalOptions {
   readonly config?: string;
   readonly json?: boolean;
@@ -16,7 +15,6 @@ export interface GlobalOptions {
   readonly storeUrl?: string;
 }
 
-/** Options for loading the configuration of a command. */
 export interface ConfigOptions {
   /** Replaces the file of `--config`. */
   readonly file?: string | undefined;
@@ -28,7 +26,6 @@ export interface ConfigOptions {
   readonly anew?: { readonly text: string | undefined };
 }
 
-/** Context of a command. */
 export interface CommandContext {
   readonly out: Output;
   readonly log: Log;
@@ -70,7 +67,6 @@ export function withExamples(command: Command, examples: readonly (readonly [str
   return command.addHelpText('before', `Examples:\n${lines.join('\n')}\n`);
 }
 
-/** Waits until a signal is aborted. */
 export async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) {
     await once(signal, 'abort');

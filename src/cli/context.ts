@@ -13,7 +13,6 @@ import type { Store } from '../store/store.ts';
 import { leaveOutPurged } from '../purge/configured-purge.ts';
 import type { WatchedTraces } from '../purge/purged-traces.ts';
 
-/** Store and configuration of a command. */
 export interface App {
   readonly config: Config;
   /** Store without purged traces. */

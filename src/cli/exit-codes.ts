@@ -1,6 +1,5 @@
 import { AppError, RequestError, type ErrorCode } from '../domain/errors.ts';
 
-/** Exit codes of the program. */
 export const EXIT = {
   done: 0,
   failed: 1,
@@ -13,7 +12,6 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Text of `--help`. */
 export const EXIT_CODES_HELP = `Exit codes:
   0 done · 1 failed · 2 wrong usage · 3 finished, some items failed · 4 not found
   69 a needed service is not reachable · 78 wrong configuration · 130 interrupted`;
@@ -33,7 +31,6 @@ const EXIT_OF_ERROR: Partial<Record<ErrorCode, ExitCode>> = {
   cancelled: EXIT.interrupted,
 };
 
-/** Returns the exit code for a thrown value. */
 export function chooseExitCode(thrown: unknown): ExitCode {
   if (thrown instanceof RequestError) {
     return EXIT.usage;

@@ -4,7 +4,6 @@ import type { Config } from '../configuration.ts';
 import type { CommandContext } from './command.ts';
 import type { AuditedWrite } from '../api/writes/audit.ts';
 
-/** Reply of a list. */
 export interface Page<Item> {
   readonly items: readonly Item[];
 }

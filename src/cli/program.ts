@@ -3,14 +3,8 @@ import { Command, InvalidArgumentError, type Option } from 'commander';
 import { EXIT_CODES_HELP } from './exit-codes.ts';
 import { packageVersion } from '../process/package.ts';
 
-/** Entry of a command in the list of `--help`, and the loader of its options and its action. */
-interface CommandEntry {
-  readonly says: string;
-  readonly load: () => Promise<RegisterCommand>;
-}
-
-/** All commands by their name, in the order of `--help`. */
-const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+/** All commands by their name, in the order of `--help`: its words there, and the loader of options and action. */
+const COMMANDS: Readonly<Record<string, { says: string; load: () => Promise<RegisterCommand> }>> = {
   serve: {
     says: 'Receive spans, score agent runs and export scores. Ctrl-C finishes the accepted work and stops.',
     load: async () => (await import('./commands/serve.ts')).registerServe,

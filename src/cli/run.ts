@@ -87,13 +87,9 @@ function nameOfCommand(command: unknown): string {
   return `${nameOfCommand(command.parent)} ${command.name()}`.trim();
 }
 
-interface NamedOptions extends BindOptions {
-  readonly command: string;
-}
-
 async function runAction(
   work: (context: CommandContext) => Promise<ExitCode>,
-  options: NamedOptions,
+  options: BindOptions & { readonly command: string },
   globals: GlobalOptions,
   surroundings: Surroundings,
 ): Promise<ExitCode> {

@@ -100,7 +100,6 @@ export function openTraceSpool(terms: ReadingTerms = {}) {
       }
     });
   return {
-    /** Adds parts of traces. */
     add: (parts: readonly TraceData[]) =>
       inTransaction(() => {
         for (const { traceId, spans, logs } of parts) {
@@ -109,9 +108,7 @@ export function openTraceSpool(terms: ReadingTerms = {}) {
           addPart.run(traceId, spans.length, serialize([spans, logs] satisfies Content));
         }
       }),
-    /** Returns the number of traces. */
     count: () => Number(countTraces.get()?.['count'] ?? 0),
-    /** Returns the known ones of some traces. */
     find: (traceIds: readonly string[]) =>
       traceIds.flatMap((traceId) => (findTrace.get(traceId) as TraceRow | undefined) ?? []),
     /** Returns traces whose first span starts in [fromMs, toMs), in the order of their start. */
@@ -129,7 +126,6 @@ export function openTraceSpool(terms: ReadingTerms = {}) {
       mark(traceIds);
       return traceIds;
     },
-    /** Marks traces that need not be taken. */
     mark,
     close: () => database.close(),
   };
@@ -257,7 +253,6 @@ function spooledKey(traceId: string): TraceKey {
   return { tenant: '', traceId };
 }
 
-/** Returns the facts of a complete trace. */
 function buildActivity({ id, start, end, failed }: TraceRow, nowMs: number): TraceActivity {
   return {
     ...spooledKey(id),

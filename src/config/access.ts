@@ -16,7 +16,6 @@ export interface AccessToken {
   readonly scopes: readonly Scope[];
 }
 
-/** Sender of an accepted request. */
 export interface Grant {
   /** Name of the token; '' without tokens. */
   readonly name: string;
@@ -28,13 +27,11 @@ export interface Grant {
   readonly foreignNames: readonly string[];
 }
 
-/** Reason why a request is refused. */
 export interface Refusal {
   readonly status: 401 | 403;
   readonly message: string;
 }
 
-/** Access of a request. */
 type Access = Grant | Refusal;
 
 /** Checks the value of the `Authorization` header of a request. */

@@ -8,24 +8,17 @@ import { readConfigFile } from './files/config-file.ts';
 import type { JsonSchemaNode } from './json-schema.ts';
 import { compareConfigs, type LoadedParts } from './revision.ts';
 
-/** Answer to a reload. */
 export interface ReloadAnswer {
   readonly outcome: 'applied' | 'unchanged' | 'refused';
-  /** Revision in force after it. */
   readonly revision: number;
   /** Time of the answer, ISO 8601. */
   readonly at: string;
-  /** Changes that are in force. */
   readonly changed: readonly string[];
-  /** Faults of the file. */
   readonly issues: readonly ReportedIssue[];
-  /** Changes that need a restart. */
   readonly needsRestart: readonly string[];
 }
 
-/** Answer to an apply. */
 export interface ApplyAnswer {
-  /** Unified diff of the file. */
   readonly diff: string;
   /** True when the file is written and in force. */
   readonly applied: boolean;
@@ -90,7 +83,6 @@ type Attempt =
   | { readonly refused: ReloadAnswer }
   | { readonly ready: PreparedRevision; readonly commit: () => Promise<ReloadAnswer> };
 
-/** Creates the control of the configuration of a process. */
 export function createConfigControl<Parts extends LoadedParts>(deps: ConfigControlDeps<Parts>) {
   const control = new FileControl(deps);
   let last: Promise<unknown> = Promise.resolve();

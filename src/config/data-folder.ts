@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { constants, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { access, mkdir, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { ConfigError, readErrorMessage } from '../domain/errors.ts';
+import { ConfigError, hasCode, readErrorMessage } from '../domain/errors.ts';
 
 /** Creates the data directory, readable by this user only. Throws a `ConfigError` when it cannot be created or written. */
 export async function createDataDirectory(path: string): Promise<void> {
@@ -101,20 +101,21 @@ function createPurgeKey(dataDir: string, path: string): string {
 }
 
 function readPurgeKey(path: string): string | undefined {
+  const secret = readIfThere(path)?.trim();
+  if (secret === '') {
+    throw new Error('it is empty');
+  }
+  return secret;
+}
+
+/** Reads a text file; undefined when there is none. */
+export function readIfThere(path: string): string | undefined {
   try {
-    const secret = readFileSync(path, 'utf8').trim();
-    if (secret === '') {
-      throw new Error('it is empty');
-    }
-    return secret;
+    return readFileSync(path, 'utf8');
   } catch (error) {
-    if (hasCode(error, 'ENOENT')) {
+    if (hasCode(error, 'ENOENT', 'ENOTDIR')) {
       return undefined;
     }
     throw error;
   }
-}
-
-function hasCode(error: unknown, code: string): boolean {
-  return error instanceof Error && 'code' in error && error.code === code;
 }

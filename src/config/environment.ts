@@ -24,7 +24,6 @@ export type ReadVariable = (name: string) => string | undefined;
 const REFERENCE = /\$\{(env|file):([^}]*)\}/g;
 const NAME_AND_DEFAULT = /^([A-Za-z_]\w*)(?::-([\s\S]*))?$/;
 
-/** Most characters of a secret in a file. */
 const MAX_SECRET_CHARS = 65_536;
 
 /** Offset into the private-use characters: a hidden character is its code plus this number. */
@@ -40,7 +39,6 @@ export function hideReferences(text: string): string {
   return text.replaceAll(REFERENCE, (reference) => shifted(reference, HIDDEN));
 }
 
-/** Restores the hidden references in a parsed value. */
 export function showReferences(value: unknown): unknown {
   const inText = (text: string) =>
     text.replaceAll(HIDDEN_REFERENCE, (reference) => shifted(reference, -HIDDEN));

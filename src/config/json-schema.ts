@@ -2,7 +2,6 @@ import { z } from 'zod';
 import type { KeyPath } from './key-path.ts';
 import { monitorTestFileSchema, monitorFileSchema } from './schema/monitors.ts';
 
-/** Parts of a JSON Schema that this folder reads. */
 export interface JsonSchemaNode {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, JsonSchemaNode>>;
@@ -19,17 +18,14 @@ export function createConfigJsonSchema(schema: z.ZodType): JsonSchemaNode {
   return { ...toJsonSchema(schema), title: 'spanscore configuration' };
 }
 
-/** Returns the JSON Schema of a monitor file. */
 export function monitorFileJsonSchema(): JsonSchemaNode {
   return { ...toJsonSchema(monitorFileSchema), title: 'spanscore monitors' };
 }
 
-/** Returns the JSON Schema of a file of monitor tests. */
 export function monitorTestFileJsonSchema(): JsonSchemaNode {
   return { ...toJsonSchema(monitorTestFileSchema), title: 'tests of spanscore monitors' };
 }
 
-/** Returns the JSON Schema of the input that a schema accepts. */
 export function toJsonSchema(schema: z.ZodType): JsonSchemaNode {
   return z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' }) as JsonSchemaNode;
 }

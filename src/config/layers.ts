@@ -7,7 +7,6 @@ import { isSame, type KeyPath, toPath, valueAt, withValueAt } from './key-path.t
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
-/** One value from outside the file. */
 interface Override {
   readonly path: KeyPath;
   readonly value: string;
@@ -61,7 +60,6 @@ export interface Layers {
   readonly issues: readonly ConfigIssue[];
   /** Paths without a value, because a reference could not be replaced. */
   readonly unusable: readonly KeyPath[];
-  /** Variables that set nothing. */
   readonly warnings: readonly string[];
   readonly findOrigin: (path: KeyPath) => Origin;
   /** Like `findOrigin`; for a missing key, returns the place of its group. */
@@ -76,7 +74,6 @@ interface Outside {
   readonly listSettable: () => readonly string[][];
 }
 
-/** Applies variables and flags to a file. */
 export function stackLayers(
   file: ConfigFile | undefined,
   { variables, flags = {}, listSettable }: Outside,

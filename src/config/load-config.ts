@@ -40,7 +40,6 @@ export interface LoadedConfig<Loaded = Config> {
   readonly config: Loaded;
   /** Absolute path of the file that was read. */
   readonly file: string | undefined;
-  /** Returns the origin of the value at a path. */
   readonly findOrigin: (path: KeyPath) => Origin;
   /** Probable mistakes that do not prevent the start. */
   readonly warnings: readonly string[];
@@ -55,7 +54,6 @@ export interface ParseConfigOptions {
   readonly scorers?: readonly KnownScorer[];
 }
 
-/** Reads configurations that have sections for some components. */
 export type ConfigReader<Listed extends Components> = ReturnType<typeof createConfigReader<Listed>>;
 
 /** Creates the reader of configurations with sections for these components. */
@@ -260,10 +258,8 @@ export function listOpenDoors(config: Config, receivers: readonly ReceiverSectio
   });
 }
 
-/** Parts of a configuration that name TLS files. */
 type WithTls = Pick<ParsedConfig, 'receivers' | 'api'>;
 
-/** Returns the parts with absolute paths of their TLS files. */
 function withAbsoluteTls(
   { receivers, api }: WithTls,
   sections: readonly ReceiverSection[],

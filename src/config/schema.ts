@@ -60,10 +60,8 @@ export function createConfigSchema<const Listed extends Components>(components: 
     .describe('Configuration of spanscore.');
 }
 
-/** Schema of a configuration with sections for these components. */
 export type ConfigSchema<Listed extends Components> = ReturnType<typeof createConfigSchema<Listed>>;
 
-/** Configuration as a user writes it. */
 export type ConfigInput<Listed extends Components> = z.input<ConfigSchema<Listed>>;
 
 /** Configuration after the schema check, with its defaults; `rules` and `monitors` may still be absent. */

@@ -1,7 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { hasCode } from '../domain/errors.ts';
+import { parseJson } from '../domain/unknown-values.ts';
+import { readIfThere } from './data-folder.ts';
 
 const serveFileSchema = z.object({
   pid: z.number().int().positive(),
@@ -33,38 +36,20 @@ export function writeServeFile(dataDir: string, content: ServeFile): void {
 
 /** Reads the address file of a running `serve`. Returns undefined when there is no file or its process has ended. */
 export function readServeFile(dataDir: string): ServeFile | undefined {
-  const text = readIfThere(join(dataDir, NAME));
-  const parsed = serveFileSchema.safeParse(text === undefined ? undefined : parseJson(text));
-  return parsed.success && isAlive(parsed.data.pid) ? parsed.data : undefined;
+  const file = readContent(dataDir);
+  return file !== undefined && isAlive(file.pid) ? file : undefined;
 }
 
 /** Removes the address file at a clean stop, unless another process has written its own file since. */
 export function removeServeFile(dataDir: string, pid: number): void {
-  const text = readIfThere(join(dataDir, NAME));
-  const parsed = serveFileSchema.safeParse(text === undefined ? undefined : parseJson(text));
-  if (parsed.success && parsed.data.pid === pid) {
+  if (readContent(dataDir)?.pid === pid) {
     rmSync(join(dataDir, NAME), { force: true });
   }
 }
 
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
-      return undefined;
-    }
-    throw error;
-  }
-}
-
-/** Returns undefined for a half-written file of a crashed writer. */
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+/** Reads the file; undefined also for a half-written file of a crashed writer. */
+function readContent(dataDir: string): ServeFile | undefined {
+  return serveFileSchema.safeParse(parseJson(readIfThere(join(dataDir, NAME)) ?? '')).data;
 }
 
 function isAlive(pid: number): boolean {
@@ -72,6 +57,6 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+    return hasCode(error, 'EPERM');
   }
 }

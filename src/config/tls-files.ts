@@ -7,10 +7,8 @@ import { listReceivers, type ReceiverSection, type TlsPaths } from './schema/com
 
 type Part = 'ca' | 'cert' | 'key';
 
-/** Content of the TLS files of a configuration. */
 export type TlsMaterial = Readonly<Partial<Record<Part, Buffer>>>;
 
-/** TLS options of Node's servers. */
 export interface ServerTls {
   readonly cert: Buffer;
   readonly key: Buffer;
@@ -39,7 +37,6 @@ export function readTlsFiles(
   return material;
 }
 
-/** Returns the faults of all TLS files of a configuration. */
 export function tlsIssues(config: Config, receivers: readonly ReceiverSection[]): ConfigIssue[] {
   return [
     ...listReceivers(config, receivers).flatMap(({ section, options }) =>

@@ -2,7 +2,6 @@ import type { AppError } from '../domain/errors.ts';
 import type { PendingExport } from '../store/contracts/score-feed.ts';
 import { backoffMs, type Failure, type Outcome, type RetryTimes } from './deliver.ts';
 
-/** Scores that are sent together. */
 export type Message = readonly PendingExport[];
 
 interface AttemptSettings extends RetryTimes {
@@ -10,13 +9,6 @@ interface AttemptSettings extends RetryTimes {
   readonly attempts: number;
   /** Time for which a score of an unknown trace is tried again, milliseconds. Default 0. */
   readonly unknownForMs?: number | undefined;
-}
-
-/** Score whose attempts are used up. */
-interface SpentScore {
-  readonly pending: PendingExport;
-  readonly attempts: number;
-  readonly error: AppError;
 }
 
 /** After so many failed first attempts in a row, the receiver is down for all scores. */
@@ -63,7 +55,6 @@ export class AttemptBook {
     this.#settings = settings;
   }
 
-  /** Number of scores that failed. */
   get size(): number {
     return this.#tries.size;
   }
@@ -140,12 +131,10 @@ export class AttemptBook {
     return this.#halve(message);
   }
 
-  /** Lists the scores whose attempts are used up. */
-  listSpent(): SpentScore[] {
+  listSpent() {
     return [...this.#tries.values()].filter(({ attempts }) => attempts >= this.#settings.attempts);
   }
 
-  /** Forgets scores that are no longer pending. */
   forgetAllBut(pending: readonly PendingExport[]): void {
     const known = new Set(pending.map(joinExportKey));
     for (const { pending: each } of this.#tries.values()) {
@@ -155,7 +144,6 @@ export class AttemptBook {
     }
   }
 
-  /** Forgets the failures of a score. */
   forget(each: PendingExport): void {
     this.#tries.delete(joinExportKey(each));
     this.#suspects.delete(joinExportKey(each));

@@ -56,7 +56,6 @@ interface AlertDeps {
   readonly random: () => number;
 }
 
-/** Starts to send alerts over every channel. */
 export function startAlertDelivery(
   channels: readonly AlertChannel[],
   times: Partial<AlertTimes>,
@@ -69,7 +68,6 @@ export function startAlertDelivery(
   return startDelivery(tasks, { ...TIMES, ...times }, CHANNEL_NAMES, deps);
 }
 
-/** Signal of dead letters that contain alerts. */
 export const ALERT_SIGNAL = 'alerts';
 
 /** Builds the delivery rows that send a dead message again. Throws for bytes that are no dead message. */
@@ -92,7 +90,6 @@ interface Tries {
   notBeforeMs: number;
 }
 
-/** Deliveries to one channel in one epoch. */
 export class ChannelDelivery implements Delivery {
   readonly #channel: AlertChannel;
   readonly #times: AlertTimes;
@@ -272,7 +269,6 @@ function isAhead(waiting: ReadonlySet<PlannedMessage>, message: PlannedMessage):
   return [...waiting].some(({ events }) => events.some(({ incidentId }) => incidents.has(incidentId)));
 }
 
-/** A planned message that is not finished. */
 interface PlannedMessage extends AlertMessage {
   readonly plannedAtMs: number;
   readonly round: number;
@@ -419,7 +415,6 @@ function sortMembers(messageId: string, members: readonly PendingAlert[]): Alert
   return members.map(({ event }) => event).sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
 }
 
-/** Builds the delivery rows of a message. */
 function buildDeliveries(
   receiver: string,
   { id, events, plannedAtMs, round }: PlannedMessage,

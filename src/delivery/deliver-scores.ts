@@ -48,7 +48,6 @@ export async function startScoreDelivery(
   return startDelivery(tasks, settings, EXPORTER_NAMES, deps);
 }
 
-/** Signal of dead letters that contain scores. */
 export const SCORE_SIGNAL = 'scores';
 
 /** Namespace of the ids of dead scores. It must never change. */

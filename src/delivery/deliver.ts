@@ -3,7 +3,6 @@ import { sleep } from '../domain/waits.ts';
 import type { DeadLetter } from '../store/contracts/dead-letters.ts';
 import type { Log } from '../telemetry/log.ts';
 
-/** Result of one attempt to send a message. */
 export type Outcome = { readonly kind: 'delivered'; readonly isSkipped?: true } | Failure;
 
 /**
@@ -16,10 +15,8 @@ export interface Failure {
   readonly error: AppError;
 }
 
-/** Counts of a receiver since the start: scores or alerts. */
 export interface Counts {
   delivered: number;
-  /** Stored as dead letters. */
   dead: number;
   /** Attempts that failed and are repeated. */
   failures: number;
@@ -39,7 +36,6 @@ export interface ReceiverDuties {
   leave(receiver: string): Promise<void>;
 }
 
-/** Facts that the deliveries of one epoch share. */
 export interface EpochTerms {
   readonly counts: Counts;
   /** Throws `DutyLost` when another process may have the receiver. Throws when the store does. */
@@ -56,10 +52,8 @@ export interface Delivery {
   pass(): Promise<boolean>;
 }
 
-/** One receiver of scores or of alerts. */
 export interface DeliveryTask {
   readonly name: string;
-  /** Begins the deliveries of an epoch. */
   begin(terms: EpochTerms): Delivery;
 }
 
@@ -70,15 +64,12 @@ export interface LoopTimes {
   readonly drainMs: number;
 }
 
-/** Running deliveries. */
 export interface DeliveryLoop {
   /** Sends the rest within `drainMs`, and gives the receivers to other processes. May be called twice. */
   stop(): Promise<void>;
-  /** Returns the counts since the start, by receiver. */
   counts(): ReadonlyMap<string, Readonly<Counts>>;
 }
 
-/** Names of a kind of receivers in the log. */
 interface LogNames {
   readonly receiver: string;
   readonly items: string;
@@ -88,7 +79,6 @@ interface LogNames {
 export const EXPORTER_NAMES: LogNames = { receiver: 'exporter', items: 'scores', sends: 'exports' };
 export const CHANNEL_NAMES: LogNames = { receiver: 'channel', items: 'alerts', sends: 'sends' };
 
-/** Error of work that belongs to another process now. */
 export class DutyLost extends AppError {
   override readonly name = 'DutyLost';
   constructor(receiver: string) {

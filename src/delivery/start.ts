@@ -41,7 +41,6 @@ export function createExporters(
   });
 }
 
-/** Creates the configured channels of some kinds. */
 export function createChannels(
   { alerts, api }: Pick<Config, 'alerts' | 'api'>,
   kinds: readonly ChannelDefinition[],

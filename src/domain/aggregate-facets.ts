@@ -1,4 +1,3 @@
-/** Facets by which aggregates of scores are split and filtered. */
 export const AGGREGATE_FACETS = [
   'agent',
   'service',

@@ -20,8 +20,6 @@ export const ANCHORS = {
   ofStore: { WrittenAt: "DateTime64(3, 'UTC')" },
 } satisfies Table;
 
-/** One judging of an anchor. */
 export type AnchorRow = RowOf<typeof ANCHORS>;
 
-/** State of the anchors of a scorer's version. */
 export type AnchorPhase = 'learning' | 'ok' | 'drifted';

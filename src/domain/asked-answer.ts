@@ -9,7 +9,6 @@ export const [ASK_EXAMPLES, MOST_CHOICES] = [20, 100];
 /** Version of a scorer that chooses among options: its label is the result, and its scores have no mean. */
 export const CHOICE_VERSION = 'choice';
 
-/** Kind of answer that an own judge gives. */
 export type AskedAnswer =
   | { readonly type: 'boolean'; readonly good?: boolean | undefined }
   /** Levels from the worst to the best, each a name, or a name, a colon and its meaning. */
@@ -24,7 +23,6 @@ export interface AskedExample {
   readonly answer: boolean | string;
 }
 
-/** One of the possible answers. */
 export interface Choice {
   readonly name: string;
   readonly meaning: string;

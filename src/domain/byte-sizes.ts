@@ -1,4 +1,3 @@
-/** Units of size in bytes. */
 export const KIB = 1024;
 export const MIB = 1024 * KIB;
 

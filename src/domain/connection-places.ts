@@ -1,6 +1,5 @@
 import type { EventEmitter } from 'node:events';
 
-/** Limits of the open connections of one listener. */
 export interface ConnectionLimits {
   readonly total: number;
   /** Limit of the connections of one client address. Clients behind a proxy have one address. */
@@ -9,7 +8,6 @@ export interface ConnectionLimits {
   readonly kept: number;
 }
 
-/** Connection as its listener knows it. */
 export interface PlacedConnection {
   readonly address: string;
   /** True while a request that has arrived whole is answered. */
@@ -64,7 +62,6 @@ export class ConnectionPlaces {
     }
   }
 
-  /** Frees the place of a connection that has ended. */
   leave(connection: PlacedConnection): void {
     this.#kept.delete(connection);
     const own = this.#open.get(connection.address);
@@ -92,7 +89,6 @@ function findIdle(sets: readonly Set<PlacedConnection>[]): PlacedConnection | un
   return undefined;
 }
 
-/** The part of a socket that its place needs. */
 interface PlacedSocket {
   readonly remoteAddress?: string | undefined;
   readonly remotePort?: number | undefined;

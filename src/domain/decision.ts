@@ -15,10 +15,8 @@ export const DECISION_STATUSES = [
 ] as const;
 export type DecisionStatus = (typeof DECISION_STATUSES)[number];
 
-/** Scorer name of a decision about a whole rule. */
 export const WHOLE_RULE = '*';
 
-/** Start of the names of rules of a backfill. */
 export const BACKFILL_RULES = 'backfill:';
 
 /** Name of the rule of a command that scores one trace by scorers that it names. */
@@ -36,7 +34,6 @@ export type Stratum = (typeof STRATA)[number];
 /** Meaning of the column `Target` of scores and decisions. */
 export const TARGET_MEANING = 'Kind of the thing that the score is about.';
 
-/** Definition of `decisions`. */
 export const DECISIONS = {
   name: 'decisions',
   columns: {
@@ -80,7 +77,6 @@ export type Decision = RowOf<typeof DECISIONS>;
 /** Code of the reason of a decision that a budget holds back, and of one that it held back for too long. */
 export const HELD_BACK = 'budget_exhausted';
 
-/** Returns true for a decision that waits for money of a budget. */
 export function isHeldBack({ status, reason }: Pick<Decision, 'status' | 'reason'>): boolean {
   return status === 'deferred' && reason.startsWith(HELD_BACK);
 }

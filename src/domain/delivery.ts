@@ -7,7 +7,6 @@ import { column, wordOf, type RowOf, type Table } from './table.ts';
  */
 const STATES = ['planned', 'delivered', 'dead', 'muted', 'withdrawn', 'removed'] as const;
 
-/** Definition of `deliveries`. */
 export const DELIVERIES = {
   name: 'deliveries',
   columns: {
@@ -40,7 +39,6 @@ export const DELIVERIES = {
 /** Delivery of a score or of an alert's event to one receiver. */
 export type Delivery = RowOf<typeof DELIVERIES>;
 
-/** Delivery of an event in a channel. */
 export type AlertDelivery = Omit<Delivery, 'kind' | 'scoreId' | 'revision' | 'isDeleted'>;
 
 /** Computes the version of a row: within a round, any later state follows the plan. */

@@ -19,7 +19,6 @@ export const DEPLOY_MARKERS = {
   ofStore: {},
 } satisfies Table;
 
-/** First use of a version. */
 export type DeployMarker = RowOf<typeof DEPLOY_MARKERS>;
 
 /** Version of an agent, or of the service that the agent runs in. */
@@ -29,7 +28,6 @@ export type AgentVersion = Pick<DeployMarker, 'service' | 'agent' | 'serviceVers
 export interface Deploy {
   readonly tenant: string;
   readonly service: string;
-  /** Version of the service or of an agent. */
   readonly version: string;
   /** Agents that have this version; empty when the version is that of all agents of the service. */
   readonly agents: readonly string[];

@@ -1,4 +1,3 @@
-/** Units of time in milliseconds. */
 export const SECOND_MS = 1_000;
 export const MINUTE_MS = 60 * SECOND_MS;
 export const HOUR_MS = 60 * MINUTE_MS;
@@ -8,11 +7,15 @@ export const WEEK_MS = 7 * DAY_MS;
 /** The last moment that a nanosecond column of the store holds (2262-04-11), in Unix milliseconds. */
 export const LAST_MOMENT_MS = 9_223_372_036_854;
 
+export function startOfDay(atMs: number): number {
+  return Math.floor(atMs / DAY_MS) * DAY_MS;
+}
+
 /** Days before a range whose scores are its baseline. */
 const BASELINE_DAYS = 14;
 
 /** Returns the whole days before a range, which give its baseline. Times are Unix milliseconds. */
 export function baselineRange(fromMs: number): { readonly fromMs: number; readonly toMs: number } {
-  const toMs = Math.floor(fromMs / DAY_MS) * DAY_MS;
+  const toMs = startOfDay(fromMs);
   return { fromMs: toMs - BASELINE_DAYS * DAY_MS, toMs };
 }

@@ -1,4 +1,3 @@
-/** Stage of the pipeline that failed. */
 export type Stage = 'receive' | 'store' | 'normalise' | 'judge' | 'export' | 'alert' | 'config';
 
 /**
@@ -84,7 +83,6 @@ export class InvalidInputError extends AppError {
 /** Error in a request or a command line itself: its sender has to write another one. */
 export class RequestError extends InvalidInputError {}
 
-/** Error of a request for an id that several tenants have. */
 export class SeveralTenantsError extends RequestError {
   constructor(what: string, tenants: readonly string[]) {
     const names = tenants.map((name) => JSON.stringify(name)).join(', ');
@@ -124,7 +122,6 @@ export class ForbiddenError extends AppError {
   }
 }
 
-/** Error for a thing that does not exist. */
 export class NotFoundError extends AppError {
   override readonly name = 'NotFoundError';
   constructor(message: string, details?: Readonly<Record<string, unknown>>) {
@@ -143,7 +140,6 @@ export function rejectAborted(signal: AbortSignal | undefined): void {
   }
 }
 
-/** Most causes of an error that are searched. */
 const MAX_CAUSES = 10;
 
 /** Returns the first error of a kind in a chain of causes, or null. A scorer may wrap the error that it catches. */
@@ -163,6 +159,11 @@ export function listCauses(thrown: unknown): unknown[] {
     current = (current as { cause?: unknown }).cause;
   }
   return causes;
+}
+
+/** Returns true for an error of the system with one of these codes, as `ENOENT`. */
+export function hasCode(error: unknown, ...codes: readonly unknown[]): boolean {
+  return error instanceof Error && 'code' in error && codes.includes(error.code);
 }
 
 /** Returns the message of anything thrown, for logs and reasons. Of a request that failed, the cause says why. */

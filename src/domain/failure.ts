@@ -4,7 +4,6 @@ import type { Scale } from './agreement/directed-score.ts';
 import type { Score } from './score.ts';
 import { column, jsonOf, listOf, type RowOf, type Table, wordOf } from './table.ts';
 
-/** Kinds of failures of a run. */
 export const FAILURE_KINDS = [
   'claim',
   'tool-error',
@@ -32,7 +31,6 @@ export interface FailureSubject {
   readonly scorer?: string;
 }
 
-/** Words of the judge's evidence against a claim. */
 export interface FailureEvidence {
   readonly source: string;
   readonly quote: string;
@@ -43,14 +41,12 @@ export interface FailureEvidence {
 export type JudgedRun = Pick<Score, 'scorer' | 'verdicts'> &
   Partial<Pick<Score, 'score' | 'reason' | 'source' | keyof Scale>>;
 
-/** Feedback of a user below zero. */
 export interface Feedback {
   /** The comment, else the name of the event. */
   readonly text: string;
   readonly spanId: string;
 }
 
-/** A failure of one run. */
 export interface FoundFailure {
   readonly kind: FailureKind;
   readonly subject: FailureSubject;
@@ -76,7 +72,6 @@ export function computeIssueId(tenant: string, agent: string, signature: string)
   return sha256Hex(JSON.stringify([tenant, agent, signature])).slice(0, 16);
 }
 
-/** Definition of `failures`. */
 export const FAILURES = {
   name: 'failures',
   columns: {
@@ -116,7 +111,6 @@ export const FAILURES = {
   ofStore: { WrittenAt: "DateTime64(3, 'UTC')", Version: 'UInt64' },
 } satisfies Table;
 
-/** One row of `failures`. */
 export type Failure = RowOf<typeof FAILURES>;
 
 /** States of an issue that the store keeps; an open one is new or ongoing by its age. */
@@ -151,7 +145,6 @@ export interface IssueEvent {
   readonly what: string;
 }
 
-/** Definition of `issues`. */
 export const ISSUES = {
   name: 'issues',
   columns: {
@@ -180,10 +173,8 @@ export const ISSUES = {
   ofStore: { WrittenAt: "DateTime64(3, 'UTC')", Version: 'UInt64' },
 } satisfies Table;
 
-/** One row of `issues`. */
 export type IssueRow = RowOf<typeof ISSUES>;
 
-/** Issue as it was read, with the version of its row. */
 export interface StoredIssue extends IssueRow {
   readonly version: number;
 }

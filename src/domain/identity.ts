@@ -43,17 +43,14 @@ function orderKeys(item: unknown): unknown {
   return ordered;
 }
 
-/** Computes the SHA-256 of a text. */
 export function sha256(text: string): Buffer {
   return hash('sha256', text, 'buffer');
 }
 
-/** Computes the SHA-256 of a text in lower-case hex. */
 export function sha256Hex(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
-/** Computes a hash of 32 hex digits from bytes. */
 export function hashBytes(bytes: Uint8Array): string {
   return hash('sha256', bytes, 'hex').slice(0, 32);
 }

@@ -31,5 +31,4 @@ export const JUDGE_CALLS = {
   ofStore: { WrittenAt: "DateTime64(3, 'UTC')" },
 } satisfies Table;
 
-/** One judge call. */
 export type JudgeCallRecord = RowOf<typeof JUDGE_CALLS>;

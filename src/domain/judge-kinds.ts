@@ -12,7 +12,6 @@ export interface JudgeKind {
   readonly hosts: readonly string[];
   /** Variable with the key, for kinds with one key. */
   readonly keyVariable?: string;
-  /** Settings of an entry that are keys. */
   readonly keys: readonly string[];
   /** True for a package with a batch interface. */
   readonly hasBatch?: true;
@@ -22,35 +21,21 @@ export interface JudgeKind {
 
 const API_KEY = ['apiKey'];
 
-/** Any server with OpenAI's chat completions API. */
-export const OPENAI_COMPATIBLE: JudgeKind = {
-  name: 'openai-compatible',
-  package: '@ai-sdk/openai-compatible',
-  range: '^3',
-  create: 'createOpenAICompatible',
-  hosts: [],
-  keys: API_KEY,
-  isBuiltIn: true,
-};
-
-/** Kinds of judge providers by name. A new kind is one entry. */
-const KINDS: readonly JudgeKind[] = [
+/** Kinds of judge providers by name, each a package of the AI SDK with its name. A new kind is one entry. */
+const KINDS = listKinds([
   {
     name: 'openai',
-    package: '@ai-sdk/openai',
     range: '^4',
     create: 'createOpenAI',
     baseURL: 'https://api.openai.com/v1',
     hosts: ['api.openai.com'],
     keyVariable: 'OPENAI_API_KEY',
-    keys: API_KEY,
     hasBatch: true,
     isBuiltIn: true,
   },
-  OPENAI_COMPATIBLE,
+  { name: 'openai-compatible', range: '^3', create: 'createOpenAICompatible', hosts: [], isBuiltIn: true },
   {
     name: 'anthropic',
-    package: '@ai-sdk/anthropic',
     range: '^4',
     create: 'createAnthropic',
     baseURL: 'https://api.anthropic.com/v1',
@@ -61,18 +46,15 @@ const KINDS: readonly JudgeKind[] = [
   },
   {
     name: 'google',
-    package: '@ai-sdk/google',
     range: '^4',
     create: 'createGoogle',
     baseURL: 'https://generativelanguage.googleapis.com/v1beta',
     hosts: ['googleapis.com'],
     keyVariable: 'GOOGLE_GENERATIVE_AI_API_KEY',
-    keys: API_KEY,
     hasBatch: true,
   },
   {
     name: 'google-vertex',
-    package: '@ai-sdk/google-vertex',
     range: '^5',
     create: 'createGoogleVertex',
     hosts: ['googleapis.com'],
@@ -80,7 +62,6 @@ const KINDS: readonly JudgeKind[] = [
   },
   {
     name: 'amazon-bedrock',
-    package: '@ai-sdk/amazon-bedrock',
     range: '^5',
     create: 'createAmazonBedrock',
     hosts: ['amazonaws.com', 'amazonaws.com.cn'],
@@ -88,94 +69,85 @@ const KINDS: readonly JudgeKind[] = [
   },
   {
     name: 'azure',
-    package: '@ai-sdk/azure',
     range: '^4',
     create: 'createAzure',
     hosts: ['openai.azure.com', 'services.ai.azure.com', 'cognitiveservices.azure.com'],
     keyVariable: 'AZURE_API_KEY',
-    keys: API_KEY,
   },
   {
     name: 'mistral',
-    package: '@ai-sdk/mistral',
     range: '^4',
     create: 'createMistral',
     baseURL: 'https://api.mistral.ai/v1',
     hosts: ['mistral.ai'],
     keyVariable: 'MISTRAL_API_KEY',
-    keys: API_KEY,
   },
   {
     name: 'groq',
-    package: '@ai-sdk/groq',
     range: '^4',
     create: 'createGroq',
     baseURL: 'https://api.groq.com/openai/v1',
     hosts: ['groq.com'],
     keyVariable: 'GROQ_API_KEY',
-    keys: API_KEY,
   },
   {
     name: 'xai',
-    package: '@ai-sdk/xai',
     range: '^5',
     create: 'createXai',
     baseURL: 'https://api.x.ai/v1',
     hosts: ['x.ai'],
     keyVariable: 'XAI_API_KEY',
-    keys: API_KEY,
   },
   {
     name: 'cohere',
-    package: '@ai-sdk/cohere',
     range: '^4',
     create: 'createCohere',
     baseURL: 'https://api.cohere.com/v2',
     hosts: ['cohere.com', 'cohere.ai'],
     keyVariable: 'COHERE_API_KEY',
-    keys: API_KEY,
   },
   {
     name: 'deepseek',
-    package: '@ai-sdk/deepseek',
     range: '^3',
     create: 'createDeepSeek',
     baseURL: 'https://api.deepseek.com',
     hosts: ['deepseek.com'],
     keyVariable: 'DEEPSEEK_API_KEY',
-    keys: API_KEY,
   },
   {
     name: 'togetherai',
-    package: '@ai-sdk/togetherai',
     range: '^3',
     create: 'createTogetherAI',
     baseURL: 'https://api.together.xyz/v1/',
     hosts: ['together.xyz', 'together.ai'],
     keyVariable: 'TOGETHER_API_KEY',
-    keys: API_KEY,
   },
   {
     name: 'fireworks',
-    package: '@ai-sdk/fireworks',
     range: '^3',
     create: 'createFireworks',
     baseURL: 'https://api.fireworks.ai/inference/v1',
     hosts: ['fireworks.ai'],
     keyVariable: 'FIREWORKS_API_KEY',
-    keys: API_KEY,
   },
   {
     name: 'typesafe-ai',
-    package: '@ai-sdk/typesafe-ai',
     range: '^3',
     create: 'createTypeSafeAi',
     baseURL: 'https://api.typesafe.ai/v1',
     hosts: ['typesafe.ai'],
     keyVariable: 'TYPESAFE_AI_API_KEY',
-    keys: API_KEY,
   },
-];
+]);
+
+function listKinds(
+  kinds: readonly (Omit<JudgeKind, 'package' | 'keys'> & Partial<Pick<JudgeKind, 'keys'>>)[],
+): readonly JudgeKind[] {
+  return kinds.map((kind) => ({ package: `@ai-sdk/${kind.name}`, keys: API_KEY, ...kind }));
+}
+
+/** Any server with OpenAI's chat completions API. */
+export const OPENAI_COMPATIBLE: JudgeKind = KINDS[1] as JudgeKind;
 
 /** Kind with the built-in package that speaks the Decisions API, at any address. */
 export const OPENAI: JudgeKind = KINDS[0] as JudgeKind;
@@ -186,7 +158,6 @@ const DECIDING_KINDS: readonly string[] = ['typesafe-ai'];
 /** Decision models of OpenAI. */
 const DECIDING_MODELS = /^gpt-6-luna(?:-\d{4}-\d{2}-\d{2})?$/;
 
-/** Settings of judges that tell a decision judge. */
 export interface JudgeChoices {
   readonly providers?: Readonly<Record<string, JudgeKindChoice>> | undefined;
   readonly options?: Readonly<Record<string, { readonly decision?: boolean | undefined }>> | undefined;
@@ -252,13 +223,11 @@ export function judgeKindOf(name: string, entry: JudgeKindChoice = {}): JudgeKin
   return kind === undefined || isElsewhere ? OPENAI_COMPATIBLE : kind;
 }
 
-/** True for a provider whose questions can go into batches. */
 export function takesBatches(name: string, entry: JudgeKindChoice = {}): boolean {
   const { batch } = entry;
   return batch === undefined ? judgeKindOf(name, entry)?.hasBatch === true : batch !== false;
 }
 
-/** True for an address of the provider itself. */
 export function isOwnHost({ hosts }: JudgeKind, address: string): boolean {
   const host = URL.parse(address)?.hostname ?? '';
   return hosts.some((own) => host === own || host.endsWith(`.${own}`));

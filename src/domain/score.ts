@@ -2,7 +2,6 @@ import { STRATA, TARGET_MEANING } from './decision.ts';
 import { column, listOf, wordOf, type RowOf, type Table } from './table.ts';
 import { TARGET_KINDS } from './trace/agent-run.ts';
 
-/** Ways in which a score came about. */
 export const SCORE_SOURCES = ['live', 'backfill', 'human', 'api'] as const;
 export type ScoreSource = (typeof SCORE_SOURCES)[number];
 
@@ -26,7 +25,6 @@ export interface Verdict {
   verdict: string;
   /** Probability of that option, as a decision judge gave it. */
   probability?: number;
-  /** Probabilities of all options. */
   probabilities?: Readonly<Record<string, number>>;
   reason?: string;
   /** Literal quote from the evidence, where the judge gave one. */
@@ -73,7 +71,6 @@ export function listUnexplained<
   return bad.length > 0 ? bad : silent.filter(({ verdict }) => verdict === label);
 }
 
-/** Definition of `scores`. */
 export const SCORES = {
   name: 'scores',
   columns: {
@@ -143,7 +140,6 @@ export const SCORES = {
   ofStore: { WrittenAt: "DateTime64(3, 'UTC')", Version: 'UInt64' },
 } satisfies Table;
 
-/** One row of `scores`. */
 export type Score = RowOf<typeof SCORES>;
 
 /** 2020-01-01, Unix milliseconds. */

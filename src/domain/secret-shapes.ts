@@ -108,7 +108,6 @@ const FORM_VALUES: SecretShape = {
   isSecret: (value) => !/^[A-Za-z_]+(?:\.[A-Za-z_]+)+$/.test(value),
 };
 
-/** Cookies of a header. */
 const COOKIES: SecretShape = {
   sign: /cookie/i,
   pattern: new RegExp(

@@ -8,7 +8,6 @@ export type SplitFacet = (typeof SPLIT_FACETS)[number];
 /** Parts of a series beside the five that each one has. The target comes first. */
 type SeriesPart = 'target' | SplitFacet;
 
-/** Label name of each part. */
 export const SPLIT_LABELS = {
   target: 'target',
   model: 'model',

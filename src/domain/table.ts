@@ -15,9 +15,7 @@ type ValueOf<Type extends string> = Type extends `Nullable(${infer Inner})`
               ? number
               : never;
 
-/** Column of a table. */
 export interface Column<Value = unknown, Type extends string = string> {
-  /** Its type in ClickHouse. */
   readonly type: Type;
   /** Meaning of the value, where its name does not say it; the description in the API. */
   readonly meaning?: string | undefined;
@@ -54,7 +52,6 @@ export interface Table<C extends Columns = Columns> {
 
 type Flat<T> = { [Name in keyof T]: T[Name] };
 
-/** Row of a table. */
 export type RowOf<T extends Table> = Flat<
   {
     -readonly [
@@ -71,7 +68,6 @@ export function column<Type extends string>(type: Type, meaning?: string): Colum
   return { type, meaning };
 }
 
-/** Column of words from a list. */
 export function wordOf<const Word extends string>(values: readonly Word[], meaning?: string): Column<Word> {
   return { type: 'LowCardinality(String)', values, meaning };
 }
@@ -84,17 +80,14 @@ export function jsonOf<Value>(empty: Value): Column<Value> {
   return { type: 'String', empty };
 }
 
-/** Column of a list of objects. */
 export function listOf<Item>(): Column<Item[]> {
   return jsonOf<Item[]>([]);
 }
 
-/** Column of bytes. */
 export function bytes(): Column<Uint8Array> {
   return { type: 'String', isBytes: true };
 }
 
-/** Column with another name in the store. */
 export function named<Value>(storeName: string, of: Column<Value>): Column<Value> {
   return { ...of, storeName };
 }
@@ -110,7 +103,6 @@ export function storeNameOf(property: string, of: Column): string {
   return of.storeName ?? (isTime(of) && name.endsWith('Ms') ? name.slice(0, -2) : name);
 }
 
-/** Returns true for a column of times. */
 export function isTime({ type }: Column): boolean {
   return type.includes('DateTime64');
 }

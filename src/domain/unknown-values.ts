@@ -1,3 +1,5 @@
+import { readErrorMessage } from './errors.ts';
+
 /** True for an object or a list, whose members can be read by name. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
@@ -16,4 +18,19 @@ export function textOrUndefined(value: unknown): string | undefined {
 /** A text as it is, any other value as JSON. A value without JSON gives the empty text. */
 export function textOrJson(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+}
+
+/** Parses JSON; undefined for any other text. */
+export function parseJson(text: string): unknown {
+  const parsed = tryParseJson(text);
+  return parsed.ok ? parsed.value : undefined;
+}
+
+/** Parses JSON; gives the reason for any other text. */
+export function tryParseJson(text: string): { ok: true; value: unknown } | { ok: false; reason: string } {
+  try {
+    return { ok: true, value: JSON.parse(text) as unknown };
+  } catch (error) {
+    return { ok: false, reason: readErrorMessage(error) };
+  }
 }

@@ -1,7 +1,6 @@
 import { DAY_MS, HOUR_MS } from '../domain/durations.ts';
 import type { KeptState, ShareRate } from '../domain/failure.ts';
-import type { ScoreHistogram } from '../monitors/bucket.ts';
-import { mirrorHistogram } from '../monitors/bucket.ts';
+import { type ScoreHistogram, mirrorHistogram } from '../monitors/bucket.ts';
 import {
   addToReference,
   type Baseline,

@@ -118,7 +118,6 @@ const Checkpoint = JobPlace.extend({
   listed: z.number(),
   /** Number of them in the pages that are done. */
   passed: z.number(),
-  /** Counts of the pages that are done. */
   counts: BackfillCounts,
   /** Money that judge calls may have cost when this place was stored, or cost before the next one is, USD. Absent without a cap. */
   claimedUsd: z.number().optional(),
@@ -177,7 +176,6 @@ class Progress {
   }
 }
 
-/** Page whose targets are being scored. */
 interface OpenPage {
   readonly page: SelectedPage;
   /** Counts for the progress, until the counts of the whole page take their place. */
@@ -416,7 +414,6 @@ class BackfillRun {
     }
   }
 
-  /** Starts to score a page. */
   #startPage(targets: JobTargets, page: SelectedPage, { mode }: Selecting): OpenPage {
     const settle = scorePage(targets, page, {
       begunMs: this.#progress.done.begunMs,
@@ -549,7 +546,6 @@ function withoutTimeouts(rule: PreparedRule): PreparedRule {
   return { ...rule, scorers: rule.scorers.map((scorer) => ({ ...scorer, timeoutMs: undefined })) };
 }
 
-/** Finds the kind of the slowest scorer of these rules. */
 function findSlowest(rules: readonly PreparedRule[]): 'judged' | 'own' | 'quick' {
   const scorers = rules.flatMap((rule) => rule.scorers);
   if (scorers.some(({ isJudged }) => isJudged)) {

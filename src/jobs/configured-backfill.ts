@@ -17,7 +17,6 @@ import { BACKFILL, describeRules, type BackfillRule, type BackfillSpec } from '.
 /** Part of the places of judges for a backfill beside live scoring, when it names none. */
 const SHARE_BESIDE_LIVE = 0.3;
 
-/** Name of the rule of a backfill by scorers. */
 const OWN_RULE = 'scorers';
 
 /** Backfill that a caller asks for. Times are Unix milliseconds; absent limits do not limit. */
@@ -41,7 +40,6 @@ export interface AskedBackfill {
   };
 }
 
-/** Parts of a process that plan and run backfills. */
 export interface BackfillParts {
   readonly config: Config;
   readonly kit: ScorerKit;

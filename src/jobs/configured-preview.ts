@@ -3,7 +3,7 @@ import { DAY_MS } from '../domain/durations.ts';
 import { findRowScorer } from '../domain/score-rows.ts';
 import { backtestScores, type ScoreOfSeries, storedScores } from '../monitors/live/backtest-scores.ts';
 import { configuredMonitors } from '../monitors/live/configured-monitors.ts';
-import { buildSplits, type Detection } from '../monitors/rule.ts';
+import { buildSplits, OF_OUTCOMES } from '../monitors/rule.ts';
 import type { Scoring } from '../scoring/scoring.ts';
 import { computeRuleVersion, type PreparedRule } from '../scoring/select/rule.ts';
 import { findProviderPace, sessionSettings } from '../scoring/setup/configured-scoring.ts';
@@ -16,10 +16,6 @@ import { z } from 'zod';
 /** Time before the range whose scores monitors learn from, milliseconds. */
 const LEARNING_MS = 30 * DAY_MS;
 
-/** Detectors over the results of attempts, which score rows do not hold. */
-const OF_OUTCOMES: ReadonlySet<Detection['kind']> = new Set(['scorer_errors', 'coverage']);
-
-/** Parts of a process that previews rules. */
 export interface PreviewParts {
   readonly config: Config;
   readonly kit: ScorerKit;
@@ -27,7 +23,6 @@ export interface PreviewParts {
   readonly store: Pick<Store, 'judgeUse' | 'monitorView' | 'ruleVersions'>;
 }
 
-/** Preview that is asked for, with its limits. */
 export interface PreviewTerms {
   readonly rule: PreparedRule;
   /** Length of the range up to now, milliseconds. */

@@ -37,7 +37,6 @@ import {
 } from './stored-job.ts';
 import type { TargetKey } from './targets.ts';
 
-/** Backfill that is only looked at. */
 export interface LookedBackfill {
   readonly spec: BackfillSpec;
   /** '' for all tenants. */
@@ -54,7 +53,6 @@ interface DryRunParts extends LookParts {
   readonly judgeShare: number;
 }
 
-/** Counts of a dry run, and what the rest would cost. */
 export interface DryRun {
   readonly report: BackfillReport;
   readonly estimate: BackfillEstimate;
@@ -102,17 +100,12 @@ interface TargetPlan {
   readonly pairs: readonly PlannedPair[];
 }
 
-interface PagePlan {
-  readonly counts: BackfillCounts;
-  readonly work: readonly TargetPlan[];
-}
-
 /** Lists the pages of a backfill. Each is a function that plans its work. */
 async function* planPages(
   { scoring }: DryRunParts,
   selecting: Selecting,
   { spec, tenant }: Pick<LookedBackfill, 'spec' | 'tenant'>,
-): AsyncGenerator<() => Promise<PagePlan>> {
+): AsyncGenerator<() => Promise<{ counts: BackfillCounts; work: readonly TargetPlan[] }>> {
   const range = readRange(spec, tenant);
   const { stores } = scoring;
   const { mode } = selecting;

@@ -58,7 +58,6 @@ export interface CallCost {
   readonly basis: EstimateBasis;
 }
 
-/** Estimate of one scorer of one rule. */
 interface ScorerEstimate extends CallCost {
   readonly rule: string;
   readonly scorer: string;
@@ -75,13 +74,10 @@ interface ScorerEstimate extends CallCost {
 /** Estimate of judge calls, their cost and the time. */
 export interface CostEstimate extends CallCost {
   readonly seconds: number;
-  /** Prompts that were rendered. */
   readonly prompts: number;
-  /** Scorers that may ask a judge. */
   readonly scorers: readonly ScorerEstimate[];
   /** Expected (target, scorer) pairs that give no score, by the code of the reason. */
   readonly unscored: Readonly<Record<string, number>>;
-  /** Judges without a price. */
   readonly unpriced: readonly string[];
   /** Own scorers that may ask a judge, of which no call is stored: they are not in the estimate. */
   readonly unknown: readonly string[];
@@ -135,17 +131,13 @@ export class PlannedWork {
   }
 }
 
-/** Limits of the calls to one provider. */
 export interface ProviderPace {
-  /** Calls at the same time. */
   readonly concurrency: number;
   readonly requestsPerMinute?: number | undefined;
   readonly tokensPerMinute?: number | undefined;
 }
 
-/** Limits of the work that is estimated. */
 export interface Pace {
-  /** Returns the limits of the provider of a judge. */
   readonly findProvider: (provider: string) => ProviderPace;
   /** Judged runs at the same time. */
   readonly places: number;
@@ -157,14 +149,10 @@ export interface Pace {
   readonly traces: number | null;
 }
 
-/** Work, and what is known of its calls. */
 export interface EstimatedWork {
-  /** Traces and sessions to read. */
   readonly targets: number;
   readonly pairs: readonly SampledPair[];
-  /** Rendered runs by the name of the target in the samples. */
   readonly runs: ReadonlyMap<string, readonly RenderedRun[]>;
-  /** Sizes of stored calls of the scorers. */
   readonly sizes: readonly CallSize[];
   /** Runs of these calls that were rendered again, by the id of the score. */
   readonly stored: ReadonlyMap<string, Pick<RenderedRun, 'runBytes'>>;
@@ -207,7 +195,6 @@ export async function estimateWork(
   return estimateCost({ targets: planned.targets, pairs, runs, sizes, stored, prices, pace });
 }
 
-/** Estimates the cost and the time of work from its sample. */
 export function estimateCost(work: EstimatedWork): CostEstimate {
   const { pairs, sizes, stored, prices } = work;
   const learned = new Map(
@@ -245,7 +232,6 @@ interface ExpectedCalls {
   readonly calls: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Null without a price. */
   readonly costUsd: number | null;
 }
 

@@ -48,7 +48,6 @@ function describeTask({ kind, tenant, spec }: JobTask): string {
 const READ_EVERY_MS = 500;
 
 export interface FollowOptions {
-  /** Called with each change of the stored job. */
   readonly onChange: (job: Job) => void;
   /** Ends the wait; the job continues where it runs. */
   readonly signal: AbortSignal;

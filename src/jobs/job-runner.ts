@@ -19,14 +19,12 @@ export interface JobRunnerOptions {
   readonly maxRunning?: number;
   /** First wait after an error that may pass, milliseconds; doubled up to a minute. Default 1,000. */
   readonly firstRetryMs?: number;
-  /** Times of the lease. */
   readonly lease?: DutyOptions;
 }
 
 export interface JobRunnerDeps {
   readonly jobs: JobStore;
   readonly duties: DutyStore;
-  /** Clock of the store, Unix milliseconds. */
   readonly nowMs: () => Promise<number>;
   readonly kinds: readonly JobKind[];
   readonly log: Log;
@@ -51,7 +49,6 @@ export function startJobRunner(deps: JobRunnerDeps, options: JobRunnerOptions = 
   return new JobRunner(deps, { ...DEFAULTS, ...options });
 }
 
-/** Runner of the jobs of a store in this process. */
 export class JobRunner {
   #deps: JobRunnerDeps;
   readonly #options: typeof DEFAULTS & JobRunnerOptions;
@@ -226,7 +223,6 @@ interface HeldLease {
   readonly interrupt: AbortController;
 }
 
-/** Returns the host and the number of this process. */
 function nameProcess(): string {
   return `${hostname()}:${process.pid}`;
 }
@@ -237,7 +233,6 @@ function beginLease(job: Job): JobRow {
   return { ...job, status: 'queued', version };
 }
 
-/** Attempts at a job under one lease. */
 class LeasedJob implements JobRun {
   readonly #deps: JobRunnerDeps;
   readonly #held: HeldLease;

@@ -217,7 +217,6 @@ function watchReadings(scoring: Scoring): {
   return { looking: { ...scoring, readTrace }, readings };
 }
 
-/** Joins the readings of the turns of a session. */
 function joinReadings(turns: readonly TraceReading[], runs: AgentRun[]): TraceReading {
   return {
     traceId: '',

@@ -35,7 +35,6 @@ const PAGE = 100;
 export interface RescoreDeps {
   readonly scoring: Scoring;
   readonly repairs: RepairStore;
-  /** Rules of the configuration. */
   readonly rules: readonly PreparedRule[];
   readonly sessions: SessionSettings;
   /** Computes a keyed hash of a text, in hex: the checkpoint holds no ids. */

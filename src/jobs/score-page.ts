@@ -75,7 +75,6 @@ function nameScore({
   return JSON.stringify([tenant, targetId, fingerprint]);
 }
 
-/** Counts the scorers of rules. */
 export function countPairs(rules: readonly PreparedRule[]): number {
   return rules.reduce((sum, { scorers }) => sum + scorers.length, 0);
 }
@@ -174,7 +173,6 @@ function hasAllRows(rules: readonly PreparedRule[], outcome: TraceOutcome | unde
   );
 }
 
-/** Passes over the targets of a page. */
 interface PagePasses {
   readonly outcomes: ReadonlyMap<string, TraceOutcome>;
   /** Returns true for a target that may have rows of an earlier pass. */

@@ -24,7 +24,6 @@ import type { EndedSession, SessionKey, SessionPlace } from '../store/contracts/
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
 import type { TargetKey } from './targets.ts';
 
-/** Most sessions of one page. */
 export const SESSION_PAGE = 200;
 
 /** Time after the store's clock up to which arrivals are read, milliseconds: the clocks of replicas differ. */
@@ -85,7 +84,6 @@ export interface SelectedPage<Key = TargetKey> extends Pick<ListedPage<Key>, 'li
   readonly owed: number;
 }
 
-/** Terms of the selection of a backfill. */
 export interface Selecting {
   readonly readiness: SweepSettings;
   readonly sessions: SessionSettings;
@@ -118,7 +116,6 @@ export async function startSelection(
   return { mode, live: { rules: liveRules, history }, readiness: scoring.readiness, sessions };
 }
 
-/** Counts the targets of a page. */
 export function countTargets({ taken, decided, arriving, owed }: SelectedPage): number {
   return taken.length + decided + arriving + owed;
 }
@@ -273,7 +270,6 @@ type PlacedTarget<Key> =
   | { readonly place: 'decided'; readonly prior: readonly Decision[] }
   | { readonly place: 'taken'; readonly key: Key; readonly isFresh: boolean };
 
-/** Collects the targets of a page by their places. */
 function collectTargets<Key>(
   placed: readonly PlacedTarget<Key>[],
 ): Omit<SelectedPage<Key>, 'listed' | 'times'> {

@@ -8,7 +8,6 @@ import type { PreparedRule, Where } from '../scoring/select/rule.ts';
 import type { SamplePlan } from '../scoring/select/sample-trace.ts';
 import type { JobRange } from './selection.ts';
 
-/** Names of the kinds of jobs that score. */
 export const BACKFILL = 'backfill';
 export const RESCORE = 'rescore';
 
@@ -73,7 +72,6 @@ export interface BackfillSpec {
   readonly batch?: true;
 }
 
-/** Reads the specification of a stored job. */
 export function readBackfillSpec(spec: Readonly<Record<string, unknown>>): BackfillSpec {
   return spec as unknown as BackfillSpec;
 }
@@ -143,7 +141,6 @@ export function buildRescoreSpec(
   };
 }
 
-/** Reads the specification of a stored rescore. */
 export function readRescoreSpec(spec: Readonly<Record<string, unknown>>): RescoreSpec {
   const { scorer, sinceMs, fingerprints } = spec;
   return {
@@ -153,15 +150,12 @@ export function readRescoreSpec(spec: Readonly<Record<string, unknown>>): Rescor
   };
 }
 
-/** Numbers by the code of a reason. */
 export type ReasonCounts = Readonly<Record<string, number>>;
 
-/** Adds one or more to the count of a code. */
 export function countReason(counts: ReasonCounts, code: string, count = 1): ReasonCounts {
   return count === 0 ? counts : { ...counts, [code]: (counts[code] ?? 0) + count };
 }
 
-/** Sums the counts of all reasons. */
 export function sumReasons(reasons: ReasonCounts): number {
   return Object.values(reasons).reduce((sum, count) => sum + count, 0);
 }
@@ -176,7 +170,6 @@ export const BackfillCounts = z.object({
   sessions: z.number(),
   /** Pairs with a score that this job has computed. */
   scored: z.number(),
-  /** Pairs without a new score, by reason. */
   skipped: Reasons,
   /** Pairs whose scorer failed, by reason. */
   failed: Reasons,
@@ -202,7 +195,6 @@ const EMPTY_REPORT: BackfillReport = {
   maxCostUsd: null,
 };
 
-/** Reads the report of a stored backfill. */
 export function readBackfillReport(report: unknown): BackfillReport {
   return isRecord(report) ? { ...EMPTY_REPORT, ...report } : EMPTY_REPORT;
 }
@@ -223,7 +215,6 @@ export const SKIPPED = {
   maxCost: 'max_cost',
 } as const;
 
-/** Facts that turn decisions into counts. */
 interface CountTerms {
   readonly rules: readonly PreparedRule[];
   /** Start of the job by the store's clock, Unix milliseconds. */
@@ -234,7 +225,6 @@ interface CountTerms {
   readonly isSpent: boolean;
 }
 
-/** Counts the pairs of decisions. */
 export function countRows(rows: readonly Decision[], terms: CountTerms): BackfillCounts {
   return rows.reduce<BackfillCounts>((counts, row) => {
     const [kind, code, pairs] = readResult(row, terms);
@@ -244,12 +234,10 @@ export function countRows(rows: readonly Decision[], terms: CountTerms): Backfil
   }, NO_COUNTS);
 }
 
-/** Adds pairs with one reason. */
 export function addSkipped(counts: BackfillCounts, code: string, pairs: number): BackfillCounts {
   return { ...counts, skipped: countReason(counts.skipped, code, pairs) };
 }
 
-/** Adds counts. */
 export function addCounts(a: BackfillCounts, b: BackfillCounts): BackfillCounts {
   return joinCounts(a, b, (one, other) => one + other);
 }
@@ -306,7 +294,6 @@ export interface RescoreReport {
   /** Traces and sessions that were looked at. */
   readonly matched: number;
   readonly scored: number;
-  /** Decisions whose scorer cannot score the target. */
   readonly notApplicable: number;
   readonly skipped: ReasonCounts;
   /** Decisions whose scorer failed again. Their former row stands. */
@@ -329,7 +316,6 @@ const EMPTY_RESCORE: RescoreReport = {
   remaining: 0,
 };
 
-/** Result of one decision of a rescore. */
 export type RescoreResult =
   | { readonly kind: 'scored' | 'notApplicable' }
   | { readonly kind: 'skipped' | 'failed' | 'deferred'; readonly code: string; readonly detail: string };
@@ -341,7 +327,6 @@ export function addResult(report: RescoreReport, result: RescoreResult): Rescore
     : { ...counted, [result.kind]: report[result.kind] + 1 };
 }
 
-/** Reads the report of a stored rescore. */
 export function readRescoreReport(report: unknown): RescoreReport {
   return isRecord(report) ? { ...EMPTY_RESCORE, ...report } : EMPTY_RESCORE;
 }

@@ -13,10 +13,8 @@ import type { TraceOutcome } from '../scoring/trace-task.ts';
 import type { SessionKey } from '../store/contracts/lists.ts';
 import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contracts/stores.ts';
 
-/** A trace or a session. */
 export type TargetKey = TraceKey | SessionKey;
 
-/** Returns the name of a trace or session, for maps. */
 export function nameTarget(key: TargetKey): string {
   const { tenant } = key;
   return joinTraceKey('sessionId' in key ? { tenant, traceId: buildSessionTargetId(key.sessionId) } : key);
@@ -57,11 +55,9 @@ export interface JobTargets {
   /** Scores targets. Calls `onOutcome` with the name of each target as soon as it is done. */
   score(keys: readonly TargetKey[], onOutcome: (name: string, outcome: TraceOutcome) => void): Promise<void>;
   readRows(keys: readonly TargetKey[]): Promise<Decision[]>;
-  /** Reads the scores of the targets of these decisions. */
   readScores(rows: readonly Decision[]): Promise<Score[]>;
 }
 
-/** Creates the targets of rules on traces and their parts. */
 export function createTraceTargets(scoring: Scoring, mode: ScoringMode): JobTargets {
   const { stores } = scoring;
   const listKeys = (keys: readonly TargetKey[]) => keys.filter((key) => 'traceId' in key);
@@ -82,7 +78,6 @@ export function createTraceTargets(scoring: Scoring, mode: ScoringMode): JobTarg
   };
 }
 
-/** Creates the targets of rules on sessions. */
 export function createSessionTargets(
   scoring: Scoring,
   mode: ScoringMode,

@@ -16,7 +16,6 @@ export interface AlertTrace {
   readonly score: number;
 }
 
-/** Name of the alerts about budgets. */
 export const BUDGET_ALERT = 'BudgetSpent';
 
 /** Name of the alerts about judges that judge otherwise than before, and of what detects it. */
@@ -33,7 +32,6 @@ export interface AlertCulprit {
   readonly decideByMs: number;
 }
 
-/** Cap of a budget that an alert is about. */
 export interface AlertBudget extends BudgetCap {
   /** Part of the cap that is spent at least; 100: the rest pays for no further call. */
   readonly percent: number;

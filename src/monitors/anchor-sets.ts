@@ -103,12 +103,10 @@ export function readMeans(judgings: readonly Judging[]): {
   return { before, after: before + change, change };
 }
 
-/** State of the anchors of a scorer's version, for people. */
 export interface AnchorStanding {
   readonly scorer: string;
   readonly fingerprint: string;
   readonly size: number;
-  /** Anchors with a label of a person. */
   readonly labelled: number;
   readonly judged: number;
   /** Unix milliseconds; null before the first judging. */

@@ -6,7 +6,6 @@ import { isSelected } from './series-key.ts';
 import { countTraffic, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
 import { foldBucket, type Phase, type SeriesState, createSeries, type Transition } from './series.ts';
 
-/** One score of a backtest. */
 export interface ScoreRecord {
   /** Index of the series in the list of series. */
   readonly series: number;
@@ -16,7 +15,6 @@ export interface ScoreRecord {
   readonly step: number;
 }
 
-/** Result of one rule on one series. */
 export interface BacktestResult {
   readonly alert: string;
   readonly series: string;
@@ -30,7 +28,6 @@ export interface BacktestResult {
   readonly limit: number | null;
 }
 
-/** State of one rule on one series during the backtest. */
 interface Watch {
   readonly rule: MonitorRule;
   readonly seriesName: string;
@@ -42,7 +39,6 @@ interface Watch {
   readonly transitions: Transition[];
 }
 
-/** A series to test. */
 export interface BacktestSeries {
   readonly name: string;
   /** Facets that rules select by; without facets every rule runs on the series. */

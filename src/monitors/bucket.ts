@@ -7,16 +7,12 @@ export interface ScoreHistogram {
   readonly counts: readonly number[];
 }
 
-/** Scores of a series in one interval. */
 export interface IntervalScores {
-  /** Start of the interval, Unix milliseconds. */
   readonly startMs: number;
   readonly scores: ScoreHistogram;
 }
 
-/** Content of one closed bucket of a series. */
 export interface Bucket extends IntervalScores {
-  /** Counts of the scorer's decisions in this bucket, by outcome. */
   readonly outcomes: Outcomes;
   /** True when no process ran for a part of the bucket, so that missing scores say nothing about the agent. */
   readonly isUnobserved?: boolean;
@@ -53,7 +49,6 @@ export function histogramOfSteps(counts: ReadonlyMap<number, number>): ScoreHist
   return { values: steps.map(([step]) => step / SCORE_STEPS), counts: steps.map(([, count]) => count) };
 }
 
-/** Merges several histograms into one. */
 export function mergeHistograms(histograms: readonly ScoreHistogram[]): ScoreHistogram {
   const counts = new Map<number, number>();
   for (const histogram of histograms) {
@@ -76,7 +71,6 @@ export function mirrorHistogram({ values, counts }: ScoreHistogram): ScoreHistog
   return { values: values.map((value) => 1 - value), counts };
 }
 
-/** Sums a histogram: returns the number of scores and their sum. */
 export function sumHistogram({ values, counts }: ScoreHistogram): {
   readonly count: number;
   readonly sum: number;

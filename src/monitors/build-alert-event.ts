@@ -25,7 +25,6 @@ export interface AlertJudges {
 
 const NO_JUDGES: AlertJudges = { waitMs: null, isCertified: async () => false };
 
-/** Computes the id of the event of a change. */
 export function computeEventId({ incidentId, to }: Pick<IncidentChange, 'incidentId' | 'to'>): string {
   return computeAlertEventId(incidentId, to);
 }

@@ -46,6 +46,12 @@ export interface Detector<State> {
 
 export const QUIET: Condition = { kind: 'quiet' };
 
+/** Returns the finding with means as they are reported. */
+export function tellMeans(finding: Finding, tell: (mean: number) => number): Finding {
+  const toldOf = (mean: number | null) => (mean === null ? null : tell(mean));
+  return { ...finding, before: toldOf(finding.before), after: toldOf(finding.after) };
+}
+
 /** Creates each value once for a key, and keeps it as long as the key: guards depend on their terms only. */
 export function oncePer<Key extends object, Value>(create: (key: Key) => Value): (key: Key) => Value {
   const known = new WeakMap<Key, Value>();

@@ -39,7 +39,6 @@ export interface EvaluatorDeps {
   readonly judges?: (() => AlertJudges) | undefined;
 }
 
-/** Monitors of all groups on the live store. */
 export interface Evaluator {
   /**
    * Folds every bucket that is closed by now. Throws the errors of the store; the next call then starts from the stored state.
@@ -205,7 +204,6 @@ const RUNS_KNOWN_MS = DAY_MS;
 const CHECKPOINT_EVERY_MS = HOUR_MS;
 
 interface IntervalDeps extends Pick<EvaluatorDeps, 'store' | 'turn' | 'judges'> {
-  /** Called with the rows of each closed bucket. */
   readonly onBucket: (rows: Iterable<SeriesBucket>) => void;
 }
 
@@ -257,7 +255,6 @@ class IntervalEvaluator {
     await this.#writeStates(progressMs, true);
   }
 
-  /** Folds every bucket that is closed by now. */
   async advance(nowMs: number): Promise<void> {
     const { store } = this.#deps;
     const intervalMs = this.#intervalMs;
@@ -282,7 +279,6 @@ class IntervalEvaluator {
     }
   }
 
-  /** Returns the end of the latest finished bucket. */
   foldedUntilMs(): number {
     return this.#progressMs + this.#intervalMs;
   }
@@ -308,7 +304,6 @@ class IntervalEvaluator {
     return changes.length;
   }
 
-  /** Lists the ids of the open incidents. */
   incidents(): string[] {
     return this.#watches().flatMap(({ rule, watch }) => findIncident(rule, watch) ?? []);
   }
@@ -532,7 +527,6 @@ function isNewTo(
   );
 }
 
-/** Builds the state of a rule on a series, in numbers and words. */
 function buildStatus({ group }: GroupWatch, rule: RuleWatch, watch: SeriesWatch): MonitorStatus {
   const { state, series, mean } = watch;
   const condition = rule.detector.condition(state.detector);

@@ -8,14 +8,14 @@ import type { Checkpoint, SeriesBucket } from './monitor-store.ts';
 import {
   type AnyDetector,
   createDetector,
-  type Detection,
   type MonitorGroup,
   type MonitorRule,
+  OF_OUTCOMES,
 } from './rule.ts';
 import { foldBucket, isAlert, type SeriesState, createSeries, type Transition } from './series.ts';
 import { isSelected, computeSeriesKey } from './series-key.ts';
-import { countTraffic, startOfDay, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
-import { DAY_MS } from '../domain/durations.ts';
+import { countTraffic, hasTraffic, NO_TRAFFIC, type Traffic } from './traffic-floor.ts';
+import { DAY_MS, startOfDay } from '../domain/durations.ts';
 import { isDeepStrictEqual } from 'node:util';
 
 /** Most series of one tenant in one rule; further series are not watched, and a warning is logged. */
@@ -27,13 +27,9 @@ export const MAX_NEW_NAMES = 200;
 /** Agent of the series that further pairs share, and its environment where the rule has not yet seen theirs. */
 const OTHER = 'other';
 
-/** Detectors that look at the outcomes of attempts, not at scores. */
-const ABOUT_OUTCOMES: ReadonlySet<Detection['kind']> = new Set(['scorer_errors', 'coverage']);
-
 /** Time without a score after which a series is forgotten, unless it fires or is about to, milliseconds. */
 const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
 
-/** A rule on one series. */
 export interface SeriesWatch {
   readonly series: SeriesFacets;
   state: SeriesState<unknown>;
@@ -55,7 +51,6 @@ interface Candidate {
   readonly traffic: Traffic;
 }
 
-/** A rule on all series that it selects. */
 export interface RuleWatch {
   readonly rule: MonitorRule;
   /** Result of `computeRuleKey`. */
@@ -66,7 +61,6 @@ export interface RuleWatch {
   readonly candidates: Map<string, Candidate>;
   /** Detector of one series alone, from which states begin. */
   readonly detector: AnyDetector;
-  /** Detectors by tenant. */
   detectors: ReadonlyMap<string, AnyDetector>;
   /** Start of the latest folded bucket; earlier buckets are not folded again. */
   foldedMs: number;
@@ -82,7 +76,6 @@ export interface GroupWatch {
   overflow: number;
 }
 
-/** Beginning or end of an incident of a rule on a series. */
 export interface IncidentChange {
   readonly rule: MonitorRule;
   readonly series: SeriesFacets;
@@ -107,7 +100,6 @@ export function computeRuleKey(group: MonitorGroup, rule: MonitorRule): string {
 /** Rows of one bucket by `computeSeriesKey`. */
 type Received = ReadonlyMap<string, SeriesBucket>;
 
-/** Creates the state of a group before its first bucket. */
 export function watchGroup(group: MonitorGroup): GroupWatch {
   const rules = group.rules
     .filter((rule) => !rule.paused)
@@ -139,10 +131,11 @@ export function foldGroup(
     .filter(({ foldedMs }) => foldedMs < startMs)
     .map((rule) => ({ rule, received: admitSeries(watch, rule, startMs, receivedBy(rule)) }));
   share(watch);
+  const empty: Bucket = { startMs, scores: NO_SCORES, outcomes: NO_OUTCOMES, isUnobserved };
   const changes: IncidentChange[] = [];
   for (const { rule, received: ofRule } of rules) {
     for (const [key, series] of rule.series) {
-      const bucket = ofRule.get(key)?.bucket ?? emptyBucket(startMs, isUnobserved);
+      const bucket = ofRule.get(key)?.bucket ?? empty;
       changes.push(...foldSeries(rule, series, bucket));
       if (isForgotten(series, startMs)) {
         rule.series.delete(key);
@@ -257,7 +250,9 @@ function admitSeries(watch: GroupWatch, rule: RuleWatch, startMs: number, allRec
     if (known !== undefined) {
       known.traffic = traffic;
     } else if (traffic === null || hasTraffic(traffic, startMs)) {
-      watch.overflow += watched.join(key, createWatch(rule, series, traffic, startMs));
+      const state = createSeries(rule.detector);
+      const added = { series, state, startsAtMs: null, mean: null, traffic, addedMs: startMs };
+      watch.overflow += watched.join(key, added);
       rule.candidates.delete(key);
     } else {
       watch.overflow += counted.join(key, { series, traffic });
@@ -347,11 +342,10 @@ function mergeRows(rows: readonly SeriesBucket[]): SeriesBucket {
   return { ...first, bucket: { ...first.bucket, scores, outcomes } };
 }
 
-/** True for a series that a rule selects and that has what the rule looks at. */
 function isAsked({ rule }: RuleWatch, { series, bucket }: SeriesBucket): boolean {
   const { scored, failed, deferred } = bucket.outcomes;
   // Outcomes have the name of the rule's scorer, whose rows may have other names: it is no series of scores then.
-  const hasOutcomes = ABOUT_OUTCOMES.has(rule.detection.kind) && scored + failed + deferred > 0;
+  const hasOutcomes = OF_OUTCOMES.has(rule.detection.kind) && scored + failed + deferred > 0;
   return (bucket.scores.counts.length > 0 || hasOutcomes) && isSelected(rule, series);
 }
 
@@ -375,15 +369,6 @@ function createPlaces<T extends { readonly series: SeriesFacets }>(places: Map<s
   };
 }
 
-function createWatch(
-  rule: RuleWatch,
-  series: SeriesFacets,
-  traffic: Traffic | null,
-  addedMs: number,
-): SeriesWatch {
-  return { series, state: createSeries(rule.detector), startsAtMs: null, mean: null, traffic, addedMs };
-}
-
 /** Counts the traffic of a series after a bucket; null where the rule watches every series. */
 function trafficAfter({ rule, series, candidates }: RuleWatch, key: string, bucket: Bucket): Traffic | null {
   if (rule.split === undefined) {
@@ -404,10 +389,6 @@ function layOut(group: MonitorGroup, rule: MonitorRule, series: number): AnyDete
   return createDetector(rule.detection, thresholdsFor({ budget, series, intervalMs }));
 }
 
-function emptyBucket(startMs: number, isUnobserved: boolean): Bucket {
-  return { startMs, scores: NO_SCORES, outcomes: NO_OUTCOMES, isUnobserved };
-}
-
 /** Merges the fingerprints of each scorer and agent: an agent whose judge or prompt changed is not silent. */
 function mergeFingerprints(received: Received): Map<string, SeriesBucket> {
   const ofAgents = new Map<string, SeriesBucket>();
@@ -422,7 +403,6 @@ function mergeFingerprints(received: Received): Map<string, SeriesBucket> {
   return ofAgents;
 }
 
-/** Serializes all states of a rule after its latest bucket. */
 export function buildStates({ series, candidates }: RuleWatch): Checkpoint['states'] {
   return [...series.values(), ...candidates.values()].map(({ series: of, ...state }) => ({
     series: of,
@@ -430,7 +410,6 @@ export function buildStates({ series, candidates }: RuleWatch): Checkpoint['stat
   }));
 }
 
-/** Restores a rule to its state after a bucket. */
 export function restoreStates(rule: RuleWatch, { bucketMs, states }: Checkpoint): void {
   rule.foldedMs = bucketMs;
   for (const { series, state } of states) {

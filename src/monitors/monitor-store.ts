@@ -26,7 +26,6 @@ export interface SetAside {
   readonly notLive: number;
 }
 
-/** Content of one closed bucket of a series, with its facets. */
 export interface SeriesBucket {
   readonly series: SeriesFacets;
   readonly bucket: Bucket;
@@ -39,7 +38,6 @@ export interface ProcessRun {
   readonly toMs: number;
 }
 
-/** Serialized states of a rule after a bucket. */
 export interface Checkpoint {
   readonly bucketMs: number;
   readonly states: readonly { readonly series: SeriesFacets; readonly state: string }[];
@@ -56,7 +54,6 @@ export interface Explanation {
   readonly meanBefore?: number | null;
 }
 
-/** Incident of a judge. */
 export interface JudgeDrift {
   readonly firing: AlertEvent;
   /** Unix milliseconds; null while it is open, or not accepted. */
@@ -94,7 +91,6 @@ export interface MonitorStore {
   explain(series: SeriesFacets, fromMs: number, toMs: number): Promise<Explanation>;
   /** Counts the scores of a series from `fromMs` to `toMs` that came too late to be folded. */
   countLate(series: SeriesFacets, fromMs: number, toMs: number): Promise<number>;
-  /** Returns true where the judge of a series has anchors. */
   hasAnchors(series: SeriesFacets): Promise<boolean>;
   readonly alerts: {
     write(events: readonly AlertEvent[]): Promise<void>;

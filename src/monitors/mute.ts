@@ -15,10 +15,8 @@ export interface Mute {
   readonly reason?: string;
 }
 
-/** Tenant of a mute for all tenants. */
 export const ALL_TENANTS = '*';
 
-/** Subject of a mute of all alerts. */
 export const EVERYTHING = '*';
 
 /** Finds the mute of an event that lasts longest from a time on (Unix milliseconds). */

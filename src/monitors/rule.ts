@@ -45,7 +45,6 @@ interface SeriesSelector {
   readonly target?: TargetKind | undefined;
 }
 
-/** Further facets by which the series of a rule are split. */
 export interface RuleSplit {
   /** Facets in the order of `SPLIT_FACETS`; at least one. */
   readonly by: readonly SplitFacet[];
@@ -141,12 +140,14 @@ function splitAt({ values, counts }: ScoreHistogram, limit: number): ScoreHistog
   return onesAndZeros(good, low);
 }
 
-/** Creates the detector of a rule with these thresholds. */
 export function createDetector(detection: Detection, thresholds: Thresholds): AnyDetector {
   // The table maps each kind to the function that creates its detector.
   const make = DETECTORS[detection.kind] as (detection: Detection, thresholds: Thresholds) => AnyDetector;
   return make(detection, thresholds);
 }
+
+/** Detectors over the outcomes of attempts, which score rows do not hold. */
+export const OF_OUTCOMES: ReadonlySet<Detection['kind']> = new Set(['scorer_errors', 'coverage']);
 
 /** Detectors that learn a reference, and can restart it. */
 const LEARNING: ReadonlySet<Detection['kind']> = new Set(['drift', 'distribution']);

@@ -1,8 +1,6 @@
-import type { Bucket, Outcomes } from './bucket.ts';
-import { NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
+import { type Bucket, NO_OUTCOMES, NO_SCORES, sumHistogram } from './bucket.ts';
 import type { Detector, Finding, Condition } from './detector.ts';
 
-/** Phase of a monitor on one series. */
 export type Phase =
   /** The reference is too small for the detector. */
   | 'learning'
@@ -42,7 +40,6 @@ export interface SeriesState<State> {
   readonly lastScoreMs: number | null;
   /** True when an attempt failed after the latest score. */
   readonly failedSince: boolean;
-  /** Number of folded scores and buckets. */
   readonly scores: number;
   readonly checks: number;
 }
@@ -60,7 +57,6 @@ export interface Folded<State> {
   readonly transitions: readonly Transition[];
 }
 
-/** Creates the state of a series before its first bucket. */
 export function createSeries<State>(detector: Detector<State>): SeriesState<State> {
   return {
     detector: detector.start(),
@@ -118,7 +114,8 @@ function foldOne<State>(
   const { count } = sumHistogram(bucket.scores);
   const atMs = bucket.startMs + terms.intervalMs;
   const lastScoreMs = count > 0 ? bucket.startMs : series.lastScoreMs;
-  const failedSince = (count === 0 && series.failedSince) || hasFailed(bucket.outcomes);
+  const { scored, failed } = bucket.outcomes;
+  const failedSince = (count === 0 && series.failedSince) || (failed > 0 && scored === 0);
   const silent = lastScoreMs !== null && atMs - lastScoreMs > terms.noDataAfterMs;
   const away: Phase | null = silent ? (failedSince ? 'scorer_error' : 'no_data') : null;
   const phase = nextPhase(series, condition, { atMs, terms, away });
@@ -138,10 +135,6 @@ function foldOne<State>(
     },
     transitions: listTransitions(series.phase, phase, { atMs, finding }),
   };
-}
-
-function hasFailed({ scored, failed }: Outcomes): boolean {
-  return failed > 0 && scored === 0;
 }
 
 /** True when an alert is open in this phase. */

@@ -1,4 +1,4 @@
-import { DAY_MS } from '../domain/durations.ts';
+import { DAY_MS, startOfDay } from '../domain/durations.ts';
 
 /** Days for which a split series is still watched after the last day with enough traffic. */
 const KEPT_DAYS = 7;
@@ -7,7 +7,6 @@ const KEPT_DAYS = 7;
 export interface Traffic {
   /** Start of the day that is counted, Unix milliseconds. */
   readonly dayMs: number;
-  /** Scores of that day so far. */
   readonly scores: number;
   /** Start of the latest day with enough scores; null without one. */
   readonly reachedMs: number | null;
@@ -15,7 +14,6 @@ export interface Traffic {
 
 export const NO_TRAFFIC: Traffic = { dayMs: 0, scores: 0, reachedMs: null };
 
-/** Adds the scores of a bucket to the traffic. */
 export function countTraffic(
   traffic: Traffic,
   startMs: number,
@@ -30,9 +28,4 @@ export function countTraffic(
 /** True when a split series has enough traffic at a time; a weekend without scores does not end it. */
 export function hasTraffic({ reachedMs }: Traffic, atMs: number): boolean {
   return reachedMs !== null && startOfDay(atMs) - reachedMs <= KEPT_DAYS * DAY_MS;
-}
-
-/** Computes the start of a day, UTC. */
-export function startOfDay(atMs: number): number {
-  return Math.floor(atMs / DAY_MS) * DAY_MS;
 }

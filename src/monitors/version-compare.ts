@@ -16,7 +16,6 @@ export interface VersionScores {
   readonly after: readonly IntervalScores[];
 }
 
-/** Effect of a deploy on a series. */
 export interface VersionComparison {
   readonly series: SeriesFacets;
   /**
@@ -58,9 +57,11 @@ export function compareVersions(all: readonly VersionScores[]): VersionCompariso
   }));
 }
 
-/** Returns the smallest evidence (natural logarithm) that is a discovery; infinite without any. */
-export function leastDiscovery(descendingLogE: readonly number[]): number {
-  const count = descendingLogE.length;
+/**
+ * Returns the smallest evidence (natural logarithm) that is a discovery by e-BH; infinite without any.
+ * @param count number of tests, where those without evidence are left out
+ */
+export function leastDiscovery(descendingLogE: readonly number[], count = descendingLogE.length): number {
   return (
     descendingLogE.findLast((logE, index) => logE >= Math.log(count / (FALSE_DISCOVERIES * (index + 1)))) ??
     Number.POSITIVE_INFINITY

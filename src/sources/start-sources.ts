@@ -6,6 +6,7 @@ import { readOptions } from '../config/schema/components.ts';
 import { LABEL_KINDS, type SourceConfig } from '../config/schema/sources.ts';
 import { durationMs } from '../config/units.ts';
 import { AppError, readErrorMessage } from '../domain/errors.ts';
+import { parseJson } from '../domain/unknown-values.ts';
 import type { LabelReader } from '../labels/import-labels.ts';
 import type { Duties } from '../ownership/duties.ts';
 import { type DutyDeps, startRepeatedDuty } from '../process/parts.ts';
@@ -221,7 +222,7 @@ class RunningSource {
 
 /** Counts the records of a request by signal: a line of a file may hold spans, log records or both. An unreadable one counts as spans. */
 function countRecords(request: object | string): ReadonlyMap<'traces' | 'logs', number> {
-  const read = typeof request === 'string' ? parse(request) : request;
+  const read = typeof request === 'string' ? parseJson(request) : request;
   const [spans, logs] = [
     countNested([read], ['resourceSpans', 'scopeSpans', 'spans']),
     countNested([read], ['resourceLogs', 'scopeLogs', 'logRecords']),
@@ -244,12 +245,4 @@ function countNested(level: readonly unknown[], [name, ...names]: readonly strin
         }),
         names,
       );
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

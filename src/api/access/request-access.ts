@@ -16,13 +16,11 @@ import { OWN_SITES, siteOf, type RequestSite } from './request-site.ts';
 /** Time for which a sign-in is valid, milliseconds. */
 const SIGN_IN_MS = 12 * 60 * 60_000;
 
-/** Version of the format of a cookie. */
 const FORMAT = '2';
 
 /** Proof of a sender: none is needed without tokens. */
 export type Proof = 'none' | 'bearer' | 'cookie';
 
-/** Sender of an accepted request. */
 export interface Sender extends Grant {
   readonly proof: Proof;
   /** End of the sign-in, Unix milliseconds; null for another proof. */
@@ -40,9 +38,7 @@ export interface Caller extends Pick<Sender, 'name'> {
 /** Access to the API: bearer tokens, and cookies of browsers that have signed in. */
 export type RequestAccess = ReturnType<typeof createRequestAccess>;
 
-/** Sign-ins of all processes on one store. */
 export interface SignIns {
-  /** Reads the key of cookies. */
   readKey(): Promise<string>;
   /** True for the id of a sign-in that ended with a sign-out. */
   hasEnded(id: string): Promise<boolean>;
@@ -88,7 +84,6 @@ function foldName(name: string): string {
   return name.normalize('NFKC').trim().toLowerCase();
 }
 
-/** Creates the access to an API. */
 export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAccessOptions) {
   const book = createTokenBook(tokens);
 
@@ -115,7 +110,6 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
   }
 
   return {
-    /** True without tokens. */
     isOpen: book.isOpen,
     async check(c: Context, scope: Scope): Promise<Sender | Refusal> {
       const authorization = c.req.header('authorization');
@@ -131,7 +125,6 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
         ? access
         : { ...access, proof: book.isOpen ? 'none' : 'bearer', expiresAtMs: null, signInId: '' };
     },
-    /** Checks the token of a sign-in. */
     checkSignIn(c: Context, token: string): Sender | Refusal {
       const access = book.check(`Bearer ${token}`, SIGN_IN_SCOPE);
       if ('status' in access && access.status === 401) {
@@ -147,23 +140,12 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
       const value = buildCookie(await signIns.readKey(), terms);
       setCookie(c, COOKIE, value, { ...cookieTerms(siteOf(c)), maxAge: SIGN_IN_MS / SECOND_MS });
     },
-    /** Removes the cookie of the browser. */
     signOut: (c: Context): void => setCookie(c, COOKIE, '', { ...cookieTerms(siteOf(c)), maxAge: 0 }),
   };
 }
 
-/** A cookie that was sent: whose it is has to be proved. */
-interface SentCookie {
-  /** Id of the sign-in. */
-  readonly id: string;
-  readonly expiresAtMs: number;
-  /** Returns true for the digest of the token that the cookie was made with. */
-  isOf(digest: Buffer): boolean;
-}
-
 /** A sign-in, as its cookie proves it. */
 interface SignInTerms {
-  /** Digest of the token. */
   readonly digest: Buffer;
   readonly id: string;
   readonly expiresAtMs: number;
@@ -178,8 +160,11 @@ export function buildCookie(key: string, { digest, id, expiresAtMs }: SignInTerm
   return `${head}.${sign(key, head, digest).toString('base64url')}`;
 }
 
-/** Reads the value of a cookie. Returns undefined for another format, and for a cookie that has ended. */
-export function readCookie(key: string, value: string, nowMs: number): SentCookie | undefined {
+/**
+ * Reads the value of a cookie. Returns undefined for another format, and for a cookie that has ended. Whose it is has to be proved: `isOf`
+ * is true for the digest of the token that it was made with.
+ */
+export function readCookie(key: string, value: string, nowMs: number) {
   const [, head = '', format, end, id = '', signature = ''] =
     /^((\d+)\.(\d{1,12})\.([\da-f-]{36}))\.([\w-]{43})$/u.exec(value) ?? [];
   const expiresAtMs = Number(end) * SECOND_MS;
@@ -187,7 +172,7 @@ export function readCookie(key: string, value: string, nowMs: number): SentCooki
     return undefined;
   }
   const sent = Buffer.from(signature, 'base64url');
-  return { id, expiresAtMs, isOf: (digest) => timingSafeEqual(sign(key, head, digest), sent) };
+  return { id, expiresAtMs, isOf: (digest: Buffer) => timingSafeEqual(sign(key, head, digest), sent) };
 }
 
 function sign(key: string, head: string, digest: Buffer): Buffer {

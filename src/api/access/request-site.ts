@@ -7,7 +7,6 @@ import { isBasePath, readPublicUrl, trimPath } from '../../config/addresses/endp
 export interface RequestSite {
   /** Hosts that the request names, each perhaps with a port. Each has to be known. */
   readonly hosts: readonly string[];
-  /** Origins of the dashboard. */
   readonly origins: readonly string[];
   /** True when the sender speaks TLS, with this process or with a proxy. */
   readonly isSecure: boolean;
@@ -33,7 +32,6 @@ export interface SiteOptions {
   readonly trustedProxies: readonly string[];
 }
 
-/** Creates the reader of the sites of requests. */
 export function createSiteReader({ scheme, publicUrl, trustedProxies }: SiteOptions) {
   const isTrusted = createNetworkCheck(trustedProxies);
   return (c: Context): RequestSite => {

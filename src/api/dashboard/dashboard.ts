@@ -2,12 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { accepts } from 'hono/accepts';
+import { readIfThere } from '../../config/data-folder.ts';
 import type { ApiEnv } from '../router.ts';
 import { PAGE_PATHS } from './page-paths.ts';
 
-/** Built dashboard in memory. */
 export interface DashboardFiles {
-  /** The document of every page. */
   readonly document: string;
   /** Files by name that the document loads. Their names change with their content. */
   readonly assets: ReadonlyMap<string, DashboardAsset>;
@@ -60,17 +59,6 @@ export function joinAssets(files: ReadonlyMap<string, Bytes>): DashboardFiles['a
     return [[name, { contentType, content, compressed }]];
   });
   return new Map(assets);
-}
-
-function readIfThere(path: string): string | undefined {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
-      return undefined;
-    }
-    throw error;
-  }
 }
 
 /** A page may load files and ask routes of its own server only, and no text can become markup or a script. */

@@ -4,7 +4,6 @@ import { Time, orNull } from './rows.ts';
 
 const Count = z.number().nullable();
 
-/** Schema of token counts. */
 export const Usage = z
   .object({
     inputTokens: Count,
@@ -119,10 +118,8 @@ const MAX_TEXT = 16_384;
 export const MAX_TEXTS = 8 * 1024 * 1024;
 const MAX_LATE_TEXT = 200;
 
-/** Cutter of the long texts of one reply. */
 export type TextCutter = ReturnType<typeof createTextCutter>;
 
-/** Creates a cutter of texts for one reply. */
 export function createTextCutter(longest = MAX_TEXT) {
   let left = MAX_TEXTS;
   const cutText = (text: string): string => {

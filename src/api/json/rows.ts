@@ -12,10 +12,8 @@ export function isoTime(unixMs: number | null): string | null {
   return unixMs === null || !(Math.abs(unixMs) <= 8.64e15) ? null : new Date(unixMs).toISOString();
 }
 
-/** Time of a reply. */
 export const Time = z.string().openapi({ format: 'date-time', example: '2026-11-22T10:15:04.123Z' });
 
-/** Schema of a series of scores. */
 export const Series = z
   .object({
     tenant: z.string(),
@@ -31,12 +29,18 @@ export const Series = z
   })
   .openapi('Series');
 
+/** Returns the properties of a value that the shape of its schema names. */
+export function pick<Shape extends object, Value extends object>(shape: Shape, value: Value) {
+  const names = Object.keys(shape).filter((name) => name in value);
+  const entries = names.map((name) => [name, value[name as keyof Value]]);
+  return Object.fromEntries(entries) as Pick<Value, keyof Shape & keyof Value>;
+}
+
 /** Schema of a value with a name in the OpenAPI document, or null. `nullable` would change the named schema itself. */
 export function orNull<Schema extends z.ZodType>(schema: Schema) {
   return z.union([schema, z.null()]);
 }
 
-/** Fields of a cap of a budget. */
 export const BUDGET_FIELDS = {
   scope: z.enum(['rule', 'tenant', 'total']),
   rule: z.string().nullable(),
@@ -54,7 +58,6 @@ type JsonOf<C> = C extends { type: `${string}DateTime64${string}` }
     ? Value
     : never;
 
-/** Row of a table in JSON. */
 type RowJson<T extends Table> = {
   [Name in keyof RowOf<T>]: Name extends keyof T['columns'] ? JsonOf<T['columns'][Name]> : never;
 };
@@ -118,7 +121,6 @@ const Verdict = z
 const { verdicts: _, judgeCalls, day, isDeleted, ...columns } = rowShape(SCORES);
 const ScoreColumns = { ...columns, day, version: z.string(), isDeleted };
 
-/** Schema of a score row. */
 export const ScoreItem = z
   .object({ ...ScoreColumns, verdicts: z.array(Verdict).readonly(), judgeCalls })
   .openapi('Score');
@@ -132,7 +134,7 @@ const {
 } = rowShape(JUDGE_CALLS);
 const { durationMs: latencyMs, calledAtMs: calledAt, ...callValues } = callColumns;
 
-const JudgeCall = z.object({ ...callValues, latencyMs, calledAt }).openapi('JudgeCall');
+export const JudgeCall = z.object({ ...callValues, latencyMs, calledAt }).openapi('JudgeCall');
 
 const PlacedVerdict = z
   .object({
@@ -160,10 +162,8 @@ export const ScoreDetail = z
   })
   .openapi('ScoreDetail');
 
-/** Schema of a decision row. */
 export const DecisionItem = z.object(rowShape(DECISIONS)).openapi('Decision');
 
-/** Formats a score row as JSON. */
 export function scoreJson(score: Score) {
   return { ...rowJson(SCORES, score), version: scoreVersion(score).toString() };
 }
@@ -216,7 +216,6 @@ export function jobJson(job: Job) {
   };
 }
 
-/** Counts of a backfill before its first progress. */
 const NOTHING_DONE = {
   matched: 0,
   sessions: 0,

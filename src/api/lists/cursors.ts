@@ -1,6 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { DAY_MS, LAST_MOMENT_MS } from '../../domain/durations.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
+import { parseJson } from '../../domain/unknown-values.ts';
 import type { Listed, ListFilters, ListKey, ListPage } from '../../store/contracts/lists.ts';
 import { describeJson, describeRoute } from '../router.ts';
 import { readFilters, type FilterQuery } from './fields.ts';
@@ -11,7 +12,6 @@ const DEFAULT_LIMIT = 50;
 /** Time ahead of the store's clock up to which lists reach: a clock may be in a wrong zone, and a start in 2262 would always be first. */
 const MAX_AHEAD_MS = DAY_MS;
 
-/** Parameters of a page of a list. */
 export const CURSOR_FIELDS = {
   limit: z.coerce
     .number()
@@ -26,12 +26,10 @@ export const CURSOR_FIELDS = {
 /** Content of a cursor: the name of its list, and the key of the last item. Its time is one that a column of the store holds. */
 const Cursor = z.tuple([z.string(), z.int().min(-LAST_MOMENT_MS).max(LAST_MOMENT_MS), z.string()]);
 
-/** Schema of a page of a list. */
 export function describePage<Schema extends z.ZodType>(item: Schema) {
   return z.object({ items: z.array(item), next: z.string().nullable().describe('Cursor of the next page.') });
 }
 
-/** Items of a list, and the words for them. */
 interface ListedItems<Schema extends z.ZodType> {
   readonly item: Schema;
   /** Noun of the items: `mutes`. */
@@ -40,7 +38,6 @@ interface ListedItems<Schema extends z.ZodType> {
   readonly summary: string;
 }
 
-/** Describes the route of a list without filters. */
 export function describeList<Path extends string, Schema extends z.ZodType>(
   path: Path,
   { item, items, tag, summary }: ListedItems<Schema>,
@@ -73,7 +70,6 @@ export function createList(name: string) {
       const page = cursor === undefined ? { limit } : { limit, after: readCursor(name, cursor) };
       return { filters: { ...filters, untilMs }, page };
     },
-    /** Builds a reply. */
     toReply: <Item, Json>({ items, next }: Listed<Item>, toJson: (item: Item) => Json) => ({
       items: items.map(toJson),
       next: next === null ? null : writeCursor(name, next),
@@ -101,13 +97,5 @@ export function refuseCursor(order: string, { cursor }: Pick<PageQuery, 'cursor'
     throw new InvalidInputError(
       `cursor: order=${order} has one page only; leave out the cursor, and set limit (at most ${MAX_LIMIT})`,
     );
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
   }
 }

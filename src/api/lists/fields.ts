@@ -12,7 +12,6 @@ export function hexId(digits: number) {
     .transform((id) => id.toLowerCase());
 }
 
-/** Most characters of a name. */
 const MAX_NAME = 200;
 
 /** Pattern of a text that looks like what it is: without control characters, halves of surrogate pairs, and what nobody sees. */
@@ -63,10 +62,8 @@ const MAX_SCORE = 1e100;
 
 const error = `write a number from ${-MAX_SCORE} to ${MAX_SCORE}`;
 
-/** Schema of the value of a posted score. */
 export const ScoreValue = z.number().min(-MAX_SCORE, { error }).max(MAX_SCORE, { error });
 
-/** Most values of one filter. */
 const MAX_VALUES = 100;
 
 const text = z.string().min(1).max(1_000);
@@ -80,7 +77,6 @@ export function anyOf<Value extends z.ZodType<string>>(value: Value, description
     .describe(`${description} Repeated: any of them.`);
 }
 
-/** Schema of a number in a query. */
 export function numberOf(description: string) {
   return z
     .string()
@@ -91,7 +87,6 @@ export function numberOf(description: string) {
     .openapi({ type: 'number', description });
 }
 
-/** Schema of a time. */
 export const Moment = z
   .string()
   .min(1)
@@ -125,7 +120,6 @@ export const FILTER_FIELDS = {
   traceId: anyOf(hexId(32), 'Trace.'),
 };
 
-/** Further filters of traces. */
 export const TRACE_FIELDS = {
   agentVersion: anyOf(text, 'Version of the agent.'),
   tool: anyOf(text, 'Name of a tool that the run called.'),
@@ -145,7 +139,6 @@ export const TRACE_FIELDS = {
 
 const Filters = z.object({ ...FILTER_FIELDS, ...z.object(TRACE_FIELDS).partial().shape });
 
-/** Filters as a request gives them. */
 export type FilterQuery = z.output<typeof Filters>;
 
 /** Reads the filters of a request. Throws an `InvalidInputError` for a time that cannot be read. */

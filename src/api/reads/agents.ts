@@ -1,19 +1,16 @@
 import { openCurrentReads, type CurrentReads } from '../../aggregates/refresh-aggregates.ts';
 import type { Config } from '../../configuration.ts';
+import type { ReadScope } from './traces.ts';
 import { buildRate, isDifferent, weighDifference, type Rate } from '../../domain/agreement/rate.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import { findPriceByModel } from '../../domain/money/model-prices.ts';
 import { leastDiscovery } from '../../monitors/version-compare.ts';
-import type { PassLine } from '../../scoring/setup/scorer-names.ts';
 import type { CostKey, CostRow, RunSumsQuery, SummaryRow } from '../../store/contracts/sums.ts';
-import type { Store } from '../../store/store.ts';
 import type { AgentRuns, FirstRun } from '../../store/sums/run-sums.ts';
 
-/** Days before a range whose rates it is compared with. */
 const BEFORE_MS = 14 * DAY_MS;
 
-/** Most agents and versions of a reply. */
 const MAX_ROWS = 2_000;
 
 /** Longest range that is read by the hour; a longer one is read by the day. */
@@ -22,22 +19,12 @@ const HOURLY_MS = 31 * DAY_MS;
 /** Buckets of a range of a day or less. */
 const HOURS = 24;
 
-export interface AgentTerms {
-  readonly config: Config;
-  readonly store: Store;
-  /** Absent: all tenants. */
-  readonly tenant: string | undefined;
-  readonly findPass: (row: string) => Promise<PassLine>;
-}
-
-/** Choice of runs and scores of a request. */
 export type AgentRequest = Omit<RunSumsQuery, 'tenant'>;
 
-/** Agent with its runs and qualities. */
 export type AgentView = Awaited<ReturnType<typeof readAgents>>[number];
 
 /** Creates the numbers of agents for the callers of a tenant, or of all. */
-export function createAgentReads(terms: AgentTerms) {
+export function createAgentReads(terms: ReadScope) {
   return {
     /** Agents with runs or live scores in a range, those with the most runs first. */
     list: async (request: AgentRequest) =>
@@ -53,7 +40,7 @@ export function createAgentReads(terms: AgentTerms) {
 
 /** Pass lines of all stored scorers. */
 async function readPassLines(
-  { findPass }: Pick<AgentTerms, 'findPass'>,
+  { findPass }: Pick<ReadScope, 'findPass'>,
   reads: Pick<CurrentReads, 'scorerNames'>,
 ) {
   return new Map(
@@ -63,14 +50,14 @@ async function readPassLines(
 
 /** Returns the pass lines that labels or a bar declare. */
 export async function readDeclaredLines(
-  terms: Pick<AgentTerms, 'findPass'>,
+  terms: Pick<ReadScope, 'findPass'>,
   reads: Pick<CurrentReads, 'scorerNames'>,
 ): Promise<Map<string, number>> {
   const lines = await readPassLines(terms, reads);
   return new Map([...lines].flatMap(([name, { line, isDeclared }]) => (isDeclared ? [[name, line]] : [])));
 }
 
-async function readAgents(terms: AgentTerms, reads: CurrentReads, request: AgentRequest) {
+async function readAgents(terms: ReadScope, reads: CurrentReads, request: AgentRequest) {
   const { store, tenant, config } = terms;
   const { runSums } = store;
   const [sums, first, qualities] = await Promise.all([
@@ -145,7 +132,7 @@ export function rateOfCounts(counted: number, n: number): Rate | null {
 
 /** Reads the qualities of each agent, by its name, with the service that most of its scores have. */
 async function readQualities(
-  terms: AgentTerms,
+  terms: ReadScope,
   reads: CurrentReads,
   request: AgentRequest,
 ): Promise<Map<string, Qualities>> {
@@ -245,7 +232,6 @@ function buildQuality(scorer: string, { now, before, points, starts, isDeclared 
   };
 }
 
-/** Returns the median of the largest group. */
 function findMedian(rows: readonly SummaryRow[]): number | null {
   return rows.toSorted((a, b) => b.n - a.n)[0]?.p50 ?? null;
 }
@@ -267,7 +253,7 @@ function foldRate(rows: readonly SummaryRow[]): Rate | null {
       });
 }
 
-async function readAgent(terms: AgentTerms, name: string, request: Omit<AgentRequest, 'agent'>) {
+async function readAgent(terms: ReadScope, name: string, request: Omit<AgentRequest, 'agent'>) {
   const { store, tenant } = terms;
   const { runSums } = store;
   const asked = { ...request, tenant, agent: [name] };
@@ -308,9 +294,8 @@ function unknownAgent(name: string): NotFoundError {
   return new NotFoundError(`there is no agent ${name}: no stored run has it; GET /agents lists the agents`);
 }
 
-/** Reads the pass rates of an agent by version and scorer. */
 async function readVersionRates(
-  terms: AgentTerms,
+  terms: ReadScope,
   reads: CurrentReads,
   { agent, environment, ...range }: AgentRequest & { readonly agent: readonly string[] },
 ): Promise<Map<string, Map<string, Rate | null>>> {
@@ -335,7 +320,6 @@ async function readVersionRates(
   );
 }
 
-/** Two versions of an agent to compare. */
 export interface VersionsRequest extends Omit<AgentRequest, 'agent'> {
   readonly left: string;
   readonly right: string;
@@ -345,11 +329,7 @@ export interface VersionsRequest extends Omit<AgentRequest, 'agent'> {
  * Compares two versions of an agent, each quality by the e-value of its pass rates. Among all qualities, those whose e-values are large
  * enough are called different; of them 5 % are wrong at most, on average (`leastDiscovery`).
  */
-async function compareVersions(
-  terms: AgentTerms,
-  name: string,
-  { left, right, ...request }: VersionsRequest,
-) {
+async function compareVersions(terms: ReadScope, name: string, { left, right, ...request }: VersionsRequest) {
   const { store, tenant } = terms;
   const asked = { ...request, tenant, agent: [name] };
   const reads = await openCurrentReads(store, tenant);
@@ -395,7 +375,6 @@ function nameVerdict(
   return right.value < left.value ? 'worse' : 'better';
 }
 
-/** Costs of agents and judges of a key in a bucket. */
 export interface Cost {
   readonly key: string;
   readonly bucketMs: number;
@@ -406,7 +385,7 @@ export interface Cost {
 }
 
 async function readCosts(
-  { store, tenant }: AgentTerms,
+  { store, tenant }: ReadScope,
   request: Parameters<ReturnType<typeof createAgentReads>['costs']>[0],
 ) {
   const query = { ...request, tenant };

@@ -4,14 +4,13 @@ import { baselineRange, DAY_MS } from '../../domain/durations.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import { nearest } from '../../domain/nearest.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
-import type { PassRateEstimate } from '../../domain/agreement/pass-rate.ts';
-import { nameEstimate, type EstimatesQuery, type FindPassLine } from '../../labels/read-agreement.ts';
+import { countFunnel } from '../../aggregates/count-coverage.ts';
+import { nameEstimate } from '../../labels/read-agreement.ts';
 import type { AlertEvent } from '../../monitors/alert-event.ts';
 import { isMuted } from '../../monitors/mute.ts';
 import type { MonitorStatus } from '../../monitors/monitor-status.ts';
 import { formatSummary } from '../../delivery/channels/alert-text.ts';
 import type {
-  FunnelReading,
   RunSumsQuery,
   ScoreScale,
   SummaryQuery,
@@ -20,37 +19,25 @@ import type {
 } from '../../store/contracts/sums.ts';
 import type { PassingRuns } from '../../store/sums/run-sums.ts';
 import { buildRate, type Rate } from '../../domain/agreement/rate.ts';
-import type { PassLine } from '../../scoring/setup/scorer-names.ts';
 import { rateOfCounts, readDeclaredLines } from './agents.ts';
-import { countByScorer, type FunnelRequest } from './coverage.ts';
+import type { createLabelReads } from '../writes/labels.ts';
+import { countByScorer } from './coverage.ts';
+import type { ReadScope } from './traces.ts';
 import type { Store } from '../../store/store.ts';
-import type { Config } from '../../configuration.ts';
 import { openCurrentReads, type CurrentReads } from '../../aggregates/refresh-aggregates.ts';
 import { compareScores, type ComparedSide, type ScoresRequest } from './compare.ts';
 import type { SeriesFacets } from '../../domain/series-facets.ts';
 import { computeSeriesKey } from '../../monitors/series-key.ts';
 
-/** Most groups of a series. */
 const MAX_GROUPS = 50;
 
 /** Most states of monitors, alerts and versions that are read for one reply. */
 const MAX_ROWS = 1_000;
 
-export interface AggregateTerms {
-  readonly config: Config;
-  readonly store: Store;
-  /** Absent: all tenants. */
-  readonly tenant: string | undefined;
-  /** Reads the states of monitors of the tenant. */
+interface AggregateScope extends ReadScope {
   readonly readStatuses: (limit: number) => Promise<readonly MonitorStatus[]>;
-  readonly findPassLine: FindPassLine;
-  readonly findPass: (row: string) => Promise<PassLine>;
   /** Estimates the pass rates of scorers by people (`readNewestEstimates`). */
-  readonly readEstimates: (
-    query: Omit<EstimatesQuery, 'tenant' | 'nowMs'>,
-  ) => Promise<ReadonlyMap<string, PassRateEstimate>>;
-  /** Counts the decisions on the runs that began in a range. */
-  readonly countFunnel: (request: FunnelRequest) => Promise<FunnelReading>;
+  readonly readEstimates: ReturnType<typeof createLabelReads>['newestEstimates'];
 }
 
 export interface SeriesRequest extends ScoresRequest {
@@ -65,12 +52,11 @@ export type SeriesReading = Awaited<ReturnType<typeof readSeries>>;
 /** Incident of a monitor on scores. Times are Unix milliseconds. */
 export type ScoreIncident = ReturnType<typeof toIncident>;
 
-/** Open alert about a budget. */
 export type BudgetAlert = Awaited<ReturnType<typeof readOpen>>['budgets'][number];
 
 /** Creates the numbers of scores for the callers of a tenant, or of all. Each throws a `NotFoundError` for an unknown scorer. */
-export function createAggregateReads(terms: AggregateTerms) {
-  const { store, tenant, findPassLine } = terms;
+export function createAggregateReads(terms: AggregateScope) {
+  const { store, tenant } = terms;
   return {
     series: (request: SeriesRequest) => readSeries(terms, request),
     distribution: async ({
@@ -96,13 +82,16 @@ export function createAggregateReads(terms: AggregateTerms) {
       const reads = await openCurrentReads(store, tenant);
       [left, right].forEach((side) => findRows(terms, reads, side.scorer));
       const { comparedScores } = store;
-      return compareScores({ reads, comparedScores, findPassLine }, { ...request, tenant, left, right });
+      return compareScores(
+        { reads, comparedScores, findPass: terms.findPass },
+        { ...request, tenant, left, right },
+      );
     },
   };
 }
 
 /** Names the score rows of a scorer. Throws a `NotFoundError` for a name that is neither configured nor stored. */
-function findRows({ config }: AggregateTerms, { scorerNames: stored }: CurrentReads, name: string): string[] {
+function findRows({ config }: AggregateScope, { scorerNames: stored }: CurrentReads, name: string): string[] {
   const configured = new Set([
     ...PREBUILT_SCORERS.map((scorer) => scorer.name),
     ...Object.keys(config.scorers),
@@ -118,12 +107,12 @@ function findRows({ config }: AggregateTerms, { scorerNames: stored }: CurrentRe
   );
 }
 
-async function readSeries(terms: AggregateTerms, request: SeriesRequest) {
+async function readSeries(terms: AggregateScope, request: SeriesRequest) {
   const { store, tenant } = terms;
   const { scorer, bucketMs, by, ...filter } = request;
   const reads = await openCurrentReads(store, tenant);
   const scorers = findRows(terms, reads, scorer);
-  const lines = scorers.map(async (row) => [row, await terms.findPassLine(row)] as const);
+  const lines = scorers.map(async (row) => [row, (await terms.findPass(row)).line] as const);
   const passLines = new Map(await Promise.all(lines));
   const base: SummaryQuery = { ...filter, tenant, scorers, passLines, by: [] };
   const top = by.length === 0 ? undefined : await reads.topGroups({ ...base, by }, MAX_GROUPS);
@@ -180,7 +169,7 @@ function splitTotals<Row extends SumsRow>(rows: readonly Row[]) {
 
 /** Reads the pass rates by people of the groups of a series. Scores of people and programs have none. */
 async function readGroupEstimates(
-  { readEstimates }: AggregateTerms,
+  { readEstimates }: AggregateScope,
   {
     scorers,
     by,
@@ -235,7 +224,7 @@ function buildBaseline(
 
 /** Reads the incidents of scorers that overlap a range, newest first. */
 async function readIncidents(
-  { store, tenant }: AggregateTerms,
+  { store, tenant }: AggregateScope,
   { scorers, fromMs, toMs, agent, environment }: ScoresRequest & { readonly scorers: readonly string[] },
 ) {
   const [{ scores, mutes, nowMs }, recent] = await Promise.all([
@@ -295,7 +284,7 @@ const ESTIMATED_MS = 30 * DAY_MS;
 
 const NONE_DECIDED = { eligible: 0, scored: 0 };
 
-async function readOverview(terms: AggregateTerms, { bucketMs, figuresRange, ...filter }: OverviewRequest) {
+async function readOverview(terms: AggregateScope, { bucketMs, figuresRange, ...filter }: OverviewRequest) {
   const { store, tenant } = terms;
   const base: SummaryQuery = { ...filter, tenant, by: [] };
   const reads = await openCurrentReads(store, tenant);
@@ -307,7 +296,7 @@ async function readOverview(terms: AggregateTerms, { bucketMs, figuresRange, ...
     readOpen(store, tenant),
     filter.toMs - filter.fromMs > DAY_MS || !isOfRuns(filter)
       ? null
-      : terms.countFunnel({ ...filter, nowMs: filter.toMs }).then(countByScorer),
+      : countFunnel(store, { ...filter, tenant, nowMs: filter.toMs }, terms.runRules).then(countByScorer),
     isOfRuns(filter) ? readFigures(terms, reads, { ...filter, ...figuresRange }) : null,
     sums.then(({ totals: found }) =>
       terms.readEstimates({
@@ -344,7 +333,6 @@ async function readOverview(terms: AggregateTerms, { bucketMs, figuresRange, ...
 
 export interface OverviewRequest extends ScoresRequest {
   readonly bucketMs: number;
-  /** Range of the figures. */
   readonly figuresRange: { readonly fromMs: number; readonly toMs: number };
 }
 
@@ -355,9 +343,8 @@ function isOfRuns(filter: FacetValues): boolean {
   );
 }
 
-/** Reads the figures of all runs of a choice. */
 async function readFigures(
-  terms: AggregateTerms,
+  terms: AggregateScope,
   reads: CurrentReads,
   { fromMs, toMs, agent, environment }: RunSumsQuery,
 ) {

@@ -1,15 +1,10 @@
-import type { Config } from '../../configuration.ts';
 import { type AnchorStanding, buildAnchorSets, describeAnchors } from '../../monitors/anchor-sets.ts';
 import { JUDGINGS_READ_MS, judgeThresholds } from '../../monitors/live/watch-judges.ts';
-import type { Store } from '../../store/store.ts';
 import { readRowNames } from './configuration.ts';
+import type { ReadScope } from './traces.ts';
 
 /** Creates the read of anchors: of one scorer or all scorers, of one tenant or all tenants. */
-export function createAnchorReads(
-  config: Config,
-  store: Pick<Store, 'anchors' | 'alerts' | 'spans' | 'scorerNames'>,
-  tenant: string | undefined,
-) {
+export function createAnchorReads({ config, store, tenant }: ReadScope) {
   return async (scorer: string | undefined): Promise<AnchorStanding[]> => {
     const nowMs = await store.spans.nowMs();
     const [rows, drifts, labelled] = await Promise.all([

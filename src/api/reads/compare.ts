@@ -4,12 +4,11 @@ import type { Deploy, DeployMarker } from '../../domain/deploy-marker.ts';
 import { NotFoundError } from '../../domain/errors.ts';
 import { compareVersions, type VersionComparison } from '../../monitors/version-compare.ts';
 import type { MarkerStore } from '../../store/monitors/deploy-markers.ts';
-import { computeAgreement, countAnswers } from '../../domain/agreement/agreement.ts';
-import { computeSpearman } from '../../domain/agreement/agreement.ts';
+import { computeAgreement, countAnswers, computeSpearman } from '../../domain/agreement/agreement.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
 import type { AggregateFilter, ComparedScores, SummaryQuery } from '../../store/contracts/sums.ts';
 import type { AggregateReads } from '../../store/sums/read-sums.ts';
-import type { FindPassLine } from '../../labels/read-agreement.ts';
+import type { ReadScope } from './traces.ts';
 import type { Store } from '../../store/store.ts';
 
 type AgentReads = ReturnType<typeof createAgentReads>;
@@ -20,7 +19,6 @@ export interface ComparedDeploy {
   readonly comparisons: readonly VersionComparison[];
 }
 
-/** Limit of markers read for one version. */
 const MAX_MARKERS = 1_000;
 
 /**
@@ -86,7 +84,6 @@ export async function compareChanged(
 /** Most scores of a side that are compared: the newest ones. */
 const MAX_COMPARED = 10_000;
 
-/** Most traces of disagreements in a reply. */
 const MAX_DISAGREEMENTS = 100;
 
 /** Longest range that is searched hour by hour, milliseconds; longer ones day by day. */
@@ -95,7 +92,6 @@ const HOURLY_MS = 3 * DAY_MS;
 /** Choice of scores of a request. Times are Unix milliseconds: [fromMs, toMs), whole hours. */
 export type ScoresRequest = Omit<AggregateFilter, 'tenant' | 'scorers'>;
 
-/** Side of a comparison. */
 export interface ComparedSide {
   readonly scorer: string;
   /** Absent: the newest score of each target counts. */
@@ -111,7 +107,7 @@ type CompareRequest = Omit<ScoresRequest, 'source'> & {
 
 interface CompareStores extends Pick<Store, 'comparedScores'> {
   readonly reads: Pick<AggregateReads, 'sum'>;
-  readonly findPassLine: FindPassLine;
+  readonly findPass: ReadScope['findPass'];
 }
 
 /**
@@ -173,11 +169,11 @@ async function findStart(
 
 /** Adds the pass line, and the direction of scores that have none: people score on the scale of the scorer of that name. */
 async function addScale(
-  { reads, findPassLine }: CompareStores,
+  { reads, findPass }: CompareStores,
   { tenant, fromMs, toMs }: Omit<CompareRequest, 'left' | 'right'>,
   side: ComparedSide,
 ): Promise<ComparedScores> {
-  const passLine = await findPassLine(side.scorer);
+  const { line: passLine } = await findPass(side.scorer);
   if (!side.isHuman) {
     return { ...side, passLine, higherIsBetter: true };
   }

@@ -13,42 +13,30 @@ import {
   declareScale,
   findBound,
   readScale,
-  type PassLine,
 } from '../../scoring/setup/scorer-names.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
+import type { ReadScope } from './traces.ts';
 
-/** State of a judge in this process. */
 export interface JudgeState {
   readonly breaker: 'closed' | 'half_open' | 'open';
   /** Answers that came from the cache, of the tenant or of all. */
   readonly cacheHits: number;
 }
 
-/** Configuration of this process, and what it knows only when it scores. */
-export interface ConfigurationSource {
-  readonly config: Config;
-  readonly store: Store;
-  readonly runRules: readonly PreparedRule[] | undefined;
-  /** Breaker and cache of a judge in this process, for a tenant or for all; undefined in a process that scores nothing. */
-  readonly judgeState: ((judge: string, tenant: string | undefined) => JudgeState) | undefined;
-  readonly findPass: (row: string) => Promise<PassLine>;
-}
-
-/** A scorer of the configuration. What only a process that scores knows is null elsewhere. */
-export type ScorerView = Awaited<ReturnType<typeof viewScorer>>;
+/** Reads breaker and cache of a judge in this process, for a tenant or for all. */
+export type ReadJudgeState = (judge: string, tenant: string | undefined) => JudgeState;
 
 type ConfigurationReads = ReturnType<typeof createConfigurationReads>;
 
 /** A rule of the configuration, with its stored versions (the newest first) and counts since a time. */
 export type RuleView = Awaited<ReturnType<ConfigurationReads['rules']>>[number];
 
-/** Judges with their use, and caps of budgets. */
 export type JudgesView = Awaited<ReturnType<ConfigurationReads['judges']>>;
 
 /** Creates the reads of what is configured, with the counts of one tenant, or of all. */
 export function createConfigurationReads(
-  { config, store, runRules, judgeState, findPass }: ConfigurationSource,
-  tenant: string | undefined,
+  { config, store, tenant, runRules, findPass }: ReadScope,
+  judgeState: ReadJudgeState | undefined,
 ) {
   const watch = createBudgetWatch(config, store);
   return {
@@ -63,15 +51,17 @@ export function createConfigurationReads(
       const sinceMs = nowMs - DAY_MS;
       const { decided } = await countCoverage(store, { sinceMs, nowMs, byService: false, tenant }, runRules);
       return config.rules.map((rule) => {
-        const own = versions.filter((each) => each.rule === rule.name);
+        const own = versions
+          .filter((each) => each.rule === rule.name)
+          .toSorted((a, b) => b.activeFromMs - a.activeFromMs);
         const counted = decided.filter((row) => row.rule === rule.name && isLiveRule(row.rule));
         const eligible = counted.filter(({ status }) => status !== 'filtered');
         const prepared = runRules?.find(({ name }) => name === rule.name);
         return {
           rule: tenant === undefined ? rule : hideAttributeValues(rule),
           /** Undefined before a process has loaded the rule. */
-          version: prepared === undefined ? findNewest(own)?.version : computeRuleVersion(prepared),
-          versions: own.toSorted((a, b) => b.activeFromMs - a.activeFromMs),
+          version: prepared === undefined ? own[0]?.version : computeRuleVersion(prepared),
+          versions: own,
           sinceMs,
           eligible: sumDecisions(eligible),
           scored: sumDecisions(eligible.filter(({ status }) => status === 'scored')),
@@ -119,12 +109,12 @@ function listScorerNames({ rules, scorers }: Pick<Config, 'rules' | 'scorers'>):
   return [...new Set([...rules.flatMap((rule) => rule.scorers), ...Object.keys(scorers)])].toSorted();
 }
 
-interface ScorerTerms extends Pick<ConfigurationSource, 'config' | 'runRules' | 'findPass'> {
+interface ScorerTerms extends Pick<ReadScope, 'config' | 'runRules' | 'findPass'> {
   readonly versions: readonly RuleVersion[];
-  /** Names of stored score rows. */
   readonly stored: readonly string[];
 }
 
+/** What only a process that scores knows is null elsewhere. */
 async function viewScorer(name: string, { config, runRules, versions, stored, findPass }: ScorerTerms) {
   const { entry, prebuilt } = findScorerEntry(name, config);
   const bound = findBound(name, runRules);
@@ -177,10 +167,6 @@ function readJudge(
 function readScorers({ definition }: RuleVersion): readonly unknown[] {
   const { scorers } = (definition ?? {}) as { readonly scorers?: unknown };
   return Array.isArray(scorers) ? scorers : [];
-}
-
-function findNewest(versions: readonly RuleVersion[]): RuleVersion | undefined {
-  return versions.toSorted((a, b) => b.activeFromMs - a.activeFromMs)[0];
 }
 
 function sumDecisions(rows: readonly { readonly decisions: number }[]): number {

@@ -9,7 +9,6 @@ import type {
 } from '../../store/contracts/sums.ts';
 import { isoTime } from '../json/rows.ts';
 
-/** Groups of a coverage. */
 export const COVERAGE_GROUPS = ['scorer', 'rule', 'reason', 'service'] as const;
 export type CoverageGroup = (typeof COVERAGE_GROUPS)[number];
 
@@ -200,10 +199,8 @@ export function buildFunnel(
   };
 }
 
-/** Most agents of a funnel. */
 const MAX_AGENTS = 50;
 
-/** Counts the eligible and the scored pairs of each scorer. */
 export function countByScorer({ rows }: Pick<FunnelReading, 'rows'>) {
   return new Map(countEach(rows, ({ scorer }) => scorer).map(({ group, ...each }) => [group, each]));
 }
@@ -254,7 +251,6 @@ function buildLoss({ status, reason, count, runs, rules }: FunnelRow, request: F
   ];
 }
 
-/** Writes the address of the page that lists the traces of some filters. */
 function linkTraces(filters: Readonly<Record<string, readonly string[]>>): string {
   const query = new URLSearchParams();
   for (const [name, values] of Object.entries(filters)) {
@@ -263,7 +259,6 @@ function linkTraces(filters: Readonly<Record<string, readonly string[]>>): strin
   return `/traces?${query.toString()}`;
 }
 
-/** Most traces that a link names by their ids. */
 const MAX_NAMED = 100;
 
 /** Builds the loss of what has no decision yet. No filter finds such traces, so the link names them. */

@@ -22,7 +22,6 @@ import type { CaseStores } from './issue-cases.ts';
 
 type IssueStores = Pick<Store, 'failures' | 'spans'>;
 
-/** Range and conditions as a request gives them. */
 export type IssueFilter = Omit<IssueQuery, 'tenant' | 'issueId'>;
 
 /** Conditions of a list: any of the values of each. */
@@ -32,7 +31,6 @@ export interface IssueListFilter extends Omit<IssueFilter, 'agent'> {
   readonly states?: readonly IssueState[] | undefined;
 }
 
-/** Most examples of an issue, and most of its traces. */
 const MAX_EXAMPLES = 5;
 const MAX_TRACES = 500;
 
@@ -52,7 +50,6 @@ export function createIssueReads({ config, store }: CaseStores, tenant: string |
   return {
     /** Finds an issue by its id or an alias. Throws a `NotFoundError`. */
     find: async (id: string) => findIssue(await failures.issues(tenant), id),
-    /** Lists the issues of a trace of a tenant. */
     ofTrace: async (key: TraceKey) => {
       const found = (await failures.ofTraces([key])).get(joinTraceKey(key)) ?? [];
       const ids = new Set(found.map(({ issueId }) => issueId));
@@ -130,7 +127,6 @@ function takePage(issues: readonly IssueReading[], { limit, after }: ListPage): 
   };
 }
 
-/** Range before an incident with which it is compared. */
 const BEFORE_MS = 7 * DAY_MS;
 
 export interface GrowthQuery {
@@ -141,7 +137,6 @@ export interface GrowthQuery {
   readonly toMs: number;
 }
 
-/** Reads the numbers of issues in a range. */
 type ReadIssues = (
   issues: readonly IssueRow[] | Promise<readonly IssueRow[]>,
   query: IssueQuery,
@@ -173,7 +168,6 @@ function nameIssue({ issueId, title, kind }: IssueRow) {
   return { id: issueId, title, kind };
 }
 
-/** Builds the reading of an issue without a run in the range. */
 function buildQuiet(issue: IssueRow, nowMs: number): IssueReading {
   const { firstSeen } = issue;
   const none = { runs: 0, users: 0, sessions: 0, points: [], versions: [], share: null };
@@ -256,7 +250,6 @@ function listApart(issues: readonly IssueRow[], issue: IssueRow): string[] {
 }
 
 interface Split {
-  /** All issues of the caller. */
   readonly issues: readonly IssueRow[];
   readonly issue: IssueRow;
   readonly traceIds: readonly string[];

@@ -3,7 +3,7 @@ import { computeScoreId } from '../../domain/identity.ts';
 import type { Score, Verdict } from '../../domain/score.ts';
 import type { ListFilters, ListPage, ScoreOrder } from '../../store/contracts/lists.ts';
 import type { Store } from '../../store/store.ts';
-import { type Scope, readSteps, readStoredTrace, type StepSpan } from './traces.ts';
+import { type ReadScope, readSteps, readStoredTrace, type StepSpan } from './traces.ts';
 import type { AgentRun, TraceReading } from '../../domain/trace/agent-run.ts';
 import type { AgentMessage, MessagePart } from '../../domain/trace/messages.ts';
 
@@ -11,7 +11,7 @@ import type { AgentMessage, MessagePart } from '../../domain/trace/messages.ts';
 export type ScoreView = Awaited<ReturnType<ReturnType<typeof createScoreReads>['read']>>;
 
 /** Creates the reads of scores for one tenant, or for all. */
-export function createScoreReads(store: Store, { tenant, namedRows }: Scope) {
+export function createScoreReads({ store, tenant, namedRows }: ReadScope) {
   const { judgeUse, lists, scores } = store;
   return {
     /** By the start of the run, or by the time of the scoring. */

@@ -16,14 +16,14 @@ import {
 } from '../../store/contracts/stores.ts';
 import { compareValues } from '../../domain/compare-values.ts';
 import type { Store } from '../../store/store.ts';
+import type { Config } from '../../configuration.ts';
+import type { PreparedRule } from '../../scoring/select/rule.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import { setImmediate as pause } from 'node:timers/promises';
-import type { TraceReading } from '../../domain/trace/agent-run.ts';
-import type { StepKind } from '../../domain/trace/agent-run.ts';
+import type { TraceReading, StepKind } from '../../domain/trace/agent-run.ts';
 import type { Span, TraceData } from '../../domain/trace/span.ts';
-import { PieceCache } from '../../scoring/read/sibling-traces.ts';
+import { PieceCache, findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
 import { readSlices } from '../../scoring/read/read-slices.ts';
-import { findJoinedRuns } from '../../scoring/read/sibling-traces.ts';
 import { isPassing, PASS_AT } from '../../domain/agreement/directed-score.ts';
 import type { createPassLines } from '../../scoring/setup/scorer-names.ts';
 
@@ -31,12 +31,15 @@ import type { createPassLines } from '../../scoring/setup/scorer-names.ts';
 export type ExplainTrace = (key: TraceKey) => Promise<readonly ComputedDecision[]>;
 
 /** Parts that all reads of one caller share. */
-export interface Scope {
+export interface ReadScope {
+  readonly config: Config;
+  readonly store: Store;
   /** The only tenant that they see; undefined: all. */
   readonly tenant: string | undefined;
+  /** Rules with their scorers; undefined in a process that scores nothing. */
+  readonly runRules: readonly PreparedRule[] | undefined;
   /** Replaces names of scorers by the names of their rows. */
   readonly namedRows: (filters: ListFilters) => Promise<ListFilters>;
-  readonly explain: ExplainTrace;
   /** Finds the directed score from which the scores of a row pass. */
   readonly findPass: ReturnType<typeof createPassLines>;
 }
@@ -60,7 +63,7 @@ export type CompleteTrace = Awaited<ReturnType<typeof completeTraces>>[number];
 /** Hides the conditions in the reasons of listed traces (`hideConditions`), and says of each score whether it passes. */
 async function completeTraces<T extends ListedTrace>(
   traces: readonly T[],
-  { tenant, findPass }: Pick<Scope, 'tenant' | 'findPass'>,
+  { tenant, findPass }: Pick<ReadScope, 'tenant' | 'findPass'>,
 ) {
   const names = new Set(traces.flatMap(({ scores }) => scores.map(({ scorer }) => scorer)));
   const lines = new Map(
@@ -96,18 +99,13 @@ export interface NamedTrace {
   readonly tenant?: string | undefined;
 }
 
-/** One trace with all that is known of it. */
 export type TraceView = Awaited<ReturnType<ReturnType<typeof createTraceReads>['read']>>;
-
-/** Parts of the reads of traces. */
-export interface TraceScope extends Scope {
-  readonly ofIssues: IssueReads['ofTrace'];
-}
 
 /** Creates the reads of traces for one tenant, or for all. */
 export function createTraceReads(
-  store: Store,
-  { tenant, namedRows, explain, findPass, ofIssues }: TraceScope,
+  { store, tenant, namedRows, findPass }: ReadScope,
+  explain: ExplainTrace,
+  ofIssues: IssueReads['ofTrace'],
 ) {
   const complete = <T extends ListedTrace>(traces: readonly T[]) =>
     completeTraces(traces, { tenant, findPass });
@@ -121,7 +119,6 @@ export function createTraceReads(
     /** The worst scores first. */
     listWorst: async (filters: ListFilters, limit: number) =>
       complete(await lists.worstTraces({ ...(await namedRows(filters)), tenant }, limit)),
-    /** Counts traces by facet. */
     facets: async (filters: ListFilters, of: readonly (keyof TraceFacets)[]) =>
       lists.traceFacets({ ...(await namedRows(filters)), tenant }, of),
     /** The last arrived at the front, also traces without an agent. */
@@ -154,11 +151,7 @@ export function createTraceReads(
       };
     },
     /** Throws as `read`, and a `NotFoundError` for a span that the trace does not have. */
-    readSpan: async ({
-      traceId,
-      spanId,
-      tenant: asked,
-    }: NamedTrace & { readonly spanId: string }): Promise<StepSpan> => {
+    readSpan: async ({ traceId, spanId, tenant: asked }: NamedTrace & { readonly spanId: string }) => {
       const { activity } = await findTrace(store, traceId, narrowTenant(tenant, asked));
       const stored = activity && (await readStoredTrace(spans, activity));
       const span = stored?.data.spans.find((each) => each.spanId === spanId);
@@ -168,26 +161,20 @@ export function createTraceReads(
         );
       }
       const { spans: steps } = await readSteps({ ...stored.data, spans: [span] });
-      return steps[0] ?? { span, kind: 'other' };
+      return steps[0] ?? ({ span, kind: 'other' } as const);
     },
   };
 }
 
-interface FoundKey {
-  readonly key: TraceKey;
-  /** Undefined when no span is stored any more. */
-  readonly activity: TraceActivity | undefined;
-}
-
 /**
  * Finds a trace by its spans, its runs or its scores, except those that were posted. Throws a `NotFoundError` when the tenant has none
- * of them, and a `SeveralTenantsError` when several tenants have some.
+ * of them, and a `SeveralTenantsError` when several tenants have some. Without a span that is still stored, it has no activity.
  */
 async function findTrace(
   { spans, lists }: Pick<Store, 'spans' | 'lists'>,
   traceId: string,
   tenant: string | undefined,
-): Promise<FoundKey> {
+) {
   const [activities, owners] = await Promise.all([spans.findTrace(traceId), lists.tenantsOf(traceId)]);
   const all = new Set([...activities.map((each) => each.tenant), ...owners]);
   const found = [...all].filter((each) => tenant === undefined || each === tenant).toSorted(compareValues);
@@ -206,14 +193,13 @@ async function findTrace(
   };
 }
 
-/** Most turns of a session that are read. */
 const MAX_TURNS = 500;
 
 /** One session with its newest turns, the oldest of them first. */
 export type SessionView = Awaited<ReturnType<ReturnType<typeof createSessionReads>['read']>>;
 
 /** Creates the reads of sessions for one tenant, or for all. */
-export function createSessionReads(store: Store, { tenant, findPass }: Scope) {
+export function createSessionReads({ store, tenant, findPass }: ReadScope) {
   const { lists, sessions, spans } = store;
   return {
     /** Newest first, by the start of the first turn. */
@@ -259,7 +245,6 @@ export function createSessionReads(store: Store, { tenant, findPass }: Scope) {
   };
 }
 
-/** Span with the kind of its step. */
 export interface StepSpan {
   readonly span: Span;
   readonly kind: StepKind;
@@ -268,7 +253,6 @@ export interface StepSpan {
 /** Stored trace as it is scored: with the other traces of its run. */
 export interface StoredTrace {
   readonly data: TraceData;
-  /** Ids of the other traces. */
   readonly joinedWith: readonly string[];
 }
 

@@ -187,7 +187,6 @@ const listCosts = describeRoute('get', '/costs', {
 /** Default range of costs, milliseconds. */
 const COSTS_MS = 30 * DAY_MS;
 
-/** Creates the routes of agents and costs. */
 export function createAgentRoutes() {
   return createRouter()
     .openapi(listAgents, async (c) => {

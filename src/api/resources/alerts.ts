@@ -6,7 +6,7 @@ import { FILTER_FIELDS, NoQuery } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore, describeBody } from '../router.ts';
 import type { TenantStore } from '../tenant-store.ts';
 import { Series, Time, orNull, isoTime, BUDGET_FIELDS, budgetJson } from '../json/rows.ts';
-import type { MonitorStanding, MonitorStatus } from '../../monitors/monitor-status.ts';
+import type { MonitorStanding } from '../../monitors/monitor-status.ts';
 import { DURATION_PATTERN, durationMs, parseDurationMs } from '../../config/index.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { type AlertEvent, LIMIT_SIDES } from '../../monitors/alert-event.ts';
@@ -174,7 +174,6 @@ const Note = z
   })
   .openapi('AlertNote');
 
-/** Schema of one incident. */
 export const AlertDetail = Alert.extend({
   cause: orNull(Cause).describe('Reason of the change; null where the alert is not about scores.'),
   versions: orNull(VersionsReply).describe(
@@ -252,7 +251,6 @@ const acknowledge = describeRoute('post', '/alerts/{id}/ack', {
   },
 });
 
-/** Creates the routes of alerts. */
 export function createAlertRoutes() {
   return createRouter()
     .openapi(listAlerts, async (c) => {
@@ -370,7 +368,6 @@ const listMonitors = describeRoute('get', '/monitors', {
   },
 });
 
-/** Creates the routes of monitors. */
 export function createMonitorRoutes() {
   return createRouter().openapi(listMonitors, async (c) => {
     const store = tenantStore(c.var);
@@ -392,7 +389,6 @@ export function createMonitorRoutes() {
 }
 
 const name = z.string().min(1).max(1_000);
-/** Longest mute, milliseconds. */
 const MAX_MUTE_MS = 3_650 * DAY_MS;
 
 const duration = z
@@ -439,7 +435,6 @@ const unmute = describeRoute('delete', '/mutes', {
   replies: { 200: describeJson('The subject.', z.object({ unmuted: z.string() })) },
 });
 
-/** Creates the routes of mutes. */
 export function createMuteRoutes() {
   return createRouter()
     .openapi(listMutes, async (c) => {
@@ -463,7 +458,6 @@ export function createMuteRoutes() {
 
 type FoundIncident = Awaited<ReturnType<TenantStore['alerts']['read']>>;
 
-/** Mutes and acknowledgements of alerts. */
 interface AlertReplies {
   readonly mutes: readonly StoredMute[];
   /** Time of the acknowledgement by incident, Unix milliseconds. */
@@ -506,12 +500,10 @@ function culpritJson(culprit: AlertEvent['culprit']) {
   return { who: culprit?.who ?? null, judge: culprit?.judge ?? null };
 }
 
-/** Formats a mute as JSON. */
 export function muteJson({ tenant, subject, untilMs, by, reason = '' }: StoredMute) {
   return { tenant, subject, until: isoTime(untilMs), by: by || null, reason };
 }
 
-/** Formats an incident with its notes and messages as JSON. */
 function alertDetailJson({ event, notes, messages, versions, issues }: FoundIncident, replies: AlertReplies) {
   return {
     ...alertJson(event, replies),
@@ -534,22 +526,12 @@ function noteJson({ atMs, by, text }: AlertNote) {
   return { at: isoTime(atMs), by: by || null, text };
 }
 
-/** Formats the end of a mute as JSON. */
 export function unmutedJson({ subject }: StoredMute) {
   return { unmuted: subject };
 }
 
-/** Formats an accepted incident as JSON. */
 export function acknowledgedJson({ incidentId, alert }: AlertEvent) {
   return { acknowledged: incidentId, alert };
-}
-
-/** Returns whether the messages about a series are muted. */
-function isStatusMuted(
-  { alert, incidentId, series }: MonitorStatus,
-  { mutes, nowMs }: Pick<AlertReplies, 'mutes' | 'nowMs'>,
-): boolean {
-  return isMuted({ alert, incidentId: incidentId ?? '', series }, mutes, nowMs);
 }
 
 /** Formats the state of a rule on a series as JSON; times in ISO 8601. */
@@ -558,7 +540,7 @@ export function monitorJson(status: MonitorStanding, replies: Pick<AlertReplies,
   return {
     ...rest,
     seriesId: computeSeriesId(status.series),
-    muted: isStatusMuted(status, replies),
+    muted: isMuted({ ...status, incidentId: status.incidentId ?? '' }, replies.mutes, replies.nowMs),
     since: isoTime(sinceMs),
     finding: finding === null ? null : findingJson(finding),
     bucket: isoTime(bucketMs),

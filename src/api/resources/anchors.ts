@@ -34,7 +34,6 @@ const listAnchors = describeRoute('get', '/anchors', {
   replies: { 200: describeJson('The anchors of each version of a scorer.', describePage(Anchors)) },
 });
 
-/** Creates the route of anchors. */
 export function createAnchorRoutes() {
   return createRouter().openapi(listAnchors, async (c) => {
     const items = await tenantStore(c.var).anchors(c.req.valid('query').scorer);

@@ -62,7 +62,6 @@ const estimateFields = {
     .describe('Own scorers that may ask a judge, of which no call is stored: they are not in the estimate.'),
 };
 
-/** Estimated calls, tokens and cost of judges. */
 export const Estimate = z.object(estimateFields).openapi('Estimate');
 
 /** Estimated calls, tokens, cost and time of a backfill. */
@@ -85,7 +84,6 @@ const names = z
   .transform((given): readonly string[] => [given].flat())
   .optional();
 
-/** Backfill that a request asks for. */
 export const NewBackfill = z
   .strictObject({
     from: Moment.describe('Traces that began since `7d`, or a date and time.'),
@@ -232,7 +230,6 @@ const cancelBackfill = describeOrder('/backfills/{id}/cancel', 'Ends a backfill.
 
 type BackfillBody = z.output<typeof Backfill>;
 
-/** Creates the routes of backfills. */
 export function createBackfillRoutes() {
   /** Open streams by the name of their token. */
   const streams = new Map<string, number>();
@@ -298,7 +295,6 @@ async function order(c: Context<ApiEnv>, id: string, word: JobOrder): Promise<Ba
   return backfillJson(await backfills.order(id, word));
 }
 
-/** Reads the backfill that a request asks for. */
 export function readAsked(
   {
     from,
@@ -351,7 +347,6 @@ const readJob = describeRoute('get', '/jobs/{id}', {
   replies: { 200: describeJson('The job.', Job) },
 });
 
-/** Creates the route of jobs. */
 export function createJobRoutes() {
   return createRouter().openapi(readJob, async (c) => {
     const job = await tenantStore(c.var).findJob(c.req.valid('param').id);

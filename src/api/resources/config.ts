@@ -37,12 +37,10 @@ const RELOAD_FIELDS = {
   needsRestart: z.array(z.string()).readonly().describe('Changed paths that need a restart.'),
 };
 
-/** Schema of an answer to a reload. */
 const Reload = z.object(RELOAD_FIELDS).openapi('Reload');
 
 const Refused = ProblemSchema.extend(RELOAD_FIELDS).openapi('RefusedReload');
 
-/** Schema of the configuration in the status. */
 export const ConfigInForce = z.object({
   file: z.string().nullable(),
   revision: z.int().describe('Count of the revisions since the start, from 1.'),
@@ -50,7 +48,6 @@ export const ConfigInForce = z.object({
   lastReload: orNull(Reload),
 });
 
-/** Schema of changes of the configuration. */
 export const Changes = z
   .strictObject({
     changes: z
@@ -79,7 +76,6 @@ export const Changes = z
   })
   .openapi('ConfigChanges');
 
-/** Schema of the outcome of changes of the configuration. */
 export const Applied = z
   .object({
     diff: z.string().describe('Unified diff of the file.'),
@@ -118,7 +114,6 @@ const apply = describeRoute('post', '/config/apply', {
   },
 });
 
-/** Creates the routes that change the configuration of the process. */
 export function createConfigRoutes() {
   return createRouter()
     .openapi(reload, async (c) => {

@@ -1,15 +1,13 @@
 import { z } from '@hono/zod-openapi';
 import type { Rule } from '../../config/index.ts';
 import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
-import { Time, isoTime, BUDGET_FIELDS, budgetJson } from '../json/rows.ts';
+import { Time, isoTime, BUDGET_FIELDS, budgetJson, pick } from '../json/rows.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { describePage } from '../lists/cursors.ts';
 import { FILTER_FIELDS, NoQuery, readFilters } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
-import type { JudgeUse } from '../../store/contracts/stores.ts';
-import type { JudgesView, RuleView, ScorerView } from '../reads/configuration.ts';
+import type { JudgesView, RuleView } from '../reads/configuration.ts';
 
-/** Schema of a configured scorer. */
 export const ScorerItem = z
   .object({
     scorer: z.string(),
@@ -48,7 +46,6 @@ function describeConfigured<Value>() {
   return z.looseObject({}) as unknown as z.ZodType<Value>;
 }
 
-/** Schema of a rule. */
 export const RuleItem = z
   .object({
     rule: z.string(),
@@ -99,7 +96,6 @@ const JudgeItem = z
   })
   .openapi('Judge');
 
-/** Schema of a cap of a budget. */
 const Budget = z
   .object({
     ...BUDGET_FIELDS,
@@ -108,7 +104,6 @@ const Budget = z
   })
   .openapi('Budget');
 
-/** Schema of the judges. */
 export const JudgePage = z
   .object({
     items: z.array(JudgeItem).readonly(),
@@ -118,7 +113,7 @@ export const JudgePage = z
   })
   .openapi('Judges');
 
-const NO_USE: Counts = {
+const NO_USE: z.output<z.ZodObject<typeof CallCounts>> = {
   calls: 0,
   failed: 0,
   inputTokens: 0,
@@ -149,12 +144,15 @@ const listJudges = describeRoute('get', '/judges', {
   replies: { 200: describeJson('The judges.', JudgePage) },
 });
 
-/** Creates the routes of what is configured. */
 export function createConfiguredRoutes() {
   return createRouter()
     .openapi(listScorers, async (c) => {
       const scorers = await tenantStore(c.var).configuration.scorers();
-      return c.json({ items: scorers.map(scorerJson), next: null }, 200);
+      const items = scorers.map(({ activeFromMs, ...rest }) => ({
+        ...rest,
+        activeFrom: isoTime(activeFromMs),
+      }));
+      return c.json({ items, next: null }, 200);
     })
     .openapi(listRules, async (c) => {
       const rules = await tenantStore(c.var).configuration.rules();
@@ -166,11 +164,6 @@ export function createConfiguredRoutes() {
       const { sinceMs = now - DAY_MS } = readFilters(c.req.valid('query'), now);
       return c.json(judgesJson(await configuration.judges(sinceMs), sinceMs), 200);
     });
-}
-
-/** Formats a configured scorer as JSON. */
-function scorerJson({ activeFromMs, ...rest }: ScorerView) {
-  return { ...rest, activeFrom: isoTime(activeFromMs) };
 }
 
 /** Formats a rule as JSON: as it is configured, with its versions. */
@@ -194,28 +187,19 @@ function ruleJson({ rule, version, versions, sinceMs, eligible, scored }: RuleVi
   };
 }
 
-interface Counts extends Omit<
-  JudgeUse,
-  'judge' | 'hourMs' | 'scorers' | 'failures' | 'latencyP50Ms' | 'latencyP95Ms'
-> {
-  readonly latencyP50Ms: number | null;
-  readonly latencyP95Ms: number | null;
-}
-
-/** Formats the judges as JSON, with the budgets beside them. */
 function judgesJson({ judges, caps }: JudgesView, sinceMs: number) {
   return {
     items: judges.map(({ judge, use, state }) => {
       const total = use.find(({ hourMs }) => hourMs === null);
       return {
         judge,
-        ...(total === undefined ? NO_USE : countsJson(total)),
+        ...(total === undefined ? NO_USE : pick(CallCounts, total)),
         failures: total?.failures ?? {},
         cacheHits: state?.cacheHits ?? null,
         breaker: state?.breaker ?? null,
         scorers: total?.scorers ?? [],
         hours: use.flatMap((each) =>
-          each.hourMs === null ? [] : [{ hour: isoTime(each.hourMs), ...countsJson(each) }],
+          each.hourMs === null ? [] : [{ hour: isoTime(each.hourMs), ...pick(CallCounts, each) }],
         ),
       };
     }),
@@ -227,9 +211,4 @@ function judgesJson({ judges, caps }: JudgesView, sinceMs: number) {
       leftUsd: Math.max(0, cap.capUsd - cap.spentUsd - cap.reservedUsd),
     })),
   };
-}
-
-function countsJson(use: JudgeUse): Counts {
-  const { calls, failed, inputTokens, outputTokens, costUsd, latencyP50Ms, latencyP95Ms } = use;
-  return { calls, failed, inputTokens, outputTokens, costUsd, latencyP50Ms, latencyP95Ms };
 }

@@ -5,7 +5,7 @@ import type { IssueChange, IssueExample } from '../reads/issues.ts';
 import { ISSUE_STATES, type IssueReading } from '../../issues/read-issues.ts';
 import { anyOf, FILTER_FIELDS, hexId, NoQuery, readMoment } from '../lists/fields.ts';
 import { createList, CURSOR_FIELDS, describePage } from '../lists/cursors.ts';
-import { isoTime, orNull, Time } from '../json/rows.ts';
+import { isoTime, orNull, pick, Time } from '../json/rows.ts';
 import {
   type ApiEnv,
   describeBody,
@@ -59,7 +59,6 @@ export const Issue = z
   })
   .openapi('Issue');
 
-/** Schema of the name of an issue. */
 export const IssueName = z
   .object({ id: z.string(), title: z.string(), kind: z.enum(FAILURE_KINDS) })
   .openapi('IssueName');
@@ -142,7 +141,6 @@ const listTraces = describeRoute('get', '/issues/{id}/traces', {
   },
 });
 
-/** Most cases of an export. */
 export const CASES = { default: 20, most: 200 };
 
 const IssueCase = z
@@ -204,7 +202,6 @@ const splitIssue = describeChange(
   z.strictObject({ traceIds: z.array(hexId(32)).min(1).max(1_000) }).openapi('SplitIssue'),
 );
 
-/** Creates the routes of issues. */
 export function createIssueRoutes() {
   return createRouter()
     .openapi(listIssues, async (c) => {
@@ -249,7 +246,6 @@ export function createIssueRoutes() {
     });
 }
 
-/** Creates the routes that change issues. */
 export function createIssueChangeRoutes() {
   return createRouter()
     .openapi(resolveIssue, async (c) => {
@@ -296,29 +292,16 @@ async function readRange(
 
 /** Formats an issue as JSON; times in ISO 8601. */
 function issueJson(issue: IssueReading) {
-  const { issueId, aliases, title, kind, agent, tenant, subject, runs, users, sessions, points } = issue;
+  const subject = Object.entries(issue.subject ?? {}).filter(([, value]) => value !== '');
   return {
-    id: issueId,
-    aliases,
-    title,
-    kind,
-    agent,
-    tenant,
-    subject: Object.fromEntries(Object.entries(subject ?? {}).filter(([, value]) => value !== '')) as Record<
-      string,
-      string
-    >,
+    ...pick(Issue.shape, issue),
+    id: issue.issueId,
+    subject: Object.fromEntries(subject) as Record<string, string>,
     state: issue.shownState,
     share: rateJson(issue.share),
-    runs,
-    users,
-    sessions,
     firstSeen: isoTime(Math.min(issue.firstSeen, issue.firstMs)),
     lastSeen: isoTime(issue.lastMs),
-    points,
     versions: issue.versions.map((each) => ({ ...each, share: rateJson(each.share) })),
-    resolvedVersion: issue.resolvedVersion,
-    verification: issue.verification,
   };
 }
 

@@ -10,7 +10,7 @@ import {
   readMoment,
   TenantQuery,
 } from '../lists/fields.ts';
-import { Time, orNull, ScoreItem, scoreJson, isoTime } from '../json/rows.ts';
+import { Time, orNull, ScoreItem, scoreJson, isoTime, pick } from '../json/rows.ts';
 import { Run } from '../json/reading.ts';
 import { checkAuthor } from '../access/request-access.ts';
 import { subjectOf } from '../writes/audit.ts';
@@ -20,22 +20,18 @@ import { describeRoute, createRouter, describeBody, describeJson, tenantStore } 
 import { QUEUE_STRATEGIES } from '../../domain/agreement/label-agreement.ts';
 import { ESTIMATE_GROUPS } from '../../domain/agreement/pass-rate.ts';
 
-/** Most characters of a session id and of a label. */
 const MAX_TEXT = 1_000;
 
-/** Most characters of a note. */
 const MAX_NOTE = 100_000;
 
 /** Most items of a queue, and the usual number. Each comes with its content. */
 const QUEUE_ITEMS = { most: 20, usual: 5 };
 
-/** Parameters of the reads of labels. */
 export const LABEL_FIELDS = {
   scorer: Name.describe('Name of the score rows to check.'),
   since: Moment.default('30d').describe('Oldest start: `24h`, or a date and time.'),
 };
 
-/** Schema of the parameters of a queue. */
 export const QueueQuery = z.strictObject({
   ...LABEL_FIELDS,
   strategy: z
@@ -87,7 +83,6 @@ export const LabelQueue = z
   })
   .openapi('LabelQueue');
 
-/** Schema of a label. */
 export const NewLabel = checkTarget(
   z.strictObject({
     traceId: hexId(32)
@@ -130,7 +125,6 @@ export const StoredLabel = z
   })
   .openapi('StoredLabel');
 
-/** Numbers of the agreement of two sides. */
 export const AGREEMENT_FIELDS = {
   n: z.number().describe('Targets with a score on both sides.'),
   agreement: z.number().nullable().describe('Share of the targets that pass on both sides or fail on both.'),
@@ -142,7 +136,6 @@ export const AGREEMENT_FIELDS = {
   kappaHigh: z.number().nullable(),
 };
 
-/** Schema of the targets by the answers of both sides. */
 export const Confusion = z
   .object({
     bothPass: z.number(),
@@ -154,7 +147,6 @@ export const Confusion = z
     'A score passes when it is not in the worst label of its scorer; without labels, from `failBelow` of the scorer on, else in the better half of its range.',
   );
 
-/** Schema of the parameters of the agreement. */
 export const AgreementQuery = z.strictObject({
   ...LABEL_FIELDS,
   scorer: LABEL_FIELDS.scorer.describe(
@@ -219,13 +211,11 @@ const EstimateItem = z
   })
   .openapi('VersionEstimate');
 
-/** Schema of the parameters of estimates. */
 export const EstimateQuery = z.strictObject({
   ...AgreementQuery.shape,
   by: z.enum(ESTIMATE_GROUPS).optional().describe('One estimate for each: weeks begin on Monday (UTC).'),
 });
 
-/** Schema of pass rates. */
 export const ScorerEstimates = z
   .object({
     scorer: z.string().describe('Scorer of the request.'),
@@ -271,7 +261,6 @@ const ReviewerAgreement = z
   .object({ scorer: RowName, left: z.string(), right: z.string(), ...AGREEMENT_FIELDS })
   .openapi('ReviewerAgreement');
 
-/** Schema of the agreement of a scorer with people. */
 export const ScorerAgreement = z
   .object({
     scorer: z.string().describe('Scorer of the request.'),
@@ -316,7 +305,6 @@ const postLabel = describeRoute('post', '/labels', {
   replies: { 201: describeJson('The label, and what it is compared with.', StoredLabel) },
 });
 
-/** Creates the routes of labels. */
 export function createLabelRoutes() {
   return createRouter()
     .openapi(readQueue, async (c) => {
@@ -365,21 +353,8 @@ export function toGiven({
 }
 
 /** Formats a target without anything that tells its score. */
-function itemJson({ target: found, run }: LabelQueueView['items'][number]) {
-  const { tenant, target, targetId, traceId, spanId, sessionId, agent, service, environment } = found;
-  return {
-    tenant,
-    target,
-    targetId,
-    traceId,
-    spanId,
-    sessionId,
-    agent,
-    service,
-    environment,
-    startedAt: isoTime(found.startMs),
-    run,
-  };
+function itemJson({ target, run }: LabelQueueView['items'][number]) {
+  return { ...pick(LabelItem.shape, target), startedAt: isoTime(target.startMs), run };
 }
 
 /** Reads the range of a request, which ends now, with its times as the reply shows them. */

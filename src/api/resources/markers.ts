@@ -77,7 +77,6 @@ const compareVersion = describeRoute('get', '/markers/compare', {
   replies: { 200: describeJson('The series.', describePage(Comparison)) },
 });
 
-/** Creates the routes of deploy markers. */
 export function createMarkerRoutes() {
   return createRouter()
     .openapi(listMarkers, async (c) => {

@@ -11,10 +11,8 @@ import { createRouter, describeBody, describeJson, describeRoute, tenantStore } 
 import type { Score } from '../../domain/score.ts';
 import type { previewConfigured } from '../../jobs/configured-preview.ts';
 
-/** Most traces that one preview judges. */
 const MOST_SAMPLED = 50;
 
-/** Preview that a request asks for. */
 export const NewPreview = z
   .strictObject({
     rule: z
@@ -56,7 +54,6 @@ const Verdict = z.object({
   stored: orNull(StoredVerdict).describe('Current score of the scorer on the target, newest first.'),
 });
 
-/** Schema of a preview. */
 export const Preview = z
   .object({
     rule: z.object({
@@ -153,7 +150,6 @@ const previewRule = describeRoute('post', '/preview', {
   replies: { 200: describeJson('The preview.', Preview) },
 });
 
-/** Creates the route of previews. */
 export function createPreviewRoutes() {
   return createRouter().openapi(previewRule, async (c) => {
     const { rule, last, sample } = c.req.valid('json');

@@ -19,7 +19,6 @@ const PURGES = [
   { kind: 'tenant', path: '/tenants/{tenant}', param: 'tenant', what: 'all data of a tenant' },
 ] as const;
 
-/** Creates the routes of erasure. */
 export function createPurgeRoutes() {
   const router = createRouter();
   for (const { kind, path, param, what } of PURGES) {

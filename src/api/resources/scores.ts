@@ -20,7 +20,16 @@ import {
   describeProblem,
   describeBody,
 } from '../router.ts';
-import { ScoreDetail, ScoreItem, scoreJson, isoTime, decisionJson, DecisionItem } from '../json/rows.ts';
+import {
+  ScoreDetail,
+  ScoreItem,
+  scoreJson,
+  isoTime,
+  decisionJson,
+  DecisionItem,
+  JudgeCall,
+  pick,
+} from '../json/rows.ts';
 import type { JudgeCallRecord } from '../../domain/judge-call.ts';
 import type { ScoreView } from '../reads/scores.ts';
 import { HTTPException } from 'hono/http-exception';
@@ -63,7 +72,6 @@ const readScore = describeRoute('get', '/scores/{scoreId}', {
   replies: { 200: describeJson('The score.', ScoreDetail) },
 });
 
-/** Creates the routes of scores. */
 export function createScoreRoutes() {
   return createRouter()
     .openapi(listScores, async (c) => {
@@ -98,14 +106,10 @@ function scoreViewJson({ score, places, judgeCalls }: ScoreView) {
   };
 }
 
-function callJson({ durationMs, calledAtMs, ...call }: JudgeCallRecord) {
-  const { step, status, model, servedModel, prompt, reply, error } = call;
-  const { inputTokens, outputTokens, costUsd } = call;
-  const spent = { inputTokens, outputTokens, costUsd, latencyMs: durationMs };
-  return { step, status, model, servedModel, prompt, reply, error, ...spent, calledAt: isoTime(calledAtMs) };
+function callJson(call: JudgeCallRecord) {
+  return { ...pick(JudgeCall.shape, call), latencyMs: call.durationMs, calledAt: isoTime(call.calledAtMs) };
 }
 
-/** Most scores of a request. */
 const MAX_POSTED = 1_000;
 
 const MAX_LABEL = 1_000;
@@ -193,7 +197,6 @@ const scoreNow = describeRoute('post', '/score', {
   },
 });
 
-/** Creates the routes that change scores. */
 export function createScoreWriteRoutes() {
   return createRouter()
     .openapi(postScores, async (c) => {

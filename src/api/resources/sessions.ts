@@ -1,5 +1,5 @@
 import { z } from '@hono/zod-openapi';
-import { Time, DecisionItem, ScoreItem, decisionJson, scoreJson, isoTime } from '../json/rows.ts';
+import { Time, DecisionItem, ScoreItem, decisionJson, scoreJson, isoTime, pick } from '../json/rows.ts';
 import { TraceItem, traceJson } from './traces.ts';
 import { createList, describePage, CURSOR_FIELDS } from '../lists/cursors.ts';
 import { TenantQuery, FILTER_FIELDS } from '../lists/fields.ts';
@@ -25,10 +25,8 @@ const SessionColumns = {
   scores: z.array(ScoreItem).readonly().describe('Scores of the whole session.'),
 };
 
-/** Schema of one session of a list. */
 export const SessionItem = z.object(SessionColumns).openapi('Session');
 
-/** Schema of one session with its turns. */
 export const SessionDetail = z
   .object({
     ...SessionColumns,
@@ -69,7 +67,6 @@ const readSession = describeRoute('get', '/sessions/{sessionId}', {
   replies: { 200: describeJson('The session.', SessionDetail) },
 });
 
-/** Creates the routes of sessions. */
 export function createSessionRoutes() {
   return createRouter()
     .openapi(listSessions, async (c) => {
@@ -86,35 +83,17 @@ export function createSessionRoutes() {
 
 /** Formats a session of a list as JSON; times in ISO 8601. */
 function sessionJson(session: ListedSession) {
-  const {
-    tenant,
-    sessionId,
-    startedAtMs,
-    lastTurnMs,
-    turnCount,
-    userId,
-    agents,
-    services,
-    totalTokens,
-    costUsd,
-  } = session;
+  const { startedAtMs, lastTurnMs, userId, worst, scores } = session;
   return {
-    tenant,
-    sessionId,
+    ...pick(SessionColumns, session),
     startedAt: isoTime(startedAtMs),
     lastTurnAt: isoTime(lastTurnMs),
-    turnCount,
     userId: userId || null,
-    agents,
-    services,
-    totalTokens,
-    costUsd,
-    worst: session.worst === null ? null : { scorer: session.worst.scorer, score: session.worst.score },
-    scores: session.scores.map(scoreJson),
+    worst: worst && { scorer: worst.scorer, score: worst.score },
+    scores: scores.map(scoreJson),
   };
 }
 
-/** Formats a session with its turns and decisions as JSON. */
 function sessionViewJson({ session, turns, omittedTurns, decisions, nowMs }: SessionView) {
   return {
     ...sessionJson(session),

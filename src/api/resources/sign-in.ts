@@ -23,7 +23,6 @@ const FREE_FAILURES = 5;
 /** First wait after these failures, milliseconds. It doubles with each further failure. */
 const FIRST_WAIT_MS = 1_000;
 
-/** Longest wait, milliseconds. */
 const MAX_WAIT_MS = 60_000;
 
 /** Time without a failure after which an address begins anew, milliseconds. */
@@ -69,7 +68,6 @@ const signOut = describeRoute('delete', '/session', {
   replies: { 204: { description: 'The cookie is removed.' } },
 });
 
-/** Creates the routes of the sign-in. */
 export function createSignInRoutes() {
   const brake = createSignInBrake(() => performance.now());
   return createRouter()

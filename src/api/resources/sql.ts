@@ -41,7 +41,6 @@ const CONTENT_TYPES: readonly (readonly [RegExp, string])[] = [
   [/^(?:TSV|TabSeparated|Pretty|Vertical|Markdown|Values)/u, 'text/plain; charset=utf-8'],
 ];
 
-/** Creates the route of SQL. */
 export function createSqlRoutes() {
   return createRouter().openapi(runStatement, async (c) => {
     const { sql, openWrites } = tenantStore(c.var);

@@ -100,7 +100,6 @@ const readStatus = describeRoute('get', '/status', {
   replies: { 200: describeJson('The state.', Status) },
 });
 
-/** Creates the route of the status. */
 export function createStatusRoutes() {
   return createRouter().openapi(readStatus, async (c) => {
     return c.json((await tenantStore(c.var).status()) as z.infer<typeof Status>, 200);

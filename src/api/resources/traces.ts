@@ -10,6 +10,7 @@ import {
   scoreJson,
   computedJson,
   isoTime,
+  pick,
 } from '../json/rows.ts';
 import { MAX_TEXTS, Reading, Usage, createTextCutter, type TextCutter } from '../json/reading.ts';
 import { readWhole } from '../access/limits.ts';
@@ -55,7 +56,6 @@ const Arrival = z.object({
   errorSeen: z.boolean(),
 });
 
-/** Schema of one trace of a list. */
 export const TraceItem = z
   .object({
     tenant: z.string(),
@@ -108,7 +108,6 @@ export const TraceItem = z
 
 const Attributes = z.record(z.string(), z.string());
 
-/** Schema of a span. */
 export const SpanItem = z
   .object({
     traceId: z.string(),
@@ -147,7 +146,6 @@ const ComputedLine = z
   })
   .openapi('ComputedDecision');
 
-/** Schema of one trace. */
 export const TraceDetail = z
   .object({
     tenant: z.string(),
@@ -184,7 +182,6 @@ const listTraces = describeRoute('get', '/traces', {
 
 const FacetCounts = z.array(z.object({ value: z.string(), count: z.number() })).readonly();
 
-/** Schema of the counts of traces. */
 export const TraceCounts = z
   .object({
     runs: z.number().describe('Number of the traces.'),
@@ -251,7 +248,6 @@ const readSpan = describeRoute('get', '/traces/{traceId}/spans/{spanId}', {
   replies: { 200: describeJson('The span.', SpanItem) },
 });
 
-/** Creates the routes of traces. */
 export function createTraceRoutes() {
   return createRouter()
     .openapi(listTraces, async (c) => {
@@ -362,7 +358,7 @@ export function traceJson({ tenant, traceId, startedAtMs, run, decisions, ...res
   return {
     tenant,
     traceId,
-    ...(run === null ? { ...NO_RUN, startedAt: isoTime(startedAtMs) } : runJson(run)),
+    ...runJson(run ?? { startedAt: startedAtMs }),
     scores: rest.scores,
     finding: rest.finding,
     notScored: rest.notScored,
@@ -373,22 +369,31 @@ export function traceJson({ tenant, traceId, startedAtMs, run, decisions, ...res
 
 /** Formats a trace with the facts of its arrival. A trace without an agent waits for nothing. */
 function arrivedJson(trace: Omit<TraceSummary, 'scores'> & CompleteTrace) {
-  const { services, spanCount, firstArrivalMs, lastArrivalMs, rootSeen, agentSeen, errorSeen } = trace;
-  const isLeft = !agentSeen && trace.run === null && Object.keys(trace.decisions).length === 0;
+  const isLeft = !trace.agentSeen && trace.run === null && Object.keys(trace.decisions).length === 0;
   return {
     ...traceJson(trace),
     ...(isLeft ? { state: 'not_scored' as const } : {}),
-    services,
-    spanCount,
-    firstArrival: isoTime(firstArrivalMs),
-    lastArrival: isoTime(lastArrivalMs),
-    rootSeen,
-    agentSeen,
-    errorSeen,
+    ...pick(Arrival.shape, trace),
+    firstArrival: isoTime(trace.firstArrivalMs),
+    lastArrival: isoTime(trace.lastArrivalMs),
   };
 }
 
-function runJson(run: RunRecord) {
+const NO_NUMBERS = {
+  inputTokens: null,
+  outputTokens: null,
+  totalTokens: null,
+  reasoningTokens: null,
+  cachedInputTokens: null,
+  costUsd: null,
+  toolCalls: null,
+  toolErrors: null,
+};
+
+/** Formats the run of a trace; without one, all but its start is null. */
+function runJson(known: Partial<RunRecord>) {
+  const run = { startedAt: Number.NaN, durationMs: null, models: [], tools: [], ...NO_NUMBERS, ...known };
+  const { startedAt, durationMs, models, tools, costUsd, toolCalls, toolErrors } = run;
   const { inputTokens, outputTokens, totalTokens, reasoningTokens, cachedInputTokens } = run;
   return {
     spanId: run.spanId || null,
@@ -399,50 +404,21 @@ function runJson(run: RunRecord) {
     service: run.serviceName || null,
     serviceVersion: run.serviceVersion || null,
     environment: run.environment || null,
-    startedAt: isoTime(run.startedAt),
-    endedAt: isoTime(run.startedAt + run.durationMs),
-    durationMs: run.durationMs,
+    startedAt: isoTime(startedAt),
+    endedAt: isoTime(startedAt + (durationMs ?? Number.NaN)),
+    durationMs,
     status: run.status || null,
     errorType: run.errorType || null,
-    models: run.models,
+    models,
     usage: { inputTokens, outputTokens, totalTokens, reasoningTokens, cachedInputTokens },
-    costUsd: run.costUsd,
-    toolCalls: run.toolCalls,
-    toolErrors: run.toolErrors,
-    tools: run.tools,
+    costUsd,
+    toolCalls,
+    toolErrors,
+    tools,
     question: run.question || null,
     answer: run.answer || null,
   };
 }
-
-const NO_RUN = {
-  spanId: null,
-  sessionId: null,
-  userId: null,
-  agent: null,
-  agentVersion: null,
-  service: null,
-  serviceVersion: null,
-  environment: null,
-  endedAt: null,
-  durationMs: null,
-  status: null,
-  errorType: null,
-  models: [] as readonly string[],
-  usage: {
-    inputTokens: null,
-    outputTokens: null,
-    totalTokens: null,
-    reasoningTokens: null,
-    cachedInputTokens: null,
-  },
-  costUsd: null,
-  toolCalls: null,
-  toolErrors: null,
-  tools: [] as readonly string[],
-  question: null,
-  answer: null,
-};
 
 /** Formats a span as JSON; times in ISO 8601. */
 export function spanJson({ span, kind }: StepSpan) {

@@ -53,7 +53,6 @@ export async function addNote(
 
 /** Alerts and series that exist, and the time. */
 interface MuteTerms {
-  /** Rules of the configured monitors. */
   readonly rules: readonly KeyedRule[];
   readonly monitorView: Pick<MonitorView, 'statuses'>;
   readonly nowMs: number;

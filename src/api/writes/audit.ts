@@ -61,13 +61,11 @@ export function subjectOf(target: { readonly traceId: string; readonly sessionId
   return traceId === '' ? { kind: 'session', id: sessionId } : { kind: 'trace', id: traceId };
 }
 
-/** A write, as a caller asks for it. */
 export interface AuditedWrite {
   readonly action: AuditAction;
   readonly subjects: readonly AuditSubject[];
 }
 
-/** Stores the audit row of a write. */
 export type RecordWrite = (caller: Caller, write: AuditedWrite) => Promise<void>;
 
 /** Creates the recorder of writes. Ids that may be those of a person are hashed with the key of purges. */

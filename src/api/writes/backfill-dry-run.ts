@@ -19,11 +19,9 @@ export interface BackfillDryRun extends JobJson, BackfillReport {
   readonly estimate: BackfillEstimate;
 }
 
-/** Parts of a process that looks at a backfill. */
 export interface DryRunParts extends BackfillParts {
   readonly scoring: Scoring;
   readonly judgeUse: JudgeUseStore;
-  /** True beside a process that scores live traffic, too. */
   readonly isBesideLive: boolean;
 }
 

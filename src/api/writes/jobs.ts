@@ -1,7 +1,6 @@
 import type { Caller } from '../access/request-access.ts';
 import { NotFoundError, ConfigError, InvalidInputError } from '../../domain/errors.ts';
-import { PURGE, readPurgeSpec } from '../../purge/purge.ts';
-import { findOpenPurge, preparePurge } from '../../purge/purge.ts';
+import { PURGE, readPurgeSpec, findOpenPurge, preparePurge } from '../../purge/purge.ts';
 import type { Job, JobOrder } from '../../store/contracts/jobs.ts';
 import type { JobStore } from '../../store/jobs/jobs.ts';
 import type { PurgeKind, PurgeSubject } from '../../store/contracts/purge.ts';
@@ -13,9 +12,8 @@ import { BACKFILL } from '../../jobs/stored-job.ts';
 import { followJob, openJob } from '../../jobs/follow-job.ts';
 import type { ListPage } from '../../store/contracts/lists.ts';
 import type { AskedBackfill } from '../../jobs/configured-backfill.ts';
-import type { ScoringOnDemand } from './scoring.ts';
+import type { OnDemandParts } from './scoring.ts';
 
-/** Thing to purge. */
 export interface PurgeRequest {
   readonly kind: PurgeKind;
   readonly id: string;
@@ -110,15 +108,7 @@ export function createBackfillReads(
 
 /** Creates the writes of backfills within the tenant of a caller: its backfills read the traces of this tenant only. */
 export function createBackfillWrites(
-  {
-    config,
-    store: { jobs, judgeUse },
-    onDemand,
-  }: {
-    readonly config: Config;
-    readonly store: Pick<Store, 'jobs' | 'judgeUse'>;
-    readonly onDemand: ScoringOnDemand;
-  },
+  { config, store: { jobs, judgeUse }, onDemand }: OnDemandParts,
   caller: Pick<Caller, 'tenant'>,
 ) {
   const { tenant = '' } = caller;

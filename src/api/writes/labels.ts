@@ -41,31 +41,18 @@ export interface GivenLabel extends Pick<
   readonly reviewer?: string | undefined;
 }
 
-/** Stored label with what it is compared with. */
-export interface LabelView {
-  readonly scoreId: string;
-  readonly reviewer: string;
-  readonly score: number;
-  /** Null without a score of the scorer. */
-  readonly agrees: boolean | null;
-  /** Scores of the scorer on the target, newest first. */
-  readonly scores: readonly Score[];
-}
-
-/** Most scores of a target that are read. */
 const MAX_SCORES = 500;
 
-/** Stores that a label needs. */
 export type LabelDeps = PostDeps & {
   readonly store: PostDeps['store'] & { readonly lists: ListStore };
   readonly findPassLine: FindPassLine;
 };
 
 /**
- * Stores a label as a score of a person, and returns the scores of the scorer on the same target. Throws an `InvalidInputError` for a
+ * Stores a label as a score of a person, and returns the scores of the scorer on the same target, newest first. Throws an `InvalidInputError` for a
  * target that several tenants have, for an answer without a known scale, and for a score outside of its range.
  */
-export async function storeLabel(deps: LabelDeps, caller: Caller, given: GivenLabel): Promise<LabelView> {
+export async function storeLabel(deps: LabelDeps, caller: Caller, given: GivenLabel) {
   const { answer, note, reviewer = nameAuthor(caller), ...target } = given;
   const [tenant = ''] = await findTenants(deps.store.labels, caller, [given], pathsOf(given));
   const scores = await readScores(deps.store.lists, tenant, given);
@@ -125,20 +112,17 @@ function isAgreed(label: number, score: Score, passLine: number): boolean {
   return byPerson === byScorer;
 }
 
-/** Label to store, with its place in a file. */
 export interface ImportedLabel {
   readonly line: number;
   readonly tenant: string;
   readonly label: GivenLabel;
 }
 
-/** Line that was not stored. */
 export interface LineFault {
   readonly line: number;
   readonly fault: string;
 }
 
-/** Most labels of one insert. */
 const BATCH = 1_000;
 
 /** Stores that an import needs: each batch leaves an audit row, as a write through the API does. */
@@ -218,7 +202,6 @@ async function findFault(write: () => Promise<unknown>): Promise<InvalidInputErr
 /** Most content of a queue, characters of JSON: the queue ends with the item that exceeds it. */
 const MAX_CONTENT = 8 * MIB;
 
-/** Targets for a reviewer, each with its run. */
 export type LabelQueueView = Awaited<ReturnType<ReturnType<typeof createLabelReads>['queue']>>;
 
 /** Scorer and range of a request; times are Unix milliseconds. */

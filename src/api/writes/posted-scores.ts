@@ -32,7 +32,6 @@ export function pathsOf(posted: unknown): PathOf {
   return Array.isArray(posted) ? (index, field) => `[${index}].${field}` : (_, field) => field;
 }
 
-/** Fault of a field of a request. */
 export interface PostedFault {
   readonly path: string;
   readonly message: string;
@@ -70,13 +69,11 @@ export interface PostDeps {
   readonly reopenMs: number;
 }
 
-/** Score to store. */
 export interface GivenScore extends PostedScore {
   /** Scale of the score of the scorer on the same target. Default: that of the scorer. */
   readonly scale?: Scale | undefined;
 }
 
-/** Creates the needs of posts for a configuration. */
 export function createPostDeps<S extends PostDeps['store']>(
   config: Config,
   {
@@ -320,7 +317,6 @@ export async function readPostedRuns(
   return [...(await runs.ofTraces([...keys.values()])).values()].flat();
 }
 
-/** Lists the sessions that scores are about. */
 export function listSessions(scores: readonly Score[]): SessionKey[] {
   const ofSessions = scores.filter(({ traceId }) => traceId === '');
   return [...new Map(ofSessions.map((score) => [joinSessionKey(score), score])).values()];
@@ -335,7 +331,6 @@ const OVERLAP_MS = 45_000;
 /** Time for which a score waits for its run, milliseconds. A run that comes later adds its facts when its trace is read. */
 const WAIT_MS = DAY_MS;
 
-/** Most scores that wait. */
 const MAX_WAITING = 10_000;
 
 type JoinStores = Pick<Store, 'labels' | 'scores' | 'runs' | 'sessions' | 'spans'>;

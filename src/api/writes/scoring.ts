@@ -21,7 +21,6 @@ export interface ScoringOnDemandDeps {
   readonly log: Log;
 }
 
-/** Scorers, and the scoring with them. */
 export interface LoadedScoring {
   readonly kit: ScorerKit;
   readonly scoring: Scoring;
@@ -79,6 +78,13 @@ export function createScoringOnDemand({
   };
 }
 
+/** Parts of a process that scores on demand. */
+export interface OnDemandParts {
+  readonly config: Config;
+  readonly store: Store;
+  readonly onDemand: ScoringOnDemand;
+}
+
 /** Scoring that somebody asks for. */
 export interface ScoreRequest {
   readonly traceId: string;
@@ -93,19 +99,10 @@ export interface ScoreRequest {
 
 /** Scores a trace that a caller names, until the signal stops it. Throws an `InvalidInputError` for scorers that cannot run, and a `NotFoundError` for an unknown trace. */
 export async function scoreNow(
-  {
-    config,
-    store,
-    onDemand,
-    signal,
-  }: {
-    readonly config: Config;
-    readonly store: Store;
-    readonly onDemand: ScoringOnDemand;
-    readonly signal: AbortSignal;
-  },
+  { config, store, onDemand }: OnDemandParts,
   { tenant }: Caller,
   { traceId, scorers, ask, why, write }: ScoreRequest,
+  signal: AbortSignal,
 ) {
   const known = listConfiguredScorers(config);
   const unknown = scorers?.find((name) => !known.has(name));
@@ -145,7 +142,6 @@ export async function scoreNow(
   }
 }
 
-/** Explains the verdicts of a score of one of the traces. */
 async function explainScore(
   scoring: Scoring,
   { judges }: Config,
@@ -175,11 +171,7 @@ export interface AskedPreview {
 
 /** Previews a rule within the tenant of a caller. Throws an `InvalidInputError` for a rule that cannot be previewed. */
 export async function previewRule(
-  {
-    config,
-    store,
-    onDemand,
-  }: { readonly config: Config; readonly store: Store; readonly onDemand: ScoringOnDemand },
+  { config, store, onDemand }: OnDemandParts,
   { tenant = '' }: Pick<Caller, 'tenant'>,
   { rule: asked, lastMs, sample }: AskedPreview,
 ) {
@@ -202,7 +194,6 @@ export async function previewRule(
 
 type ScoredStores = Pick<Store, 'scores' | 'decisions' | 'sessions' | 'spans'>;
 
-/** Reason of a decision on a deleted score. */
 const DELETED = 'deleted: the score was deleted through the API';
 
 /**

@@ -26,9 +26,7 @@ type AlertJson = ReturnType<typeof alertJson>;
 type MonitorJson = ReturnType<typeof monitorJson>;
 
 /** Page of states in the order `firing`. */
-interface FiringPage extends Page<MonitorJson> {
-  readonly notCounted: readonly NotCounted[];
-}
+type FiringPage = Page<MonitorJson> & { readonly notCounted: readonly NotCounted[] };
 
 /** Most states of a page in the order `firing`, which has one page. */
 const MAX_FIRING = 500;
@@ -42,7 +40,6 @@ interface ListOptions {
 
 const MAX_ROWS = 10_000;
 
-/** Adds the commands for running monitors: list, ack, mute, unmute. */
 export function addIncidentCommands(alerts: Command, bind: Bind): void {
   alerts
     .command('list')
@@ -241,7 +238,6 @@ function showState(status: MonitorJson): string {
   return `mean ${shown(mean)}, ${expected}, n ${scores}`;
 }
 
-/** Words for the limit of each detector that has one. */
 const LIMITS: ReadonlyMap<string, string> = new Map([
   ['floor', 'at least'],
   ['threshold', 'at least'],

@@ -21,7 +21,6 @@ interface ExplainOptions {
   readonly change?: number;
 }
 
-/** Values of facets, as a line may write them. */
 type WrittenFacets = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 /** Checks facets by hand: a schema took most of the time of a million lines. */
@@ -67,7 +66,6 @@ const LINE = {
 
 type ScoreLine = z.output<typeof LINE.schema>;
 
-/** Adds the command that says why scores fell. */
 export function addExplainCommand(alerts: Command, bind: Bind): void {
   alerts
     .command('explain')
@@ -148,7 +146,6 @@ async function explainIncident(context: CommandContext, incident: string): Promi
   return EXIT.done;
 }
 
-/** Shows the sentence and the causes. */
 function showExplanation({ causes }: Pick<ChangeExplanation, 'causes'>, sentence: string): string {
   const rows = tableOf(causes, {
     SEGMENT: ({ segment, isNew }) => `${nameValues(segment)}${isNew ? ' (new)' : ''}`,

@@ -28,7 +28,6 @@ import {
 import { showUsd } from '../../domain/money/usd.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 
-/** Result of one check, with the next step when it failed. */
 export interface CheckResult {
   readonly check: string;
   readonly status: 'ok' | 'warning' | 'failed';
@@ -68,7 +67,6 @@ interface JudgeProbe {
   readonly error: string | null;
 }
 
-/** Check of a judge, with what its line says. */
 export interface ProbedJudge {
   readonly check: CheckResult;
   readonly probe: JudgeProbe;
@@ -185,7 +183,6 @@ export async function checkStore(config: Config, deps: DoctorDeps): Promise<Chec
   }
 }
 
-/** Checks that the foreign span tables can be read. */
 async function checkSpans(config: Config, store: Store): Promise<CheckResult[]> {
   if (config.store.spans === undefined) {
     return [];

@@ -11,7 +11,7 @@ import {
   type MonitorTest,
 } from '../../config/index.ts';
 import { type BacktestResult, type ScoreRecord, createBacktest } from '../../monitors/backtest.ts';
-import { type Detection, type MonitorGroup, type MonitorRule, buildSplits } from '../../monitors/rule.ts';
+import { type MonitorGroup, type MonitorRule, buildSplits, OF_OUTCOMES } from '../../monitors/rule.ts';
 import type { Transition, Phase } from '../../monitors/series.ts';
 import { resolve } from 'node:path';
 import { Option } from 'commander';
@@ -53,9 +53,6 @@ const MAX_DAYS = 60;
 
 /** Default range of stored scores for a backtest. */
 const STORED_SINCE = '30d';
-
-/** Detectors over the results of attempts. Score rows do not hold these results. */
-const OF_OUTCOMES: ReadonlySet<Detection['kind']> = new Set(['scorer_errors', 'coverage']);
 
 interface RulesOptions {
   readonly rules: string[];
@@ -290,7 +287,6 @@ export async function* readScoreLines(
   }
 }
 
-/** Result of one expectation. */
 interface MonitorTestOutcome {
   readonly test: string;
   readonly alert: string;
@@ -299,7 +295,6 @@ interface MonitorTestOutcome {
   readonly at: string;
   readonly ok: boolean;
   readonly expected: Readonly<{ state?: Phase | undefined; firings?: number | undefined }>;
-  /** Null when the rule or the series does not exist. */
   readonly found: Readonly<{ state: Phase; firings: number }> | null;
 }
 

@@ -11,8 +11,7 @@ import {
 import { NewBackfill, readAsked } from '../../api/resources/backfills.ts';
 import { backfillJson } from '../../api/json/rows.ts';
 import { hasLiveScorer } from '../../aggregates/refresh-aggregates.ts';
-import { readBackfillReport, SKIPPED } from '../../jobs/stored-job.ts';
-import { readBackfillSpec } from '../../jobs/stored-job.ts';
+import { readBackfillReport, SKIPPED, readBackfillSpec } from '../../jobs/stored-job.ts';
 import type { JobOrder, Job } from '../../store/contracts/jobs.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { openApi, loadKit, NEVER, openScoring, type Page } from '../open-api.ts';
@@ -42,7 +41,6 @@ export const registerBackfill: RegisterCommand = (program, bind) => {
   registerKnown(backfill, bind);
 };
 
-/** Registers the commands on backfills that exist. */
 function registerKnown(backfill: Command, bind: Bind): void {
   backfill
     .command('list')
@@ -63,7 +61,6 @@ function registerKnown(backfill: Command, bind: Bind): void {
   );
 }
 
-/** Prints the newest backfills. */
 async function listBackfills(context: CommandContext, { limit }: { limit: number }): Promise<ExitCode> {
   const api = await openApi(context, 'backfill list');
   const { items } = await api.read<Page<BackfillJson>>('/backfills', { limit });
@@ -80,13 +77,11 @@ function listPairs(backfill: BackfillJson): string[] {
   return [id, status, from, to, ...[matched, scored, remaining].map(String), costUsd.toFixed(4)];
 }
 
-/** Prints how far one backfill is. */
 async function showOneBackfill(context: CommandContext, id: string): Promise<ExitCode> {
   const api = await openApi(context, 'backfill show');
   return print(context, await api.read(pathOf(id)));
 }
 
-/** Pauses or cancels a backfill. */
 async function changeBackfill(context: CommandContext, id: string, order: JobOrder): Promise<ExitCode> {
   return print(context, await sendOrder(context, id, order));
 }
@@ -114,7 +109,6 @@ async function print({ out }: CommandContext, backfill: BackfillJson): Promise<E
 
 type BackfillJson = ReturnType<typeof backfillJson>;
 
-/** Options of `backfill`. */
 interface BackfillOptions extends Partial<Omit<z.output<typeof NewBackfill>, 'where'>> {
   readonly where?: WrittenConditions;
   readonly detach?: boolean;
@@ -154,7 +148,6 @@ async function startBackfill(context: CommandContext, options: BackfillOptions):
   return attachBackfill(context, id);
 }
 
-/** Prints what a backfill would do and cost. */
 async function printDryRun({ out, signal }: CommandContext, dryRun: BackfillDryRun): Promise<ExitCode> {
   const { maxCostUsd, remaining, estimate } = dryRun;
   const { costUsd } = estimate;
@@ -197,7 +190,6 @@ async function attachBackfill(context: CommandContext, id: string): Promise<Exit
   return code;
 }
 
-/** Prints the reason when a backfill scored nothing. */
 function explainNothing({ out }: CommandContext, { report }: Job): void {
   const { matched, scored, skipped } = report as { matched: number; scored: number; skipped: object };
   if (matched === 0) {

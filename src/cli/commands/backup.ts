@@ -3,10 +3,6 @@ import { formatCount } from '../../domain/plural.ts';
 import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 
-interface BackupOptions {
-  readonly to: string;
-}
-
 export const registerBackup: RegisterCommand = (program, bind) => {
   withExamples(program.command('backup'), [
     ['a backup of today', 'spanscore backup --to "/backups/$(date +%F)"'],
@@ -15,21 +11,21 @@ export const registerBackup: RegisterCommand = (program, bind) => {
     .action(bind(backup, { stopsItself: true }));
 };
 
-async function backup(context: CommandContext, options: BackupOptions): Promise<ExitCode> {
+async function backup(context: CommandContext, { to }: { readonly to: string }): Promise<ExitCode> {
   const { out, log, signal } = context;
   const { config } = await context.loadConfig();
   const { makeBackup } = await import('../../backup/backup.ts');
-  const manifest = await makeBackup(config, options.to, {
+  const manifest = await makeBackup(config, to, {
     log,
     signal,
     onProgress: (message) => out.progress(message),
   });
   const tables = Object.values(manifest.tables);
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  await out.document({ to: options.to, ...manifest }, () =>
+  await out.document({ to, ...manifest }, () =>
     [
-      `${options.to}: ${formatCount(tables.length, 'table')}, ${formatCount(rows, 'row')}, ${showBytes(manifest.bytes)}`,
-      `restore it with: spanscore restore --from ${options.to} --data-dir <empty folder>`,
+      `${to}: ${formatCount(tables.length, 'table')}, ${formatCount(rows, 'row')}, ${showBytes(manifest.bytes)}`,
+      `restore it with: spanscore restore --from ${to} --data-dir <empty folder>`,
     ].join('\n'),
   );
   return EXIT.done;

@@ -37,14 +37,14 @@ async function printConfig(context: CommandContext, options: PrintOptions) {
   await context.out.document({ file: loaded.file ?? null, values }, () =>
     table(
       ['KEY', 'VALUE', 'FROM'],
-      values.map((entry) => [entry.path, JSON.stringify(entry.value), originText(entry)]),
+      values.map((entry) => [
+        entry.path,
+        JSON.stringify(entry.value),
+        [entry.origin, entry.where].filter((part) => part !== '').join(' '),
+      ]),
     ),
   );
   return EXIT.done;
-}
-
-function originText(entry: { origin: string; where: string }): string {
-  return entry.where === '' ? entry.origin : `${entry.origin} ${entry.where}`;
 }
 
 function resolvedValues(loaded: LoadedConfig) {

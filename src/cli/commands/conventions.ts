@@ -19,7 +19,6 @@ interface ConventionsOptions {
   readonly limit: number;
 }
 
-/** Limit of the store for one list. */
 const MAX_TRACES = 500;
 const DEFAULT_TRACES = 200;
 const MAX_DETAIL = 400;

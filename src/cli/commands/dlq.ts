@@ -3,7 +3,7 @@ import { ALERT_SIGNAL, revivedDeliveries } from '../../delivery/deliver-alerts.t
 import { revivedScore, SCORE_SIGNAL } from '../../delivery/deliver-scores.ts';
 import { isoTime } from '../../api/json/rows.ts';
 import { AppError, readErrorMessage, NotFoundError, RequestError } from '../../domain/errors.ts';
-import { ROW_ENCODINGS, type RowBlock } from '../../store/contracts/rows.ts';
+import { ROW_ENCODINGS } from '../../store/contracts/rows.ts';
 import type { StoredDeadLetter } from '../../store/contracts/dead-letters.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
 import { limitUpTo } from '../arguments.ts';
@@ -13,10 +13,6 @@ import { withExamples, type CommandContext, type RegisterCommand } from '../comm
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 import { tableOf } from '../show/output.ts';
 import type { Store } from '../../store/store.ts';
-
-interface ListOptions {
-  readonly limit: number;
-}
 
 interface ChosenOptions {
   readonly all?: boolean;
@@ -47,7 +43,7 @@ function withChoice(command: Command): Command {
 }
 
 /** Reads the store itself, as `replay` and `drop` do: the bytes of dead letters are of no tenant, so that the API has no route for them. */
-async function list(context: CommandContext, options: ListOptions): Promise<ExitCode> {
+async function list(context: CommandContext, options: { readonly limit: number }): Promise<ExitCode> {
   const { store } = await context.openApp();
   const letters = await store.deadLetters.list({ limit: options.limit });
   if (letters.length === 0) {
@@ -188,17 +184,8 @@ async function takeIn(
   }
 }
 
-interface ReadLetter {
-  readonly inserts: readonly RowBlock[];
-  readonly rejected: number;
-  readonly reasons: readonly string[];
-}
-
 /** Returns a reader of the blocks of a letter (it may throw), or the reason why the letter cannot be read. */
-async function readBlocks(
-  letter: StoredDeadLetter,
-  purged: PurgedTraces,
-): Promise<(() => ReadLetter) | string> {
+async function readBlocks(letter: StoredDeadLetter, purged: PurgedTraces) {
   const { signal, encoding, body, tenant, firstOffset, lastOffset } = letter;
   const name = signal === 'traces' ? 'otel_traces' : 'otel_logs';
   if (encoding === ROW_ENCODINGS[name]) {

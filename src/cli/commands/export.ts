@@ -68,7 +68,6 @@ async function exportScores(context: CommandContext, options: ExportOptions): Pr
   return EXIT.done;
 }
 
-/** Guesses the format of a file by its name. */
 function guessFormat(name: string): ExportFormat {
   const ending = extname(name).slice(1).toLowerCase();
   return EXPORT_FORMATS.find((format) => format === ending) ?? 'ndjson';

@@ -61,7 +61,7 @@ async function init(context: CommandContext, options: { readonly agent?: boolean
     throw new RequestError(`--config ${chosen}: init writes YAML; name a file that ends in .yaml`);
   }
   const path = resolve(context.cwd, chosen ?? NAME);
-  const existing = chosen === undefined ? findConfigFile(context.cwd) : findFile(path);
+  const existing = chosen === undefined ? findConfigFile(context.cwd) : existsSync(path) ? path : undefined;
   if (existing !== undefined) {
     throw new InvalidInputError(
       `${existing} exists already and was not changed; to check it: npx spanscore check-config`,
@@ -99,10 +99,6 @@ async function initAgent({ cwd, out }: CommandContext) {
     ].join('\n'),
   );
   return EXIT.done;
-}
-
-function findFile(path: string): string | undefined {
-  return existsSync(path) ? path : undefined;
 }
 
 /**

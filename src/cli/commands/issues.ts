@@ -17,7 +17,6 @@ import { tableOf } from '../show/output.ts';
 /** Most verdicts of a judge on one case. */
 const MOST_TIMES = 20;
 
-/** Most issues that are printed. */
 const MAX_ISSUES = 500;
 
 interface ListOptions {
@@ -73,7 +72,6 @@ export const registerIssues: RegisterCommand = (program, bind) => {
   registerChanges(issues, bind);
 };
 
-/** Commands that change an issue. */
 function registerChanges(issues: Command, bind: Bind): void {
   const add = (what: string, description: string) => issues.command(what).description(description);
   const id = ['<id>', 'id of an issue'] as const;

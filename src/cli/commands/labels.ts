@@ -179,7 +179,6 @@ function chooseFormat({ out: { json } }: CommandContext, { format, out }: Export
   return format ?? guessFormat(out, '');
 }
 
-/** Label as a row of the API. */
 type LabelJson = ReturnType<typeof scoreJson>;
 
 function toExported(score: LabelJson): ExportedLabel {

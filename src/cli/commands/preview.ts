@@ -69,7 +69,6 @@ type PreviewedTrace = Preview['traces'][number];
 
 type Verdict = PreviewedTrace['verdicts'][number];
 
-/** Formats a preview for people. */
 function showPreview(preview: Preview): string {
   const { rule, from, to, matched, selected, left, isComplete, estimate, traces, monitors, costUsd } =
     preview;

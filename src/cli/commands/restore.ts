@@ -2,10 +2,6 @@ import { formatCount } from '../../domain/plural.ts';
 import { withExamples, type CommandContext, type RegisterCommand } from '../command.ts';
 import { EXIT, type ExitCode } from '../exit-codes.ts';
 
-interface RestoreOptions {
-  readonly from: string;
-}
-
 export const registerRestore: RegisterCommand = (program, bind) => {
   withExamples(program.command('restore'), [
     ['into a new folder', 'spanscore restore --from /backups/2026-11-24 --data-dir /var/lib/spanscore'],
@@ -14,7 +10,7 @@ export const registerRestore: RegisterCommand = (program, bind) => {
     .action(bind(restore));
 };
 
-async function restore(context: CommandContext, { from }: RestoreOptions): Promise<ExitCode> {
+async function restore(context: CommandContext, { from }: { readonly from: string }): Promise<ExitCode> {
   const { out, log, signal } = context;
   const { config } = await context.loadConfig();
   const { restoreBackup } = await import('../../backup/backup.ts');

@@ -28,7 +28,6 @@ const SCORED_WITHIN_MS = 600_000;
 const OPEN_WITHIN_MS = 300_000;
 const POLL_EVERY_MS = 500;
 
-/** Traces of one request. */
 const TRACES_A_REQUEST = 100;
 
 interface KeptDemo {

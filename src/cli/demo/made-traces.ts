@@ -201,16 +201,12 @@ const AGENTS: readonly MadeAgent[] = [
   },
 ];
 
-/** Share of wrong answers of the worse version. */
 const WORSE_SHARE = 0.38;
 
-/** Number of users of each agent. */
 const USERS = 24;
 
-/** Number of made traces. */
 export const MADE_TRACES = AGENTS.reduce((sum, { runs }) => sum + runs, 0);
 
-/** Trace with one run, as OTLP/JSON. */
 export interface MadeTrace {
   readonly traceId: string;
   /** Unix milliseconds. */
@@ -287,10 +283,8 @@ interface MadeRun {
   readonly traceId: string;
   readonly lookup: Lookup;
   readonly isWrong: boolean;
-  /** True when the tool call fails. */
   readonly fails: boolean;
   readonly hasContent: boolean;
-  /** Attributes of the agent's span. */
   readonly facts: Readonly<Record<string, string>>;
 }
 
@@ -369,7 +363,6 @@ interface SpanPart {
   readonly fromMs: number;
   readonly toMs: number;
   readonly values: Values;
-  /** Message of a failed span. */
   readonly failure?: string;
 }
 

@@ -10,7 +10,6 @@ import { allBegin, formatPart } from '../../domain/plural.ts';
 /** Name of the judge; the scripted server accepts any name. */
 export const DEMO_JUDGE_MODEL = 'scripted-judge';
 
-/** Scorers of the demonstration. */
 export const SCORERS = ['behaviour', 'hallucination', 'faithfulness'];
 
 /** Returns true when every scorer has a final decision on a trace. */
@@ -31,7 +30,6 @@ export interface Scenario {
   /** City in the tool call of the model; undefined: the model calls no tool. */
   readonly city?: string;
   readonly tool?: { readonly result: Readonly<Record<string, unknown>> } | { readonly failure: string };
-  /** Final answer of the model. */
   readonly answer: string;
 }
 

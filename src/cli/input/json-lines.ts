@@ -5,23 +5,17 @@ import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import type { CommandContext } from '../command.ts';
 import { findInputFile, readLines } from './input-file.ts';
 
-/** Line of a file, checked. */
-export interface CheckedLine<Value> {
-  readonly value: Value;
-  /** `scores.ndjson:3`, for messages. */
-  readonly place: string;
-}
-
 /**
  * Reads the lines of JSON of a file (`-`: stdin) in order. Skips empty lines. Throws an `InvalidInputError` that names the first invalid
  * line and shows how a line looks.
  * @param form what a line is: `a line is {"score":0.83}`
+ * @returns each value, with its place for messages: `scores.ndjson:3`
  */
 export async function* readJsonLines<Schema extends z.ZodType>(
   name: string,
   { schema, form }: { readonly schema: Schema; readonly form: string },
   { cwd, stdin }: Pick<CommandContext, 'cwd' | 'stdin'>,
-): AsyncGenerator<CheckedLine<z.output<Schema>>> {
+) {
   const bytes = name === '-' ? stdin : createReadStream(await findInputFile(cwd, name));
   let line = 0;
   for await (const text of readLines(bytes)) {

@@ -9,14 +9,12 @@ import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import type { CommandContext } from '../command.ts';
 import { findInputFile } from './input-file.ts';
 
-/** Formats of files of labels. */
 export const LABEL_FORMATS = ['csv', 'ndjson'] as const;
 export type LabelFormat = (typeof LABEL_FORMATS)[number];
 
 /** Largest file of labels, bytes: it is read as a whole. */
 const MAX_FILE = 64 * MIB;
 
-/** Label of a file. */
 export interface FileLabel {
   /** Undefined for the tenant of the command. */
   readonly tenant: string | undefined;
@@ -122,7 +120,6 @@ function checkLine(value: unknown): FileLabel {
 /** Fields of a line beside those of a label. The time of a label is that of its import. */
 const FileFields = z.looseObject({ tenant: z.string().optional(), labelledAt: z.string().optional() });
 
-/** Columns of an exported file. */
 const COLUMNS = [
   'tenant',
   'traceId',
@@ -139,7 +136,6 @@ const COLUMNS = [
 /** Label as a line of an exported file; absent fields are empty. */
 export type ExportedLabel = Readonly<Record<(typeof COLUMNS)[number], string | number>>;
 
-/** Head of an exported CSV file. */
 export const CSV_HEAD = COLUMNS.join(',');
 
 /** Formats a label as a line of CSV. No spreadsheet computes a cell of it, unless it is raw. */

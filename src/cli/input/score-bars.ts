@@ -23,7 +23,6 @@ export function collectBars(text: string, previous?: Bars): Bars {
   return new Map([...(previous ?? []), [name.trim(), bar]]);
 }
 
-/** Check of scores against bars. */
 export type BarCheck = ReturnType<typeof createBarCheck>;
 
 /** Creates a check of bars. Throws a `RequestError` for a name that is no scorer of this configuration. */

@@ -3,13 +3,13 @@ import { glob } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import type { DecodedTraces } from '../../conventions/index.ts';
 import { MIB } from '../../domain/byte-sizes.ts';
-import { InvalidInputError, NotFoundError, readErrorMessage } from '../../domain/errors.ts';
+import { InvalidInputError, NotFoundError } from '../../domain/errors.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
+import { tryParseJson } from '../../domain/unknown-values.ts';
 import { cleanLine } from '../show/clean-text.ts';
 import type { CommandContext } from '../command.ts';
 import { findInputFile, readLines } from './input-file.ts';
 
-/** Number of problems that are printed. */
 const MAX_PROBLEMS = 5;
 
 /** Most bytes of one JSON document: it is decoded as a whole. */
@@ -139,7 +139,7 @@ async function* decodeDocuments(
       continue;
     }
     if (isLines !== false) {
-      const parsed = parse(text);
+      const parsed = tryParseJson(text);
       isLines ??= parsed.ok;
       if (isLines) {
         yield parsed.ok
@@ -154,13 +154,5 @@ async function* decodeDocuments(
   }
   if (document.length > 0) {
     yield decode(document.join('\n'));
-  }
-}
-
-function parse(text: string): { ok: true; value: unknown } | { ok: false; reason: string } {
-  try {
-    return { ok: true, value: JSON.parse(text) as unknown };
-  } catch (error) {
-    return { ok: false, reason: readErrorMessage(error) };
   }
 }

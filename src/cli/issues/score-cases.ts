@@ -9,7 +9,6 @@ import { InvalidInputError, readErrorMessage, RequestError } from '../../domain/
 import type { WholeCase } from '../../domain/issue-case.ts';
 import { reaches } from '../../domain/limits.ts';
 import { findRowScorer } from '../../domain/score-rows.ts';
-import type { Score } from '../../domain/score.ts';
 import { describeUnknownScorer, listConfiguredScorers } from '../../scoring/setup/scorer-names.ts';
 import type { TraceOutcome } from '../../scoring/trace-task.ts';
 import { readingTerms } from '../../store/connection/connect-store.ts';
@@ -34,12 +33,6 @@ const expectedSchema = z.object({
 
 type Expected = z.output<typeof expectedSchema>['cases'][number];
 
-/** Outcome of a case: the row that it names is absent when the scorer gave none. */
-interface ScoredCase {
-  readonly row: Score | undefined;
-  readonly outcome: TraceOutcome | undefined;
-}
-
 /** Opens the scoring of recorded runs, each by the one scorer that its case names. */
 async function openCases(context: CommandContext, config: Config) {
   const { createSpoolStores, openTraceSpool } = await import('../trace-files.ts');
@@ -56,11 +49,8 @@ async function openCases(context: CommandContext, config: Config) {
   const configured = listConfiguredScorers(config);
   return {
     spool,
-    score: async ({
-      scorer,
-      traceId,
-      spanId,
-    }: Pick<Expected, 'scorer' | 'traceId' | 'spanId'>): Promise<ScoredCase> => {
+    /** The row that a case names is absent when the scorer gave none. */
+    score: async ({ scorer, traceId, spanId }: Pick<Expected, 'scorer' | 'traceId' | 'spanId'>) => {
       const owner = findRowScorer(scorer, configured);
       if (owner === undefined) {
         throw new RequestError(describeUnknownScorer(scorer, configured));

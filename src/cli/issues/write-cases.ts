@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { InvalidInputError, RequestError, readErrorMessage } from '../../domain/errors.ts';
+import { hasCode, InvalidInputError, RequestError, readErrorMessage } from '../../domain/errors.ts';
 import type { RecordedCall, WholeCase } from '../../domain/issue-case.ts';
 
 /** Files of an export, which the next one replaces; `agent.mjs` is the user's from the first export on. */
@@ -37,7 +37,7 @@ export async function writeCases(folder: string, title: string, cases: readonly 
 /** Throws a `RequestError` for a folder that holds files and no earlier export. */
 export async function checkCaseFolder(folder: string): Promise<void> {
   const names = await readdir(folder).catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') {
+    if (hasCode(error, 'ENOENT')) {
       return [];
     }
     throw new InvalidInputError(`--out ${folder} cannot be read: ${readErrorMessage(error)}`);
@@ -69,7 +69,7 @@ async function removeEarlier(folder: string): Promise<void> {
 }
 
 function ignoreExisting(error: unknown): void {
-  if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
+  if (!hasCode(error, 'EEXIST')) {
     throw error;
   }
 }

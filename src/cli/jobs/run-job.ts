@@ -26,7 +26,6 @@ export interface AttachedJob {
    * process, so a job beside live scoring would ask twice as much. Default: false.
    */
   readonly isLeft?: boolean;
-  /** Formats the state of the job on one line. */
   readonly show: (job: Job) => string;
   /** Formats the job as JSON for `--json`. Absent for a command that prints one document at its end. */
   readonly toJson?: (job: Job) => object;
@@ -73,7 +72,6 @@ export async function runAttached(
 }
 
 export interface EndedJob {
-  /** Formats the state of the job on one line. */
   readonly show: (job: Job) => string;
   /** True for a job that is done, but with failures. */
   readonly isIncomplete: boolean;

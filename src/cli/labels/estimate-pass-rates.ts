@@ -60,7 +60,6 @@ const LABEL_LINE = {
   }),
 };
 
-/** Adds the command that estimates pass rates. */
 export function addEstimateCommand(labels: Command, bind: Bind): void {
   labels
     .command('estimate')

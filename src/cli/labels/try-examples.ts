@@ -33,7 +33,6 @@ interface ExampleOptions {
   readonly limit: number;
 }
 
-/** Adds the command that chooses labelled runs as examples for an own judge. */
 export function addExamplesCommand(labels: Command, bind: Bind): void {
   labels
     .command('examples')
@@ -53,7 +52,6 @@ export function addExamplesCommand(labels: Command, bind: Bind): void {
 
 type Entry = Config['scorers'][string];
 
-/** Options of an own judge that say what it answers. */
 interface AskedOptions {
   readonly answer?: AskedAnswer;
   readonly examples?: readonly AskedExample[];

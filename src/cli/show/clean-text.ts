@@ -20,13 +20,9 @@ export function cleanLine(text: string, maxLength = 200): string {
  * Formats JSON on one line that is safe on a terminal: it escapes control characters that `JSON.stringify` leaves raw.
  * Integers that a double cannot hold become texts.
  */
-export function safeJson(value: unknown, indent?: number): string {
-  const text = JSON.stringify(
-    value,
-    (_key, item: unknown) => (typeof item === 'bigint' ? item.toString() : item),
-    indent,
-  );
-  return escapeUnsafe(text);
+export function safeJson(value: unknown): string {
+  const withTexts = (_key: string, item: unknown) => (typeof item === 'bigint' ? item.toString() : item);
+  return escapeUnsafe(JSON.stringify(value, withTexts));
 }
 
 /** Writes control characters as escapes of JSON, but keeps line feeds: a terminal shows them and does not obey. */

@@ -6,14 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import type { CommandContext } from '../command.ts';
 
-/** Content of a file, in order. */
 type Chunks = AsyncIterable<string | Uint8Array>;
-
-/** File that a command has written. */
-export interface OutputFile {
-  readonly file: string;
-  readonly bytes: number;
-}
 
 /**
  * Writes a file that this user alone can read, and that has its name only when it is whole: without that, or after Ctrl-C, a former file
@@ -23,7 +16,7 @@ export async function writeOutputFile(
   { cwd, signal }: Pick<CommandContext, 'cwd' | 'signal'>,
   name: string,
   chunks: Chunks,
-): Promise<OutputFile> {
+) {
   const file = resolve(cwd, name);
   const found = await stat(file).catch(() => undefined);
   try {

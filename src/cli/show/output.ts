@@ -1,6 +1,5 @@
 import { cleanText, escapeUnsafe, safeJson } from './clean-text.ts';
 
-/** Writable text stream, like `process.stdout`. */
 export interface TextSink {
   write(text: string | Uint8Array): boolean;
   once(event: 'drain' | 'close', listener: () => void): unknown;
@@ -20,13 +19,11 @@ export interface Output {
   item(value: unknown, asText: () => string): Promise<void>;
   /** Prints a list: with `json` one line for each item, else a text about all. Without items, prints only `none`, to stderr. */
   list(items: readonly unknown[], asText: () => string, none?: string): Promise<void>;
-  /** Prints the one result of a command. */
   document(value: unknown, asText: () => string): Promise<void>;
   /** Prints data for people; prints nothing with `json`. */
   text(text: string): Promise<void>;
   /** Prints a part of a document, also with `json`: as it is, but on a terminal with escaped control characters. */
   raw(part: string | Uint8Array): Promise<void>;
-  /** Prints a message to stderr. */
   talk(message: string): void;
   /** Shows how far the work is, on stderr: on one line of a terminal, else on a line now and then. */
   progress(message: string): void;

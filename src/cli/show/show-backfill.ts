@@ -7,7 +7,6 @@ import type { CallCost, CostEstimate, EstimateBasis } from '../../jobs/estimate.
 
 type BackfillJson = ReturnType<typeof backfillJson>;
 
-/** Formats the state of a backfill on one line. */
 export function showBackfill(job: BackfillJson): string {
   return `backfill ${job.id}: ${showState(job)}`;
 }
@@ -40,7 +39,6 @@ function showRest(job: BackfillJson): string[] {
   ];
 }
 
-/** Lists the counts of a backfill for people. */
 export function showCounts(report: unknown): string[] {
   const { matched, sessions, scored, skipped, failed } = readBackfillReport(report);
   return [
@@ -70,7 +68,6 @@ const BASES: Readonly<Record<EstimateBasis, string>> = {
   none: 'no judge is asked',
 };
 
-/** Formats an estimate, one fact a line. */
 export function showEstimate(estimate: CostEstimate): string[] {
   const { scorers, seconds, prompts, unscored, unpriced, unknown, basis } = estimate;
   const asking = scorers.filter(({ judgeCalls }) => judgeCalls > 0);
@@ -93,7 +90,6 @@ export function showEstimate(estimate: CostEstimate): string[] {
   ];
 }
 
-/** Formats an amount of money, rounded for people. */
 export function showMoney(usd: number): string {
   return `${usd >= 1 ? usd.toFixed(2) : usd.toPrecision(3)} USD`;
 }

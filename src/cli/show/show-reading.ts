@@ -13,7 +13,6 @@ import { textOrJson } from '../../domain/unknown-values.ts';
 /** Longest text shown of one message, in characters; `--json` shows the whole text. */
 const MAX_TEXT = 600;
 const MAX_DEPTH = 8;
-/** Formats the reading of a trace for people. */
 export function showReading(reading: TraceReading): string {
   const head = `trace ${reading.traceId} · ${formatCount(reading.spanCount, 'span')}, ${formatCount(reading.logCount, 'log record')}`;
   const { modelCalls = [], modelCallsLeftOut = 0 } = reading;

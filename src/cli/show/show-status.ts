@@ -16,7 +16,6 @@ export interface StatusReport extends Partial<ServeStatus> {
 
 const PERIODS = { day: 'on this UTC day', month: 'in this UTC month' };
 
-/** Formats the status as lines of a label and a text. */
 export function showStatus(report: StatusReport): string {
   const { store, jobs = [], budgets = [] } = report;
   return [

@@ -28,16 +28,8 @@ export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** Parts of `api.publicUrl`. */
-export interface PublicUrl {
-  /** Scheme, host and port. */
-  readonly origin: string;
-  /** Path without a slash at its end; '' for none. */
-  readonly basePath: string;
-}
-
-/** Reads the parts of an address that is an `isPublicUrl`. */
-export function readPublicUrl(text: string): PublicUrl {
+/** Reads the parts of an address that is an `isPublicUrl`. The path has no slash at its end; '' for none. */
+export function readPublicUrl(text: string) {
   const { origin, pathname } = new URL(text);
   return { origin, basePath: trimPath(pathname) };
 }
@@ -53,7 +45,6 @@ export function isBasePath(path: string): boolean {
   return /^(?:\/[\w.~%-]+)*$/u.test(path);
 }
 
-/** Removes the slashes at the end of a path. */
 export function trimPath(path: string): string {
   return path.replace(/\/+$/u, '');
 }

@@ -46,7 +46,6 @@ const LINK_LOCAL_ADDRESSES = [
 ];
 const METADATA_NAMES = ['metadata.google.internal', 'instance-data.ec2.internal'];
 
-/** Addresses of this machine. */
 const LOOPBACK_ADDRESSES = ['127.0.0.0/8', '::1'];
 
 /** True for an address, or a network like `10.0.0.0/8`. */

@@ -182,7 +182,6 @@ function sharedPortIssues(config: Config, receivers: readonly ReceiverSection[])
   });
 }
 
-/** Reports the faults that receivers find in their own options. */
 function receiverIssues(config: Config, receivers: readonly ReceiverSection[]): ConfigIssue[] {
   return listReceivers(config, receivers).flatMap(({ section, path, options }) =>
     (section.findFaults?.(options) ?? []).map((fault) => ({ ...fault, path: [...path, ...fault.path] })),

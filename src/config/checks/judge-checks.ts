@@ -148,7 +148,6 @@ function findSharedBudget({ total, tenants }: Config['budgets']): KeyPath | unde
   return tenant === undefined ? undefined : ['budgets', 'tenants', tenant];
 }
 
-/** Returns warnings about judges and their budgets. */
 export function judgeWarnings(
   config: Config,
   known: Known,

@@ -29,7 +29,6 @@ export function checkValue<Schema extends z.ZodType>(schema: Schema, value: unkn
 /** Parse settings that give `listIssues` the input; messages of the schema itself come first. */
 export const PARSE_TERMS: z.core.ParseContext<z.core.$ZodIssue> = { reportInput: true, error: outOfBounds };
 
-/** Fault that the schema found. */
 export interface SchemaIssue extends ConfigIssue {
   readonly kind: 'unknown' | 'missing' | 'value';
   /** For an unknown key: the paths that it may have been meant for. */

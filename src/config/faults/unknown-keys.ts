@@ -10,12 +10,6 @@ interface Unknown {
   readonly group: unknown;
 }
 
-interface UnknownKeyFault {
-  readonly message: string;
-  /** Paths that the key may have been meant for. */
-  readonly meant: readonly KeyPath[];
-}
-
 /** Limit of suggested places; a longer list does not help to choose. */
 const MOST_PLACES = 3;
 
@@ -24,9 +18,13 @@ const NEIGHBOURHOOD = 2;
 
 /**
  * Explains an unknown key. It belongs to another alternative, is misspelt, belongs elsewhere
- * (`retention` at the top is `store.retention`), or none of these.
+ * (`retention` at the top is `store.retention`), or none of these. `meant`: paths that it may have been meant for.
  */
-export function unknownKey(key: string, path: KeyPath, { schema, value, group }: Unknown): UnknownKeyFault {
+export function unknownKey(
+  key: string,
+  path: KeyPath,
+  { schema, value, group }: Unknown,
+): { message: string; meant: readonly KeyPath[] } {
   const known = knownKeysAt(path, schema).filter((name) => name !== '$schema');
   if (known.includes(key)) {
     return { message: otherAlternative(key, path, { schema, group }), meant: [] };

@@ -1,4 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
+import { diff, isDeepStrictEqual } from 'node:util';
 import {
   isMap,
   isNode,
@@ -25,29 +25,24 @@ export interface AskedChange {
   readonly value: unknown;
 }
 
-/** A value to set at a path of the file. */
 interface Change {
   readonly path: KeyPath;
   readonly value: unknown;
 }
 
-/** File after changes. */
-export interface ChangedFile {
-  readonly text: string;
-  /** Paths that an apply must never change. */
-  readonly forbidden: readonly string[];
-}
-
-/** Changes the text of a configuration file in YAML or JSON. Throws a `RequestError` for a change that cannot be written into it. */
+/**
+ * Changes the text of a configuration file in YAML or JSON. Throws a `RequestError` for a change that cannot be written into it.
+ * `forbidden`: paths that an apply must never change.
+ */
 export function changeConfigText(
   text: string,
   asked: readonly AskedChange[],
   { schema, isJson }: { readonly schema: JsonSchemaNode; readonly isJson: boolean },
-): ChangedFile {
+) {
   const before = readValue(text);
   const after = asked.reduce((now, each) => {
     const change = resolveChange(each, readValue(now), schema);
-    const changed = setInText(now, change, { isJson });
+    const changed = setInText(now, change, isJson);
     const expected = setInValue(readValue(now), change) ?? {};
     const got = readValueIfSound(changed);
     if (!isDeepStrictEqual(got, expected)) {
@@ -61,11 +56,7 @@ export function changeConfigText(
 }
 
 /** Changes a value that was read from a module, to show what differs. */
-export function changeConfigValue(
-  value: unknown,
-  asked: readonly AskedChange[],
-  schema: JsonSchemaNode,
-): { readonly value: unknown; readonly forbidden: readonly string[] } {
+export function changeConfigValue(value: unknown, asked: readonly AskedChange[], schema: JsonSchemaNode) {
   const after = asked.reduce((now, each) => setInValue(now, resolveChange(each, now, schema)) ?? {}, value);
   return { value: after, forbidden: listForbidden(value, after) };
 }
@@ -109,7 +100,6 @@ function mayChange(path: KeyPath, value: unknown, before: unknown, after: unknow
   );
 }
 
-/** Finds the path of a change. */
 function resolveChange({ path, value }: AskedChange, root: unknown, schema: JsonSchemaNode): Change {
   const words = path.split('.');
   if (words.includes('')) {
@@ -216,15 +206,10 @@ function setInValue(root: unknown, { path, value }: Change): unknown {
   return entries.length === 0 ? null : Object.fromEntries(entries);
 }
 
-/** Form of values in a file. */
-interface Form {
-  readonly isJson: boolean;
-}
-
 type Range = readonly [start: number, end: number];
 
 /** Sets a value in a text, with the smallest change; null removes it. */
-function setInText(text: string, { path, value }: Change, form: Form): string {
+function setInText(text: string, { path, value }: Change, isJson: boolean): string {
   const { contents } = parse(text);
   if (value === null) {
     return removeFromText(text, path);
@@ -242,23 +227,17 @@ function setInText(text: string, { path, value }: Change, form: Form): string {
       return keys
         .filter((key) => !isDeepStrictEqual(present[key], value[key]))
         .reduce(
-          (now, key) => setInText(now, { path: [...path, key], value: value[key] ?? null }, form),
+          (now, key) => setInText(now, { path: [...path, key], value: value[key] ?? null }, isJson),
           text,
         );
     }
-    return replaceNode(text, node, value, form);
+    return replaceNode(text, node, value, isJson);
   }
-  if (isMap(node) || isSeq(node)) {
-    return node.items.length === 0
-      ? replaceNode(text, node, isMap(node) ? { [String(path[depth])]: nested } : [nested], form)
-      : addMember(text, node, isMap(node) ? { [String(path[depth])]: nested } : [nested], form);
-  }
-  return replaceNode(
-    text,
-    node,
-    typeof path[depth] === 'number' ? [nested] : { [String(path[depth])]: nested },
-    form,
-  );
+  const isList = isSeq(node) || (!isMap(node) && typeof path[depth] === 'number');
+  const added = isList ? [nested] : { [String(path[depth])]: nested };
+  return (isMap(node) || isSeq(node)) && node.items.length > 0
+    ? addMember(text, node, added, isJson)
+    : replaceNode(text, node, added, isJson);
 }
 
 /** Returns the node at a path. An alias stands for a node of another place, so it has no path. */
@@ -305,7 +284,7 @@ function splice(text: string, [start, end]: Range, inserted: string): string {
 }
 
 /** Writes a value on one line. */
-function writeFlow(value: unknown, { isJson }: Form): string {
+function writeFlow(value: unknown, isJson: boolean): string {
   if (isJson) {
     return JSON.stringify(value);
   }
@@ -324,18 +303,18 @@ function isCollection(value: unknown): boolean {
 }
 
 /** Replaces a node in its own style: a block stays a block. */
-function replaceNode(text: string, node: unknown, value: unknown, form: Form): string {
+function replaceNode(text: string, node: unknown, value: unknown, isJson: boolean): string {
   if (!isNode(node)) {
     const at = text.trimEnd().length;
     return `${splice(text, [at, text.length], `${at === 0 ? '' : '\n'}${writeBlock(value, 0)}`)}\n`;
   }
   const isEmpty = isScalar(node) && node.source === '';
-  const isBlock = !form.isJson && (isMap(node) || isSeq(node)) && node.flow !== true;
+  const isBlock = !isJson && (isMap(node) || isSeq(node)) && node.flow !== true;
   const range: Range = [startOf(node), Math.max(startOf(node), endOf(text, node))];
   if (isBlock && isCollection(value)) {
     return splice(text, range, writeBlock(value, columnOf(text, range[0])));
   }
-  const written = writeFlow(value, form);
+  const written = writeFlow(value, isJson);
   if (isBlock || isEmpty) {
     const colon = text.slice(0, range[0]).trimEnd().length;
     return splice(text, [isBlock ? colon : range[0], range[1]], ` ${written}`);
@@ -344,11 +323,11 @@ function replaceNode(text: string, node: unknown, value: unknown, form: Form): s
 }
 
 /** Adds members to a map or a list that has some. */
-function addMember(text: string, node: Node & Pick<YAMLMap, 'flow'>, added: object, form: Form): string {
+function addMember(text: string, node: Node & Pick<YAMLMap, 'flow'>, added: object, isJson: boolean): string {
   const items = isMap(node) || isSeq(node) ? node.items : [];
   const end = endOf(text, items.at(-1));
-  if (form.isJson || node.flow === true) {
-    const written = writeFlow(added, form).slice(1, -1).trim();
+  if (isJson || node.flow === true) {
+    const written = writeFlow(added, isJson).slice(1, -1).trim();
     const first = startOf(items[0]);
     const isOnLines = text.slice(startOf(node), first).includes('\n');
     return splice(
@@ -404,11 +383,13 @@ const CONTEXT = 3;
 
 /** Formats the difference of two texts as a unified diff; empty for equal texts. */
 export function formatDiff(name: string, before: string, after: string): string {
-  const [old, young] = [before, after].map((text) => text.split('\n'));
-  if (before === after || old === undefined || young === undefined) {
+  if (before === after) {
     return '';
   }
-  const lines = alignLines(old, young);
+  const lines = diff(before.split('\n'), after.split('\n')).map(([kind, text]) => ({
+    mark: kind === 0 ? ' ' : kind > 0 ? '-' : '+',
+    text,
+  }));
   const touched = lines.flatMap(({ mark }, index) => (mark === ' ' ? [] : [index]));
   const hunks: [from: number, to: number][] = [];
   for (const index of touched) {
@@ -430,55 +411,4 @@ export function formatDiff(name: string, before: string, after: string): string 
     return `@@ ${place('-')} ${place('+')} @@\n${body.join('')}`;
   });
   return `--- ${name}\n+++ ${name}\n${shown.join('')}`;
-}
-
-interface DiffLine {
-  readonly mark: ' ' | '-' | '+';
-  readonly text: string;
-}
-
-/** Aligns two lists of lines by their longest common subsequence, between the lines that begin and end both. */
-function alignLines(old: readonly string[], young: readonly string[]): DiffLine[] {
-  const most = Math.min(old.length, young.length);
-  let head = 0;
-  while (head < most && old[head] === young[head]) {
-    head += 1;
-  }
-  let tail = 0;
-  while (tail < most - head && old.at(-1 - tail) === young.at(-1 - tail)) {
-    tail += 1;
-  }
-  const [a, b] = [old, young].map((lines) => lines.slice(head, lines.length - tail));
-  const same = (lines: readonly string[]) => lines.map((text): DiffLine => ({ mark: ' ', text }));
-  return [
-    ...same(old.slice(0, head)),
-    ...alignMiddle(a ?? [], b ?? []),
-    ...same(old.slice(old.length - tail)),
-  ];
-}
-
-function alignMiddle(a: readonly string[], b: readonly string[]): DiffLine[] {
-  const width = b.length + 1;
-  const lengths = new Uint32Array((a.length + 1) * width);
-  const at = (i: number, j: number) => lengths[i * width + j] ?? 0;
-  for (let i = a.length - 1; i >= 0; i -= 1) {
-    for (let j = b.length - 1; j >= 0; j -= 1) {
-      lengths[i * width + j] = a[i] === b[j] ? at(i + 1, j + 1) + 1 : Math.max(at(i + 1, j), at(i, j + 1));
-    }
-  }
-  const lines: DiffLine[] = [];
-  for (let i = 0, j = 0; i < a.length || j < b.length;) {
-    if (i < a.length && j < b.length && a[i] === b[j]) {
-      lines.push({ mark: ' ', text: a[i] ?? '' });
-      i += 1;
-      j += 1;
-    } else if (j >= b.length || (i < a.length && at(i + 1, j) >= at(i, j + 1))) {
-      lines.push({ mark: '-', text: a[i] ?? '' });
-      i += 1;
-    } else {
-      lines.push({ mark: '+', text: b[j] ?? '' });
-      j += 1;
-    }
-  }
-  return lines;
 }

@@ -25,22 +25,16 @@ import { readConfigFile } from './config-file.ts';
 
 // Files beside the configuration: rules, monitors, and tests of monitors.
 
-/** File beside the configuration, with its usable values. */
-interface CheckedFile<T> {
-  readonly value: T | undefined;
-  /** All faults, each with its line. */
-  readonly issues: readonly ConfigIssue[];
-}
-
 /**
- * Reads a file beside the configuration (YAML, JSON or a module), replaces `${env:…}`, and checks it against its schema.
+ * Reads the usable values of a file beside the configuration (YAML, JSON or a module), replaces `${env:…}`, and checks it against its
+ * schema.
  * @param crossCheck finds faults between keys
  */
 async function readCheckedFile<Schema extends z.ZodType>(
   path: string,
   schemas: { readonly schema: Schema; readonly jsonSchema: () => JsonSchemaNode },
   crossCheck: (value: z.infer<Schema>) => readonly ConfigIssue[] = () => [],
-): Promise<CheckedFile<z.infer<Schema>>> {
+): Promise<{ value: z.infer<Schema> | undefined; issues: readonly ConfigIssue[] }> {
   const file = await readConfigFile(path).catch((error: unknown) => {
     if (error instanceof ConfigError) {
       return error;
@@ -88,7 +82,6 @@ export async function loadRuleFile(path: string): Promise<RuleFile> {
   return { rules, scorers: withAbsoluteModules(scorers, () => dirname(path)) };
 }
 
-/** Makes the paths of modules absolute. */
 export function withAbsoluteModules(
   scorers: Readonly<Record<string, Scorer>>,
   findFolder: (name: string) => string,

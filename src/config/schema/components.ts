@@ -9,7 +9,6 @@ export type TlsPaths = Readonly<Partial<Record<'ca' | 'clientCa' | 'cert' | 'key
 export interface ReceiverOptions {
   /** Address on which it listens. Absent for a receiver that does not listen. */
   readonly endpoint?: string | undefined;
-  /** PEM files of its TLS. */
   readonly tls?: TlsPaths | undefined;
   readonly [key: string]: unknown;
 }
@@ -34,10 +33,8 @@ export interface ReceiverSection<
   findFaults?(options: z.infer<Options>): readonly { readonly path: KeyPath; readonly message: string }[];
 }
 
-/** Destination of one entry of an alert channel. */
 interface ChannelTarget {
   readonly url: string;
-  /** Configured name of the entry. */
   readonly name?: string | undefined;
   /** Value that identifies the destination, and the key of the entry that holds it; without a key, the entry itself. */
   readonly identity: { readonly key?: string; readonly value: string };
@@ -55,7 +52,6 @@ export interface ChannelSection<Name extends string = string, Options extends z.
   readTarget(entry: z.infer<Options>[number]): ChannelTarget;
 }
 
-/** Facts about an exporter that the configuration reads from its definition. */
 export interface ExporterSection<Name extends string = string, Options extends z.ZodType = z.ZodType> {
   /** Key of its options under `exporters` in the configuration. */
   readonly name: Name;
@@ -84,7 +80,6 @@ export function readOptions(section: object, key: string): unknown {
   return (section as Readonly<Record<string, unknown>>)[key];
 }
 
-/** Receiver that a configuration has options for. */
 export interface ConfiguredReceiver<Section extends ReceiverSection> {
   readonly section: Section;
   /** Path of its options. */
@@ -92,7 +87,6 @@ export interface ConfiguredReceiver<Section extends ReceiverSection> {
   readonly options: ReceiverOptions;
 }
 
-/** Lists the receivers that a configuration has options for. */
 export function listReceivers<Section extends ReceiverSection>(
   config: { readonly receivers: object },
   sections: readonly Section[],
@@ -218,7 +212,6 @@ function listReceiverKeys(
   return keys;
 }
 
-/** Returns the keys that all channels share. */
 function createSharedKeys(channels: readonly ChannelSection[]) {
   const restricted = channels.filter(({ mayBePrivate }) => !mayBePrivate).map(({ name }) => name);
   return {

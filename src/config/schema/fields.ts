@@ -63,7 +63,6 @@ export function duration(
     .meta({ unit: 'duration', examples: ['30s'] });
 }
 
-/** Field for a number from 0 to 1. */
 export function fromZeroToOne(error = 'must be between 0 and 1') {
   return z.number().min(0, { error }).max(1, { error });
 }
@@ -149,7 +148,6 @@ export function headers(description: string) {
   return z.record(z.string(), z.string().meta({ writeOnly: true })).describe(description);
 }
 
-/** Field for a list of addresses and networks. */
 export function networks(description: string) {
   return z
     .array(z.string().refine(isAddressOrNetwork, { error: 'write an address or a network, like 10.0.0.0/8' }))
@@ -157,7 +155,6 @@ export function networks(description: string) {
     .describe(description);
 }
 
-/** Field for a text that is not empty. */
 export function words(description: string, example: string) {
   return z
     .string()
@@ -184,7 +181,6 @@ export function judgeModel(description: string) {
     .meta({ examples: ['openai/gpt-5-mini'] });
 }
 
-/** Field for the path of a PEM file. */
 export function pemFile(description: string, example: string) {
   return z
     .string()
@@ -200,7 +196,6 @@ export const schemaAddress = z
   .meta({ examples: ['./node_modules/spanscore/schemas/json/config.schema.json'] })
   .optional();
 
-/** Field for the TLS files of a server. */
 export function serverTls(description: string) {
   return z
     .strictObject({
@@ -218,7 +213,6 @@ export function serverTls(description: string) {
     .optional();
 }
 
-/** Field for the name of an entry of a channel. */
 export const channelName = z
   .string()
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, { error: 'write letters, digits and _ . - (at most 64)' })

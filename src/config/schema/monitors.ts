@@ -124,7 +124,6 @@ function tolerance(byDefault: number) {
     .default(byDefault);
 }
 
-/** Schema of one rule, by its detector. */
 const MonitorRule = z.discriminatedUnion('detector', [
   z.strictObject({
     detector: z.literal('drift').describe('The mean left the range of the baseline.'),
@@ -373,7 +372,6 @@ const MonitorTest = z.strictObject({
     .describe('Expectations of the test.'),
 });
 
-/** Schema of a file of tests for monitor rules. */
 export const monitorTestFileSchema = z
   .strictObject({
     $schema: schemaAddress,

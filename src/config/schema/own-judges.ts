@@ -112,7 +112,6 @@ export const ExplainedScore = z.strictObject({
   judge: judgeModel('Chat judge that is asked. Absent: judges.default.').optional(),
 });
 
-/** Question that is asked once. */
 export type Asked = z.infer<typeof AskedOnce>;
 
 const share = (description: string) =>
@@ -145,7 +144,6 @@ export const Cascade = z
     'Two judges for ask (boolean, score) or grounding. Means stay unbiased, and monitors watch the first judge.',
   );
 
-/** Reports a cascade of a scorer that cannot have one. */
 export function checkCascade(entry: OwnJudge, context: z.RefinementCtx): void {
   if (entry['cascade'] === undefined) {
     return;

@@ -141,7 +141,6 @@ const scorerEntry = z
   })
   .describe('A scorer with your own name.');
 
-/** Schema of the user's own scorers, by name. */
 export const Scorers = z.record(nameField('A scorer name.'), scorerEntry);
 
 const attributeValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);
@@ -200,7 +199,6 @@ const listConditions = (note = '') => ({
     ),
 });
 
-/** Schema of the conditions of a rule. */
 export const Conditions = z
   .strictObject({
     ...listConditions(),
@@ -260,7 +258,6 @@ const sample = z
   })
   .describe('Share of the traces that is scored.');
 
-/** Schema of one rule. */
 export const RuleEntry = z.strictObject({
   name: nameField('Name of the rule in decisions. Must be unique.').meta({ examples: ['production'] }),
   scorers: z
@@ -278,12 +275,10 @@ export const RuleEntry = z.strictObject({
   budget: budgetCaps('Limit of the judge cost of the rule.').optional(),
 });
 
-/** Schema of rules. */
 export const Rules = z.array(RuleEntry);
 
 export type Rule = z.infer<typeof RuleEntry>;
 
-/** Entry of a scorer. */
 export type Scorer = z.infer<typeof scorerEntry>;
 
 /** Facts about a scorer that the configuration needs. */

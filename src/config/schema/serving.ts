@@ -59,7 +59,6 @@ export const Ingest = z.strictObject({
   limits: limits.prefault({}),
 });
 
-/** Schema of the HTTP API. */
 export const Api = z.strictObject({
   endpoint: endpoint('Address of the API, /healthz, /readyz and /metrics.').default('127.0.0.1:4320'),
   hosts: z
@@ -85,7 +84,6 @@ export const Api = z.strictObject({
   tls: serverTls('TLS of the API.'),
 });
 
-/** Schema of the program's log. */
 export const Logging = z.strictObject({
   level: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])
@@ -125,7 +123,6 @@ function isPresent({ token: text }: z.output<typeof token>): boolean {
   return text !== '';
 }
 
-/** Schema of access tokens. */
 export const Auth = z.strictObject({
   tokens: z
     .array(token)

@@ -37,7 +37,6 @@ const retention = z
   })
   .describe('Time that rows are kept.');
 
-/** Schema of the store. */
 export const Store = z.strictObject({
   url: httpUrl(
     'HTTP interface of a ClickHouse server. Absent: an embedded engine with its files under dataDir.',

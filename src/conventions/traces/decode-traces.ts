@@ -1,10 +1,9 @@
-import { readErrorMessage } from '../../domain/errors.ts';
 import { decodeText } from '../../domain/text-encoding.ts';
 import { decodeOtlpJson } from '../../wire/otlp-json.ts';
 import type { LogRecord, Span, TraceData } from '../../domain/trace/span.ts';
 import { rolesOf } from '../attributes.ts';
 import { field, type Fields, firstField, readFields } from '../json.ts';
-import { isRecord } from '../../domain/unknown-values.ts';
+import { isRecord, tryParseJson } from '../../domain/unknown-values.ts';
 
 /** Most listed problems. */
 const MAX_PROBLEMS = 50;
@@ -45,7 +44,7 @@ export function decodeTraces(input: unknown, place = 'input'): DecodedTraces {
 }
 
 function collectText(text: string, collected: Collected): void {
-  const whole = parse(text);
+  const whole = tryParseJson(text);
   if (whole.ok) {
     collectRequests(whole.value, 'input', collected);
     return;
@@ -53,7 +52,7 @@ function collectText(text: string, collected: Collected): void {
   const lines = text.split('\n').map((line, index) => ({ at: `line ${index + 1}`, text: line.trim() }));
   const parsed = lines
     .filter((line) => line.text !== '')
-    .map((line) => ({ ...line, json: parse(line.text) }));
+    .map((line) => ({ ...line, json: tryParseJson(line.text) }));
   if (!parsed.some(({ json }) => json.ok)) {
     if (parsed.length > 0) {
       addProblem(collected, `the input is neither JSON nor one JSON document a line: ${whole.reason}`);
@@ -66,14 +65,6 @@ function collectText(text: string, collected: Collected): void {
     } else {
       addProblem(collected, `${at} is not JSON: ${json.reason}`);
     }
-  }
-}
-
-function parse(text: string): { ok: true; value: unknown } | { ok: false; reason: string } {
-  try {
-    return { ok: true, value: JSON.parse(text) as unknown };
-  } catch (error) {
-    return { ok: false, reason: readErrorMessage(error) };
   }
 }
 

@@ -136,7 +136,6 @@ function formatLate({ lateScores }: AlertEvent): string {
     : ` Besides, ${scores} came more than an hour after the trace, too late to count.`;
 }
 
-/** Most causes in a message. */
 const MAX_CAUSES = 5;
 
 /** Lists the reason of the change in a sentence, and further causes, one text each. Nothing for a change within chance. */
@@ -167,7 +166,6 @@ export function pageLink(path: string, { publicUrl }: AlertLinks): string | unde
   return publicUrl === undefined ? undefined : publicUrl + path;
 }
 
-/** Path of the page of alerts. */
 export const ALERTS_PAGE = '/alerts';
 
 /** Writes a number with at most this many digits after the point, without trailing zeros. */

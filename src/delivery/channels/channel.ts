@@ -14,7 +14,6 @@ export interface AlertMessage {
   readonly events: readonly AlertEvent[];
 }
 
-/** One receiver of alerts. */
 export interface AlertChannel {
   /** Name under which deliveries are recorded. It must stay the same for a receiver; a new name sends its alerts again. */
   readonly name: string;
@@ -35,13 +34,11 @@ export interface AlertChannel {
   };
 }
 
-/** Links in alerts. */
 export interface AlertLinks {
   /** Address of the dashboard, without a slash at its end. Absent: no links. */
   readonly publicUrl?: string | undefined;
 }
 
-/** Parts that every channel gets. */
 export interface ChannelParts extends AlertLinks {
   readonly name: string;
   readonly post: Post;
@@ -51,7 +48,6 @@ export interface ChannelParts extends AlertLinks {
 
 /** Kind of alert channel, with the options of its entries. */
 interface ChannelKind<Name extends string, Options extends z.ZodArray> extends ChannelSection<Name, Options> {
-  /** Creates the channel of one entry. */
   open(entry: z.infer<Options>[number], parts: ChannelParts): AlertChannel;
 }
 
@@ -59,11 +55,9 @@ export interface ChannelDefinition<
   Name extends string = string,
   Options extends z.ZodArray = z.ZodArray,
 > extends ChannelKind<Name, Options> {
-  /** Creates one channel for each entry of the configuration. */
   create(entries: z.infer<Options>, terms: AlertTerms & AlertLinks): AlertChannel[];
 }
 
-/** Longest time of one attempt. */
 const TIMEOUT_MS = 10_000;
 
 /** Defines a channel, which reaches only permitted addresses. Returns the definition with the types of its name and its options. */

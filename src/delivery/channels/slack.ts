@@ -14,7 +14,6 @@ import {
 import { type AlertLinks, type AlertMessage, defineChannel, postAlert } from './channel.ts';
 
 const MAX_EVENTS = 10;
-/** Limits of Slack. */
 const MAX_HEADER_CHARS = 150;
 const MAX_SECTION_CHARS = 3_000;
 const MAX_TEXT_CHARS = 4_000;
@@ -101,7 +100,6 @@ function formatLines(event: AlertEvent, links: AlertLinks): string[] {
   ];
 }
 
-/** Writes a text as a link, if it has an address. */
 function writeLink(text: string, href: string | undefined): string {
   return href === undefined ? escape(text) : `<${escapeUrl(href)}|${escape(text)}>`;
 }

@@ -7,11 +7,9 @@ import type { Outcome } from '../deliver.ts';
 import { retryAfterMs } from '../http/headers.ts';
 import { outboundFetch } from '../http/proxies.ts';
 
-/** One receiver of scores. */
 export interface ScoreExporter {
   /** Name under which deliveries are recorded. It must stay the same for a receiver; a new name is sent new scores only. */
   readonly name: string;
-  /** Most scores in one message. */
   readonly maxBatch: number;
   /** Most messages that are sent at the same time. Default 1. */
   readonly atOnce?: number;
@@ -35,17 +33,14 @@ export type ReadSpan = (
 
 /** Facts and reads that each exporter gets beside its options. */
 export interface ExporterTerms {
-  /** Version of this program. */
   readonly version: string;
   readonly readSpan: ReadSpan;
 }
 
-/** Exporter of scores, with its options. */
 export interface ExporterDefinition<
   Name extends string = string,
   Options extends z.ZodType = z.ZodType,
 > extends ExporterSection<Name, Options> {
-  /** Creates the exporters of its options. */
   create(options: z.infer<Options>, terms: ExporterTerms): ScoreExporter[];
 }
 
@@ -101,7 +96,6 @@ export async function postScores(request: ScorePost, signal: AbortSignal): Promi
   }
 }
 
-/** Creates the error of a delivery that can be tried again. */
 export function deliveryFailed(
   message: string,
   options: { cause?: unknown; retryAfterMs?: number | undefined } = {},

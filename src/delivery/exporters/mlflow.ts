@@ -5,7 +5,6 @@ import { bearerHeader } from '../http/ask-tool.ts';
 import { defineExporter } from './exporter.ts';
 import { createToolExporter, describeScore, knownTrace, readAuthor, toolOptions } from './tool.ts';
 
-/** The exporter `exporters.mlflow`. */
 export const mlflowExporter = defineExporter({
   name: 'mlflow',
   options: z
@@ -43,11 +42,8 @@ function findTrace({ traceId }: Score): readonly [string, string] {
 }
 
 function readValue(score: Score) {
-  return { feedback: { value: score.score }, rationale: score.reason, metadata: readMetadata(score) };
-}
-
-function readMetadata(score: Score) {
-  return { ...describeScore(score), 'spanscore.label': score.label };
+  const metadata = { ...describeScore(score), 'spanscore.label': score.label };
+  return { feedback: { value: score.score }, rationale: score.reason, metadata };
 }
 
 function describe(score: Score, trace: string) {

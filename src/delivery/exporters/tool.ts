@@ -45,7 +45,6 @@ export type AskTool = (
   body?: object,
 ) => Promise<ToolReply>;
 
-/** Calls of a tool. */
 export interface ToolCalls {
   readonly name: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -147,7 +146,6 @@ export function knownTrace(reply: ToolReply): ToolReply | undefined {
   return reply.status === 404 ? undefined : reply;
 }
 
-/** Kind of the author of a score. */
 export function readAuthor({ source, judgeModel }: Score): 'HUMAN' | 'LLM' | 'CODE' {
   return source === 'human' ? 'HUMAN' : judgeModel === '' ? 'CODE' : 'LLM';
 }

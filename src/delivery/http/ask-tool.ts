@@ -4,7 +4,6 @@ import { outboundFetch } from './proxies.ts';
 /** Most characters of a reply that an error shows. */
 const SHOWN_CHARS = 300;
 
-/** Reply of a tool for traces. */
 export interface ToolReply {
   readonly status: number;
   readonly text: string;
@@ -50,7 +49,6 @@ export function bearerHeader(token: string | undefined): Record<string, string> 
   return token === undefined ? {} : { authorization: `Bearer ${token}` };
 }
 
-/** Builds the header with a name and a password. */
 export function basicHeader(name: string, password: string): Record<string, string> {
   return { authorization: `Basic ${Buffer.from(`${name}:${password}`).toString('base64')}` };
 }

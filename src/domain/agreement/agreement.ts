@@ -4,14 +4,11 @@ export const Z_95 = 1.959_963_985;
 /** Answers of two raters on the same targets, yes or no. */
 export interface Confusion {
   readonly bothPass: number;
-  /** Only the left side passes. */
   readonly leftPasses: number;
-  /** Only the right side passes. */
   readonly rightPasses: number;
   readonly bothFail: number;
 }
 
-/** Answers of two raters on one target. */
 export interface AnswerPair {
   readonly leftPasses: boolean;
   readonly rightPasses: boolean;
@@ -27,7 +24,6 @@ export interface Agreement {
   readonly kappaHigh: number | null;
 }
 
-/** Counts the answers of two raters on the same targets. */
 export function countAnswers(pairs: readonly AnswerPair[]): Confusion {
   const count = (left: boolean, right: boolean) =>
     pairs.filter(({ leftPasses, rightPasses }) => leftPasses === left && rightPasses === right).length;
@@ -88,14 +84,11 @@ export function computeAgreement(confusion: Confusion): Agreement {
   };
 }
 
-/** Share that was observed in a sample. */
 export interface ObservedShare {
   readonly share: number;
-  /** Size of the sample. */
   readonly n: number;
 }
 
-/** Interval of a share. */
 export interface ShareInterval {
   readonly low: number;
   readonly high: number;

@@ -12,7 +12,6 @@ export interface LabelAgreement extends Agreement {
   readonly specificity: number | null;
   readonly specificityLow: number | null;
   readonly specificityHigh: number | null;
-  /** Share of all scores that pass. */
   readonly passRate: number | null;
   /** The pass rate without the scorer's mistakes. */
   readonly estimate: PassRateEstimate;
@@ -21,7 +20,6 @@ export interface LabelAgreement extends Agreement {
   readonly certificate: Certificate;
 }
 
-/** Version of a scorer. */
 export interface VersionFacts {
   readonly fingerprint: string;
   readonly scorerVersion: string;
@@ -30,13 +28,11 @@ export interface VersionFacts {
   readonly scores: number;
 }
 
-/** Version of a scorer with its agreement with people. */
 export interface VersionAgreement extends VersionFacts, LabelAgreement {
   /** Name of the score rows. */
   readonly scorer: string;
 }
 
-/** Agreement of two reviewers on the targets that both have labelled. */
 export interface ReviewerAgreement extends Agreement {
   /** Name of the score rows. */
   readonly scorer: string;
@@ -44,7 +40,6 @@ export interface ReviewerAgreement extends Agreement {
   readonly right: string;
 }
 
-/** Agreement of a scorer with people, and of people with each other. */
 export interface AgreementReading {
   /** Versions with labels, by name of score rows, the last used first. */
   readonly versions: readonly VersionAgreement[];

@@ -16,7 +16,6 @@ export interface WeightedRows {
   readonly squaredWeight: number;
 }
 
-/** Facets and times by which estimates are split. */
 export const ESTIMATE_GROUPS = [
   'day',
   'week',
@@ -38,7 +37,6 @@ export interface Stratum {
   readonly failing: WeightedRows;
 }
 
-/** Scores of a scorer by its verdict. */
 export interface JudgedScores {
   readonly pass: Stratum;
   readonly fail: Stratum;
@@ -334,13 +332,11 @@ export interface Certificate {
   readonly specificityLow: number | null;
 }
 
-/** Rates that a certified judge has at least. */
 export interface RequiredRates {
   readonly sensitivity: number;
   readonly specificity: number;
 }
 
-/** Certifies a scorer whose bounds reach the required rates. */
 export function certify({ sensitivity, specificity }: AgreementRates, required: RequiredRates): Certificate {
   const isEnough =
     (sensitivity?.bound ?? 0) >= required.sensitivity && (specificity?.bound ?? 0) >= required.specificity;

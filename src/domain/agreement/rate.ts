@@ -5,7 +5,6 @@ export interface Rate {
   readonly value: number;
   readonly low: number;
   readonly high: number;
-  /** Observations. */
   readonly n: number;
   /** Equally weighted observations with the same precision. */
   readonly effectiveN: number;

@@ -152,7 +152,6 @@ function saysSomething(clause: string): boolean {
   return isLong && said.length >= LEAST_CHARS && !FILLER.test(said);
 }
 
-/** Joins patterns into one expression. */
 function anyOf(...patterns: readonly string[]): RegExp {
   return new RegExp(patterns.join('|'));
 }

@@ -2,9 +2,7 @@ import { DAY_MS } from '../durations.ts';
 
 /** Most money that judge calls may cost, USD. An absent limit does not apply. */
 export interface BudgetCaps {
-  /** Per UTC day. */
   readonly perDay?: number | undefined;
-  /** Per UTC month. */
   readonly perMonth?: number | undefined;
 }
 
@@ -18,30 +16,25 @@ export interface BudgetScope {
 /** Budgets beside those of rules. */
 export interface SharedBudgets {
   readonly total?: BudgetCaps | undefined;
-  /** By tenant. */
   readonly tenants?: Readonly<Record<string, BudgetCaps>> | undefined;
 }
 
-/** A budget and its limits. */
 export interface ScopedBudget {
   readonly scope: BudgetScope;
   readonly caps: BudgetCaps;
 }
 
-/** A budget of one period. */
 export interface BudgetCap {
   readonly scope: BudgetScope;
   readonly period: 'day' | 'month';
   readonly capUsd: number;
 }
 
-/** Money that a budget has left. */
 export interface ScopeRest {
   readonly scope: BudgetScope;
   readonly restUsd: number;
 }
 
-/** Returns the limits of a budget one by one. */
 export function listCaps({ scope, caps }: ScopedBudget): BudgetCap[] {
   const { perDay, perMonth } = caps;
   return [
@@ -65,13 +58,11 @@ export function computeNextBudgetDay(nowMs: number): number {
   return computeBudgetDay(nowMs) + DAY_MS;
 }
 
-/** Computes the start of the UTC month of a time, Unix milliseconds. */
 export function computeBudgetMonth(nowMs: number): number {
   const time = new Date(nowMs);
   return Date.UTC(time.getUTCFullYear(), time.getUTCMonth());
 }
 
-/** Computes the time at which a cap renews, Unix milliseconds. */
 export function computeRenewal(period: BudgetCap['period'], nowMs: number): number {
   if (period === 'day') {
     return computeNextBudgetDay(nowMs);

@@ -1,6 +1,5 @@
 import type { AgentInput, AgentOutput } from './messages.ts';
 
-/** Kind of the target of a score. */
 export const TARGET_KINDS = ['trace', 'agent', 'model-call', 'session'] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
@@ -30,7 +29,6 @@ export interface OfferedTool {
   parameters?: unknown;
 }
 
-/** Code of the reason why a run or a trace cannot be scored. */
 export type NotScorableCode =
   | 'no_agent_or_llm_span'
   | 'no_content_captured'
@@ -126,7 +124,6 @@ export interface ReadingOptions {
   modelCalls?: number;
 }
 
-/** Reading of one trace. */
 export interface TraceReading {
   traceId: string;
   spanCount: number;
@@ -134,14 +131,12 @@ export interface TraceReading {
   runs: AgentRun[];
   /** The model calls as runs, in order of time; their `target.kind` is `model-call`. Absent when they were not asked for. */
   modelCalls?: AgentRun[];
-  /** Number of model calls beyond the limit. */
   modelCallsLeftOut?: number;
   /** Reason for the whole trace: set when `runs` is empty. */
   notScorable: NotScorableReason | null;
   notUnderstood: NotUnderstood[];
 }
 
-/** Kinds of the step that a span is. */
 const STEP_KINDS = ['agent', 'model', 'tool', 'retrieval', 'other'] as const;
 export type StepKind = (typeof STEP_KINDS)[number];
 

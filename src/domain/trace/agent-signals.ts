@@ -4,13 +4,10 @@
  * Plain ASCII, no quotes, no backslashes.
  */
 export interface AgentSignals {
-  /** Prefixes of attribute keys. */
   readonly keyPrefixes: readonly string[];
-  /** Prefixes of instrumentation scope names. */
   readonly scopePrefixes: readonly string[];
   /** Whole scope names, for scopes whose prefix would also match unrelated scopes. */
   readonly scopes: readonly string[];
-  /** Prefixes of the names of span events and log events. */
   readonly eventPrefixes: readonly string[];
   /** Words anywhere in attribute keys and event names, in lower case: emitters that no convention knows. */
   readonly words: readonly string[];
@@ -19,7 +16,6 @@ export interface AgentSignals {
 /** Key of servers and clients of HTTP that has a word of agents in it. */
 export const NO_WORD = 'user_agent';
 
-/** Joins the signals of several conventions. */
 export function joinSignals(parts: readonly Partial<AgentSignals>[]): AgentSignals {
   const join = (name: keyof AgentSignals) => [...new Set(parts.flatMap((part) => part[name] ?? []))];
   return {
@@ -38,7 +34,6 @@ export interface SignalSource {
   readonly eventNames: Iterable<string>;
 }
 
-/** Returns true for a likely span or log record of an agent or a model call. */
 export function looksLikeAgent(source: SignalSource, signals: AgentSignals): boolean {
   return (
     signals.scopes.includes(source.scopeName) ||

@@ -38,7 +38,6 @@ function isFilled(value: object): boolean {
   return Object.values(value).some((one) => one !== undefined);
 }
 
-/** Schema of a user's own convention. */
 const conventionTable = z
   .strictObject({
     name: z

@@ -79,7 +79,6 @@ export interface LogRecord {
   readonly eventName: string;
 }
 
-/** Settings of the configuration with which a trace is read. */
 export interface ReadingTerms {
   /** The user's own conventions, which read the spans before the conventions of this program. */
   readonly conventions?: readonly ConventionTable[];
@@ -105,7 +104,6 @@ export interface TraceData extends ReadingTerms {
 /** Instrumentation scope of every span that spanscore itself emits; such spans are stored, never scored. */
 export const OWN_SCOPE = 'spanscore';
 
-/** Computes the end of a span, Unix nanoseconds. */
 export function endUnixNano(span: Span): bigint {
   return span.startUnixNano + span.durationNano;
 }

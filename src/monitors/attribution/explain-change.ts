@@ -44,7 +44,6 @@ export interface Side {
   readonly part: number;
 }
 
-/** Segment that a change comes from. */
 export interface Cause {
   readonly segment: SegmentValues;
   /** `within`: its scores moved; `mix`: its part of the traffic did. */
@@ -54,7 +53,6 @@ export interface Cause {
   readonly after: number | null;
   /** Runs since the change. */
   readonly n: number;
-  /** Part of the change. */
   readonly share: number;
   readonly isNew: boolean;
   readonly evidenceLog10: number;
@@ -62,7 +60,6 @@ export interface Cause {
   readonly same: readonly SegmentValues[];
 }
 
-/** Change of one value of a dimension. */
 export interface SegmentChange {
   readonly value: string;
   readonly before: Side | null;
@@ -80,7 +77,6 @@ export interface DimensionChange {
   readonly segments: readonly SegmentChange[];
 }
 
-/** Reason of a change of the mean of a series. */
 export interface ChangeExplanation {
   readonly before: Pick<Side, 'mean' | 'n'> | null;
   readonly after: Pick<Side, 'mean' | 'n'> | null;

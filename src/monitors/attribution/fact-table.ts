@@ -19,7 +19,6 @@ export interface Dimension {
   /** Texts of the values by code; of a list facet '' (the run lacks the value) and the value. */
   readonly values: readonly string[];
   readonly isList: boolean;
-  /** Code of the value in each cell. */
   readonly codes: Int32Array | Uint8Array;
 }
 
@@ -68,7 +67,6 @@ export class FactTable {
     sums[at + SUMS - 1] = (sums[at + SUMS - 1] as number) + weight ** 2 * squares;
   }
 
-  /** Returns the cells so far, with their dimensions. */
   read(): Facts {
     const cells = this.#cells.size;
     const sums = this.#sums.subarray(0, cells * CELL_SUMS);

@@ -1,12 +1,9 @@
+import { leastDiscovery } from '../version-compare.ts';
 import { CELL_SUMS, type Dimension, type Facts, SUMS } from './fact-table.ts';
-
-/** False discovery rate over all candidates. */
-const DISCOVERY_RATE = 0.05;
 
 /** Fewest runs since the change of a candidate, and of the rest of the traffic on each side. */
 const MIN_RUNS = 10;
 
-/** Most causes of a change. */
 const MAX_CAUSES = 5;
 
 /** Most values of a dimension that are candidates: those of the most runs. */
@@ -15,7 +12,6 @@ const MAX_VALUES = 40;
 /** Most dimensions that are paired: those with the value that moved most by itself. */
 const MAX_PAIRED = 24;
 
-/** Least part of the change that a cause explains. */
 const LEAST_SHARE = 0.03;
 
 /** Variance of the effect under the alternative, in squared standard errors. */
@@ -41,7 +37,6 @@ export interface FoundCause {
   readonly segment: Segment;
   /** Natural logarithm of the e-value. */
   readonly evidence: number;
-  /** Segments of the same runs. */
   readonly same: readonly Segment[];
 }
 
@@ -75,7 +70,13 @@ export function findCauses(facts: Facts, levels: Float64Array, change: number): 
   while (found.length < MAX_CAUSES) {
     const { candidates, count } = testCandidates(facts, { levels, effects, direction });
     first = found.length === 0 ? candidates : first;
-    const passing = selectPassing(candidates, count)
+    const sorted = candidates.toSorted((a, b) => b.evidence - a.evidence);
+    const least = leastDiscovery(
+      sorted.map(({ evidence }) => evidence),
+      count,
+    );
+    const passing = sorted
+      .filter(({ evidence }) => evidence >= least)
       .filter((candidate) => reach(candidate) >= LEAST_SHARE * Math.abs(change))
       .filter(({ segment }) => !found.some((known) => isEqual(known.segment, segment)));
     const best = maxBy(passing, ({ evidence, segment }) => evidence - (segment.length - 1) * PAIR_MARGIN);
@@ -95,15 +96,6 @@ export function findCauses(facts: Facts, levels: Float64Array, change: number): 
       evidence: cause.evidence,
       same: findSame(facts, countRuns(cause), first.map(countRuns)),
     }));
-}
-
-/** Selects the candidates that pass e-BH: the k greatest, for the largest k whose least e-value is `count` / (rate · k) at least. */
-function selectPassing(candidates: readonly Candidate[], count: number): Candidate[] {
-  const sorted = candidates.toSorted((a, b) => b.evidence - a.evidence);
-  const last = sorted.findLastIndex(
-    ({ evidence }, index) => evidence >= Math.log(count / (DISCOVERY_RATE * (index + 1))),
-  );
-  return sorted.slice(0, last + 1);
 }
 
 interface Residuals {
@@ -164,7 +156,6 @@ function testCandidates(
   return { candidates: candidates.filter(({ evidence }) => evidence > 0), count };
 }
 
-/** Values of a dimension that are candidates. */
 interface RankedValues {
   readonly index: number;
   readonly codes: readonly number[];
@@ -324,7 +315,6 @@ export function normalCdf(x: number): number {
   return 1 - (Math.exp((-x * x) / 2) / Math.sqrt(2 * Math.PI)) * tail;
 }
 
-/** Returns a test whether a cell belongs to a segment. */
 export function membershipOf({ dimensions }: Facts, segment: Segment): (cell: number) => boolean {
   const parts = segment.map(({ dimension, code }) => ({ codes: dimensions[dimension]?.codes, code }));
   return (cell) => parts.every(({ codes, code }) => codes?.[cell] === code);

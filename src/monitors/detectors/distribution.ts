@@ -7,12 +7,13 @@ import {
   SCORE_STEPS,
   sumHistogram,
 } from '../bucket.ts';
-import { type Detector, type Finding, oncePer, QUIET } from '../detector.ts';
+import { type Detector, type Finding, oncePer, QUIET, tellMeans } from '../detector.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
 import { type GuardTerms, type MeanGuard, meanGuard, type GuardState } from '../statistics/mean-guard.ts';
 import {
   addToReference,
   computeTolerance,
+  describeLearning,
   describeMissing,
   EMPTY_REFERENCE,
   pinBaseline,
@@ -60,8 +61,7 @@ export function distributionDetector(terms: DistributionTerms): Detector<Distrib
     },
     condition(state) {
       if (state.kind === 'learning') {
-        const why = describeMissing(state.reference, terms.reference, state.reference.untilMs);
-        return { kind: 'learning', why: why ?? 'the reference is about to be pinned' };
+        return { kind: 'learning', why: describeLearning(state.reference, terms.reference) };
       }
       const finding = buildFinding(state.sides);
       return finding ? { kind: 'breached', finding } : QUIET;
@@ -114,8 +114,7 @@ function buildFinding(sides: readonly Side[]): Finding | null {
   if (!side || !finding) {
     return null;
   }
-  const direct = (part: number | null): number | null => (part === null || !side.turned ? part : 1 - part);
-  return { ...finding, before: direct(finding.before), after: direct(finding.after), cut: side.cut };
+  return { ...tellMeans(finding, (part) => (side.turned ? 1 - part : part)), cut: side.cut };
 }
 
 /** One side of one cut: the share of scores at or below it fell or (`turned`) rose. */
@@ -129,7 +128,6 @@ interface Side {
 /** Scores of each hour with scores, oldest first. */
 type HourlyScores = readonly (readonly [startMs: number, scores: ScoreHistogram])[];
 
-/** Returns the hours with one more bucket of scores. */
 function withBucket(hours: HourlyScores, { startMs, scores }: Bucket): HourlyScores {
   if (sumHistogram(scores).count === 0) {
     return hours;

@@ -2,23 +2,28 @@ import {
   addToReference,
   type Baseline,
   computeTolerance,
+  describeLearning,
   describeMissing,
   EMPTY_REFERENCE,
   pinBaseline,
   type Reference,
   type ReferenceTerms,
 } from '../statistics/baseline.ts';
-import { type Condition, type Detector, type Gauges, oncePer, QUIET } from '../detector.ts';
+import { type Condition, type Detector, type Gauges, oncePer, QUIET, tellMeans } from '../detector.ts';
 import { mirrorHistogram } from '../bucket.ts';
-import { meanEvidence } from '../statistics/evidence.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
-import { type GuardState, type MeanGuard, meanGuard } from '../statistics/mean-guard.ts';
+import {
+  type GuardState,
+  type MeanGuard,
+  meanGuard,
+  readEvidence,
+  stepGuard,
+} from '../statistics/mean-guard.ts';
 
 /** Direction in which a change of the mean is reported. Down is worse, because scores are directed. */
 export type Direction = 'down' | 'up' | 'both';
 
 export interface DriftTerms {
-  /** The smallest relevant change, in directed score. */
   readonly tolerance: number;
   readonly reference: ReferenceTerms;
   readonly direction: Direction;
@@ -63,23 +68,13 @@ export function driftDetector(terms: DriftTerms): Detector<DriftState> {
       return {
         kind: 'watching',
         baseline,
-        down: down && state.down && step(down, state.down, { startMs, scores }, fireAt),
-        up: up && state.up && step(up, state.up, { startMs, scores: mirrorHistogram(scores) }, fireAt),
+        down: down && state.down && stepGuard(down, state.down, { startMs, scores }, fireAt),
+        up: up && state.up && stepGuard(up, state.up, { startMs, scores: mirrorHistogram(scores) }, fireAt),
       };
     },
     condition: (state) => readCondition(state, terms.reference),
     gauges: buildGauges,
   };
-}
-
-function step(
-  guard: MeanGuard,
-  state: GuardState,
-  observed: Parameters<MeanGuard['step']>[1],
-  fireAt: number,
-): GuardState {
-  const next = guard.step(state, observed);
-  return next.alarm === null && meanEvidence(next.evidence) >= fireAt ? guard.raise(next) : next;
 }
 
 function startWatching(baseline: Baseline, createGuards: (baseline: Baseline) => Guards): DriftState {
@@ -106,21 +101,13 @@ function layOut({ tolerance, direction, thresholds }: DriftTerms, baseline: Base
 
 function readCondition(state: DriftState, terms: ReferenceTerms): Condition {
   if (state.kind === 'learning') {
-    const why =
-      describeMissing(state.reference, terms, state.reference.untilMs) ??
-      'the reference is about to be pinned';
-    return { kind: 'learning', why };
+    return { kind: 'learning', why: describeLearning(state.reference, terms) };
   }
   if (state.down?.alarm) {
     return { kind: 'breached', finding: state.down.alarm.finding };
   }
   if (state.up?.alarm) {
-    const { finding } = state.up.alarm;
-    const turned = (value: number | null): number | null => (value === null ? null : 1 - value);
-    return {
-      kind: 'breached',
-      finding: { ...finding, before: turned(finding.before), after: turned(finding.after) },
-    };
+    return { kind: 'breached', finding: tellMeans(state.up.alarm.finding, (mean) => 1 - mean) };
   }
   return QUIET;
 }
@@ -129,8 +116,6 @@ function buildGauges(state: DriftState): Gauges {
   if (state.kind === 'learning') {
     return { baseline: null, limit: null, evidenceLog10: null };
   }
-  const evidence = [state.down, state.up].map((guard) =>
-    guard ? (guard.alarm?.finding.evidenceLog10 ?? Math.log10(meanEvidence(guard.evidence) || 1)) : 0,
-  );
+  const evidence = [state.down, state.up].map((guard) => (guard && readEvidence(guard)) ?? 0);
   return { baseline: state.baseline.mean, limit: null, evidenceLog10: Math.max(...evidence) };
 }

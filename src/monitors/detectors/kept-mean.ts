@@ -1,8 +1,7 @@
 import type { Bucket, ScoreHistogram } from '../bucket.ts';
-import { type Detector, type Finding, QUIET } from '../detector.ts';
-import { meanEvidence } from '../statistics/evidence.ts';
+import { type Detector, QUIET, tellMeans } from '../detector.ts';
 import type { Thresholds } from '../statistics/false-alarms.ts';
-import { type GuardState, meanGuard } from '../statistics/mean-guard.ts';
+import { type GuardState, meanGuard, readEvidence, stepGuard } from '../statistics/mean-guard.ts';
 
 /** Variance of a stream of similar scores; the other guess is the largest variance that a mean allows. */
 const CALM_VARIANCE = 0.02;
@@ -31,20 +30,12 @@ export function keptMeanDetector(terms: KeptMeanTerms): Detector<GuardState> {
   });
   return {
     start: () => guard.start(),
-    step(state, bucket) {
-      const next = guard.step(state, { startMs: bucket.startMs, scores: observe(bucket) });
-      const reached = next.alarm === null && meanEvidence(next.evidence) >= thresholds.fireAt;
-      return reached ? guard.raise(next) : next;
-    },
-    condition: ({ alarm }) => (alarm ? { kind: 'breached', finding: describeFinding(alarm.finding) } : QUIET),
-    gauges: ({ alarm, evidence }) => ({
-      baseline: null,
-      limit: tell(bound),
-      evidenceLog10: alarm?.finding.evidenceLog10 ?? Math.log10(meanEvidence(evidence) || 1),
-    }),
+    step: (state, bucket) =>
+      stepGuard(guard, state, { startMs: bucket.startMs, scores: observe(bucket) }, thresholds.fireAt),
+    condition: ({ alarm }) =>
+      alarm === null
+        ? QUIET
+        : { kind: 'breached', finding: { ...tellMeans(alarm.finding, tell), before: tell(bound) } },
+    gauges: (state) => ({ baseline: null, limit: tell(bound), evidenceLog10: readEvidence(state) }),
   };
-
-  function describeFinding(finding: Finding): Finding {
-    return { ...finding, before: tell(bound), after: finding.after === null ? null : tell(finding.after) };
-  }
 }

@@ -1,7 +1,6 @@
 import { isBelow, reaches } from '../../domain/limits.ts';
 import { sumHistogram } from '../bucket.ts';
-import type { Detector, Finding } from '../detector.ts';
-import { QUIET } from '../detector.ts';
+import { type Detector, type Finding, QUIET } from '../detector.ts';
 
 export interface ThresholdTerms {
   /** Mean of the window below which the condition holds. */

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
+import { HOUR_MS, startOfDay } from '../../domain/durations.ts';
 import { seriesSplitBy, type SeriesFacets, type SplitFacet, splitTexts } from '../../domain/series-facets.ts';
 import type { MonitorView } from '../../store/monitors/monitor-view.ts';
 import { type BacktestResult, type BacktestSeries, createBacktest, type ScoreRecord } from '../backtest.ts';
@@ -8,7 +8,6 @@ import { appendFile, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Mean of one series on one day. */
 export interface DayMean {
   /** Start of the UTC day, Unix milliseconds. */
   readonly dayMs: number;
@@ -18,11 +17,9 @@ export interface DayMean {
 
 export interface Backtest {
   readonly results: readonly BacktestResult[];
-  /** Means per day, by name of the series. */
   readonly days: ReadonlyMap<string, readonly DayMean[]>;
 }
 
-/** One score of a backtest, with its series. */
 export interface ScoreOfSeries {
   readonly series: BacktestSeries;
   /** Unix milliseconds. */
@@ -64,7 +61,7 @@ export async function backtestScores(
 type DaySum = readonly [count: number, steps: number];
 
 function dayAfter(days: ReadonlyMap<number, DaySum>, atMs: number, step: number): [number, DaySum] {
-  const dayMs = Math.floor(atMs / DAY_MS) * DAY_MS;
+  const dayMs = startOfDay(atMs);
   const [count, steps] = days.get(dayMs) ?? [0, 0];
   return [dayMs, [count + 1, steps + step]];
 }
@@ -114,18 +111,12 @@ const RECORD_BYTES = 10;
 const MAX_HELD_BYTES = 32 * 1024 * 1024;
 const FIRST_BLOCK_RECORDS = 64;
 
-/** Scores of one hour that are in memory. */
-interface HeldHour {
-  buffer: Buffer;
-  bytes: number;
-}
-
 /**
  * Sorts scores by time with little memory. It groups them by hour, writes the groups to temporary files when they are many,
  * and reads them back hour by hour. Reading keeps the scores of one hour in memory at most.
  */
 export function createScoreSpool() {
-  const held = new Map<number, HeldHour>();
+  const held = new Map<number, { buffer: Buffer; bytes: number }>();
   const hours = new Set<number>();
   let heldBytes = 0;
   let folder: string | undefined;

@@ -37,7 +37,6 @@ export function listFacets(groups: readonly MonitorGroupConfig[]): string[] {
   ];
 }
 
-/** Rule with its key in the store. */
 export interface KeyedRule {
   readonly key: string;
   readonly group: MonitorGroup;
@@ -148,7 +147,6 @@ function buildSplit(rule: MonitorRuleConfig): Pick<MonitorRule, 'split'> {
   return { split: { by: SPLIT_FACETS.filter((facet) => by.includes(facet)), minDailyScores } };
 }
 
-/** Readers of the keys of each detector. */
 const DETECTIONS: {
   readonly [Name in MonitorRuleConfig['detector']]: (
     rule: Extract<MonitorRuleConfig, { detector: Name }>,

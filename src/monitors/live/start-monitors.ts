@@ -1,7 +1,7 @@
 import { nameBudget } from '../../domain/money/budget.ts';
 import { showUsd } from '../../domain/money/usd.ts';
 import { SPLIT_LABELS, buildSplit } from '../../domain/series-facets.ts';
-import { startRepeatedDuty, type DutyDeps, type StartedPart } from '../../process/parts.ts';
+import { startRepeatedDuty, type DutyDeps } from '../../process/parts.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { Metrics, MetricLabels, Reading } from '../../telemetry/metrics.ts';
 import type { AlertBudget, AlertEvent } from '../alert-event.ts';
@@ -34,7 +34,7 @@ export function startMonitors(
     judges,
     ...deps
   }: DutyDeps & Pick<EvaluatorDeps, 'judges'> & { readonly metrics: Pick<Metrics, 'observe'> },
-): StartedMonitors {
+) {
   let stopping: AbortSignal | undefined;
   const create = (groups: readonly MonitorGroup[]) =>
     createEvaluator(groups, {
@@ -56,16 +56,11 @@ export function startMonitors(
   const duty = MONITOR_DUTY;
   return {
     ...startRepeatedDuty({ duty, everyMs: LOOK_EVERY_MS, failing: 'monitors wait', work, onIdle }, deps),
-    setGroups: (groups) => {
+    /** Evaluates other groups from the next look on. Their states are in the store. */
+    setGroups(groups: readonly MonitorGroup[]): void {
       evaluator = create(groups);
     },
   };
-}
-
-/** Running monitors. */
-interface StartedMonitors extends StartedPart {
-  /** Evaluates other groups from the next look on. Their states are in the store. */
-  setGroups(groups: readonly MonitorGroup[]): void;
 }
 
 /** Returns mean, baseline, limit, evidence and state of each series, and the number of series in each state. */
@@ -120,7 +115,6 @@ export function loggedAlerts<Alerts extends Pick<MonitorStore['alerts'], 'write'
   };
 }
 
-/** Logs the beginning or the end of an incident. */
 export function logAlert({ series, budget, issue, ...event }: AlertEvent, log: Log): void {
   const { alert, incidentId, startsAtMs, endsAtMs, before, after, count } = event;
   const { scorer, agent, environment } = series;

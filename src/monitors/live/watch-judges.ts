@@ -15,7 +15,6 @@ import { type Thresholds, thresholdsFor } from '../statistics/false-alarms.ts';
 import { JUDGING_INTERVAL_MS, measureChange, tellWho } from '../statistics/judge-drift.ts';
 import { logAlert } from './start-monitors.ts';
 
-/** Interval of the looks, milliseconds. */
 const LOOK_EVERY_MS = 5_000;
 
 /** Age of judgings that are read, milliseconds: longer than the sides of a change that anybody still asks about. */
@@ -27,7 +26,6 @@ const WAITING_MS = 2 * DAY_MS;
 /** False alarms about all judges that are acceptable in 30 days. */
 const FALSE_ALARM_BUDGET = 1;
 
-/** Version of a scorer that asks a judge. */
 export interface WatchedJudge {
   readonly fingerprint: string;
   /** `provider/model`. */
@@ -41,14 +39,12 @@ export interface JudgeWatchSettings {
   readonly startsNewSeries: boolean;
 }
 
-/** The part of the store that the watch uses. */
 export interface JudgeWatchStore {
   readonly alerts: Pick<AlertStore, 'write' | 'deciding' | 'judgeDrifts' | 'scoresSince' | 'acknowledge'>;
   readonly anchors: { since(sinceMs: number): Promise<AnchorRow[]> };
   nowMs(): Promise<number>;
 }
 
-/** Computes the thresholds of the watch of so many judges. */
 export function judgeThresholds(judges: number): Thresholds {
   return thresholdsFor({
     budget: FALSE_ALARM_BUDGET,

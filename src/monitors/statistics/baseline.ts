@@ -21,7 +21,6 @@ export function computeSlot(timeMs: number, slots: number): number {
 export interface ReferenceTerms {
   readonly days: number;
   readonly minScores: number;
-  /** Number of different UTC days with scores. */
   readonly minDays: number;
 }
 
@@ -45,7 +44,6 @@ const NO_BLOCKS: Blocks = { open: [0, 0], before: null, pairs: 0, sum: 0, square
 export interface Reference {
   /** Start of the first bucket with a score; null before it. */
   readonly sinceMs: number | null;
-  /** Start of the latest bucket. */
   readonly untilMs: number;
   readonly count: number;
   readonly sumOfSquares: number;
@@ -56,7 +54,6 @@ export interface Reference {
 
 export const EMPTY_REFERENCE: Reference = { sinceMs: null, untilMs: 0, count: 0, sumOfSquares: 0, hours: [] };
 
-/** Returns the reference with one more bucket. */
 export function addToReference(
   reference: Reference,
   { startMs, scores }: Pick<Bucket, 'startMs' | 'scores'>,
@@ -108,6 +105,11 @@ function addToBlocks(blocks: Blocks, count: number, sum: number): Blocks {
   };
 }
 
+/** Describes in words what a detector waits for that learns a reference. */
+export function describeLearning(reference: Reference, terms: ReferenceTerms): string {
+  return describeMissing(reference, terms, reference.untilMs) ?? 'the reference is about to be pinned';
+}
+
 /** Describes in words which part of a reference is missing at a time; null when it is complete. */
 export function describeMissing(reference: Reference, terms: ReferenceTerms, nowMs: number): string | null {
   if (reference.sinceMs === null) {
@@ -137,7 +139,6 @@ const WOBBLE_DEVIATIONS = 3.3;
 
 /** Baseline of a series: learned from its reference, then fixed. */
 export interface Baseline {
-  /** Mean and variance of a score. */
   readonly mean: number;
   readonly variance: number;
   readonly count: number;

@@ -138,7 +138,6 @@ function addLogarithms(stakesUsed: readonly number[], below: number, count: numb
   }
 }
 
-/** Moves the products to the logarithms and restarts them at one. */
 function partLogarithms(isParted: boolean): void {
   for (let index = 0; index < products.length; index += 1) {
     logarithms[index] = (isParted ? (logarithms[index] ?? 0) : 0) + Math.log(products[index] ?? 1);

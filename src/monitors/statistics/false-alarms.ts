@@ -5,13 +5,10 @@ const WEEK_MS = 7 * DAY_MS;
 /** Largest false alarm probability of a series in a month, whatever its group allows: one month in twenty. */
 const MAX_ALPHA = 0.05;
 
-/** Evidence that a detector needs. */
 export interface Thresholds {
   /** Bound of the probability that a series has a false alarm within 30 days. */
   readonly alpha: number;
-  /** Evidence at which the detector fires. */
   readonly fireAt: number;
-  /** Evidence of recovery at which the alert ends. */
   readonly resolveAt: number;
 }
 

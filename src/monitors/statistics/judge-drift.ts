@@ -9,7 +9,6 @@ import { MINUTE_MS } from '../../domain/durations.ts';
 export interface Judging {
   /** Unix milliseconds. */
   readonly atMs: number;
-  /** Names the anchor. */
   readonly anchor: string;
   /** Directed score of the anchor. */
   readonly first: number;
@@ -75,14 +74,12 @@ function computeTolerance({ count, sum, squares }: Spread, size: number): number
 
 /** Terms of the watch of a judge. Times are Unix milliseconds. */
 export interface JudgeTerms {
-  /** Number of anchors. */
   readonly size: number;
   readonly thresholds: Thresholds;
   /** Begin of the incident that is open; null without one. */
   readonly openedMs: number | null;
 }
 
-/** Result of the watch of a judge. */
 export interface JudgeWatch {
   /** Begin of a change that was found and is not over, Unix milliseconds; null without one. */
   readonly changeBeganMs: number | null;
@@ -182,7 +179,6 @@ function findingOf({ down, up }: Sides): Finding | null {
   return down?.alarm?.finding ?? up?.alarm?.finding ?? null;
 }
 
-/** Who changed. */
 export type Culprit = 'agent' | 'judge' | 'both' | 'unknown';
 
 /** Numbers of a judge since the change of an incident. */
@@ -195,7 +191,6 @@ export interface JudgeNumbers {
   readonly evidenceLog10: number;
 }
 
-/** Change of the mean of a series. */
 export interface MeanChange {
   /** Directed; negative for a fall. */
   readonly change: number;
@@ -246,7 +241,6 @@ function meanOf(values: readonly number[]): number {
 /** Part of the anchors that are judged before anything is told: a verdict at each look would be wrong more often. */
 const ENOUGH = 0.8;
 
-/** Fewest judgings of a verdict. */
 const LEAST_JUDGINGS = 20;
 
 /** Parts of a change that the judge has where it changed alone, and where both changed. */
@@ -294,15 +288,12 @@ export function tellWho(
   return { who: chance >= SURE ? who : isLast ? 'unknown' : undefined, judge };
 }
 
-/** Judgings of a set of anchors, before and since a change. */
 interface JudgedAnchors {
   readonly judgings: readonly Judging[];
   readonly before: readonly Judging[];
-  /** Number of anchors. */
   readonly size: number;
 }
 
-/** Change of the verdicts on the anchors. */
 interface AnchorChange {
   /** Mean over the anchors that were judged since the change. */
   readonly change: number;
@@ -315,7 +306,6 @@ interface AnchorChange {
   readonly turns: Turns | null;
 }
 
-/** Anchors whose verdict turned. */
 interface Turns {
   /** Anchors that turned in the direction of the change. */
   readonly along: number;
@@ -420,7 +410,6 @@ function hasFewValues(firsts: readonly number[]): boolean {
   return Math.max(...counts) >= FEW_VALUES * firsts.length;
 }
 
-/** Computes the probability of each explanation. */
 function weighCulprits(anchors: AnchorChange, change: MeanChange): [Exclude<Culprit, 'unknown'>, number][] {
   const { turns } = anchors;
   const likelihood = (part: number) =>

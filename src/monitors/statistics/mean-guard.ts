@@ -115,9 +115,27 @@ export function meanGuard(terms: GuardTerms): MeanGuard {
         count,
         evidenceLog10: Math.log10(meanEvidence(state.evidence)),
       };
-      return { ...state, alarm: { finding, recovery: startRecovery(shortfall / count) } };
+      const observed = { count: 0, shortfall: 0, squares: 0 };
+      const recovery = { gapAtAlarm: shortfall / count, observed, evidence: STAKES.map(() => 0) };
+      return { ...state, alarm: { finding, recovery } };
     },
   };
+}
+
+/** Weighs one more bucket, and raises the alarm where the evidence reaches `fireAt`. */
+export function stepGuard(
+  guard: MeanGuard,
+  state: GuardState,
+  observed: IntervalScores,
+  fireAt: number,
+): GuardState {
+  const next = guard.step(state, observed);
+  return next.alarm === null && meanEvidence(next.evidence) >= fireAt ? guard.raise(next) : next;
+}
+
+/** Returns the decimal logarithm of the evidence: that of the alarm, while there is one. */
+export function readEvidence({ alarm, evidence }: GuardState): number | null {
+  return alarm === null ? Math.log10(meanEvidence(evidence) || 1) : alarm.finding.evidenceLog10;
 }
 
 /** Sums the shortfalls below the bound, and restarts where they are made up: this finds the start with the largest sum. */
@@ -141,7 +159,6 @@ function continueGuard(
   };
 }
 
-/** Sums of the observations since an alarm. */
 interface Observed {
   readonly count: number;
   /** Sum of bound minus observation. */
@@ -150,7 +167,6 @@ interface Observed {
   readonly squares: number;
 }
 
-/** State of the test whether an alarm is over. */
 interface Recovery {
   /** Distance of the mean below the bound when the alarm was raised. It is too large on average: chance helped to raise it. */
   readonly gapAtAlarm: number;
@@ -166,14 +182,6 @@ interface RecoveryTerms {
   readonly variance: number;
   readonly clumping: number;
   readonly slowVariance: number;
-}
-
-function startRecovery(gapAtAlarm: number): Recovery {
-  return {
-    gapAtAlarm,
-    observed: { count: 0, shortfall: 0, squares: 0 },
-    evidence: STAKES.map(() => 0),
-  };
 }
 
 /**

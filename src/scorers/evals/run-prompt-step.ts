@@ -1,9 +1,8 @@
 import type { JudgeExecution } from '../../judge/judge-execution.ts';
-import type { JudgeSchema } from '../../judge/reply/judge-schema.ts';
+import type { JudgeSchema, SchemaVerdict } from '../../judge/reply/judge-schema.ts';
 import type { JudgeSettings } from '../../judge/judge.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import { currentJudgeScope } from '../../judge/judge-scope.ts';
-import type { SchemaVerdict } from '../../judge/reply/judge-schema.ts';
 import {
   isNotScorable,
   type DecisionStep,

@@ -1,4 +1,4 @@
-import { computeFenceCode } from '../../judge/judge-scope.ts';
+import { computeFenceCode, withJudgeScope, type JudgeScope } from '../../judge/judge-scope.ts';
 import type { Pair } from './pair.ts';
 import type { Scoring } from '../scoring.ts';
 import {
@@ -8,7 +8,6 @@ import {
   type ScorerRunResult,
 } from '../../scorers/evals/scorer.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
-import { withJudgeScope, type JudgeScope } from '../../judge/judge-scope.ts';
 import { createRedactor, type Redactor } from '../../judge/redaction/redaction.ts';
 import {
   toFailure,

@@ -1,6 +1,12 @@
 import { AppError } from '../../domain/errors.ts';
-import { computeBudgetDay, computeNextBudgetDay, computeRenewal } from '../../domain/money/budget.ts';
-import { listCaps, type BudgetCaps, type BudgetScope } from '../../domain/money/budget.ts';
+import {
+  computeBudgetDay,
+  computeNextBudgetDay,
+  computeRenewal,
+  listCaps,
+  type BudgetCaps,
+  type BudgetScope,
+} from '../../domain/money/budget.ts';
 import { ROUNDING_USD } from '../../domain/money/usd.ts';
 import type { Spending } from '../../store/contracts/stores.ts';
 import type { JudgeCallStore } from '../../store/tables/judge-calls.ts';

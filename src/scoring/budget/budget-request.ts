@@ -5,15 +5,13 @@ import {
   type BudgetCaps,
   type BudgetScope,
   type ScopedBudget,
-} from '../../domain/money/budget.ts';
-import { AppError } from '../../domain/errors.ts';
-import { showUsd, ROUNDING_USD, roundUsd } from '../../domain/money/usd.ts';
-import {
   computeBudgetDay,
   computeRenewal,
   computeNextBudgetDay,
   computeBudgetMonth,
 } from '../../domain/money/budget.ts';
+import { AppError } from '../../domain/errors.ts';
+import { showUsd, ROUNDING_USD, roundUsd } from '../../domain/money/usd.ts';
 import type { SpendingPart } from '../../store/contracts/stores.ts';
 import type { JudgeCallStore } from '../../store/tables/judge-calls.ts';
 import { HOUR_MS } from '../../domain/durations.ts';

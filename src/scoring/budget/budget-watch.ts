@@ -1,6 +1,10 @@
 import { createBudgetReader, type BudgetReading } from './budget-request.ts';
-import { computeRenewal } from '../../domain/money/budget.ts';
-import type { BudgetCaps, ScopedBudget, SharedBudgets } from '../../domain/money/budget.ts';
+import {
+  computeRenewal,
+  type BudgetCaps,
+  type ScopedBudget,
+  type SharedBudgets,
+} from '../../domain/money/budget.ts';
 import { untilAborted } from '../../domain/waits.ts';
 import type { Store } from '../../store/store.ts';
 import type { Reading } from '../../telemetry/metrics.ts';

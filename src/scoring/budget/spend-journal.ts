@@ -1,7 +1,6 @@
-import type { BudgetScope } from '../../domain/money/budget.ts';
+import { type BudgetScope, computeNextBudgetDay } from '../../domain/money/budget.ts';
 import type { SpendEntry } from '../../store/contracts/stores.ts';
 import type { JudgeCallStore } from '../../store/tables/judge-calls.ts';
-import { computeNextBudgetDay } from '../../domain/money/budget.ts';
 
 /** Id of all entries of this process, and the source of ids of entries. */
 type EntryIds = Pick<SpendEntry, 'leaseId'> & { readonly newId: () => string };

@@ -3,8 +3,7 @@ import { SECOND_MS } from '../../domain/durations.ts';
 import type { TraceActivity, TraceFacts } from '../../store/contracts/stores.ts';
 import type { Conditions, Limits, Where } from './rule.ts';
 import { BY_SHAPE } from '../../domain/trace/convention-table.ts';
-import { findPriceByModel, isSamePrice, type PriceTable } from '../../domain/money/model-prices.ts';
-import { findCost } from '../../domain/money/model-prices.ts';
+import { findPriceByModel, isSamePrice, type PriceTable, findCost } from '../../domain/money/model-prices.ts';
 
 /** Most values that a reason names. */
 const MOST_SHOWN = 5;

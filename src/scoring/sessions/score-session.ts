@@ -17,13 +17,12 @@ import { selectSessions, sessionMode } from './select-sessions.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { Claim } from '../../ownership/ownership.ts';
 import type { PurgedTraces } from '../../store/contracts/purge.ts';
-import type { AgentRun, RetrievedDocument } from '../../domain/trace/agent-run.ts';
+import { type AgentRun, type RetrievedDocument, addUsage } from '../../domain/trace/agent-run.ts';
 import { joinTraceKey } from '../../store/contracts/stores.ts';
 import type { TraceData } from '../../domain/trace/span.ts';
 import { countChars, findJoinedRuns, type ReadPiece } from '../read/sibling-traces.ts';
 import { readSlices, type ReadTrace } from '../read/read-slices.ts';
 import type { AgentMessage } from '../../domain/trace/messages.ts';
-import { addUsage } from '../../domain/trace/agent-run.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { AHEAD_MS } from '../../readiness/readiness.ts';
 

@@ -39,7 +39,6 @@ const readComparison = describeRoute('get', '/compare', {
 /** Range without `since`. */
 const DEFAULT_RANGE_MS = 30 * DAY_MS;
 
-/** Creates the route of the comparison. */
 export function createCompareRoutes() {
   return createRouter().openapi(readComparison, async (c) => {
     const { aggregates, nowMs } = tenantStore(c.var);

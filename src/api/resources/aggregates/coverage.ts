@@ -108,7 +108,6 @@ const readFunnel = describeRoute('get', '/coverage/funnel', {
   replies: { 200: describeJson('The funnel.', FunnelReply) },
 });
 
-/** Creates the routes of the coverage. */
 export function createCoverageRoutes() {
   return createRouter()
     .openapi(readCoverage, async (c) => {

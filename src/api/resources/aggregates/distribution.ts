@@ -1,10 +1,9 @@
 import { z } from '@hono/zod-openapi';
-import { baselineRange } from '../../../domain/durations.ts';
-import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
+import { baselineRange, DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
 import { listEdges, sumBins } from '../../../domain/limits.ts';
 import type { ScoreScale as Scale, ScoreHistogram } from '../../../store/contracts/sums.ts';
 import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
-import { Time, orNull } from '../../json/rows.ts';
+import { Time, orNull, pick } from '../../json/rows.ts';
 import {
   isoText,
   alignRange,
@@ -14,7 +13,6 @@ import {
   readChoice,
   ScoreScale,
   SCORES_FIELDS,
-  scaleJson,
 } from './query.ts';
 
 const Histogram = z
@@ -69,14 +67,15 @@ const readDistribution = describeRoute('get', '/distribution', {
 /** Longest range of whole hours, milliseconds; longer ones are of whole days. */
 const HOURLY_MS = 3 * DAY_MS;
 
-/** Creates the route of the distribution. */
 export function createDistributionRoutes() {
   return createRouter().openapi(readDistribution, async (c) => {
     const { aggregates, nowMs } = tenantStore(c.var);
     const { scorer, source, compareTo, bins, ...query } = c.req.valid('query');
     const asked = readRange(query, { nowMs: await nowMs(), defaultMs: DAY_MS });
     const range = alignRange(asked, asked.toMs - asked.fromMs > HOURLY_MS ? DAY_MS : HOUR_MS);
-    const reference = referenceRange(range, compareTo);
+    const { fromMs, toMs } = range;
+    const reference =
+      compareTo === 'previous' ? { fromMs: 2 * fromMs - toMs, toMs: fromMs } : baselineRange(fromMs);
     const { current, reference: earlier } = await aggregates.distribution({
       ...readChoice(query),
       ...range,
@@ -89,7 +88,7 @@ export function createDistributionRoutes() {
     return c.json(
       {
         scorer,
-        ...scaleJson(scale),
+        ...pick(ScoreScale, scale),
         edges,
         current: histogramJson(current ?? EMPTY, edges, range),
         compareTo,
@@ -111,20 +110,14 @@ const EMPTY: ScoreHistogram = {
   weights: [],
 };
 
-function referenceRange({ fromMs, toMs }: TimeRange, compareTo: 'baseline' | 'previous'): TimeRange {
-  return compareTo === 'previous' ? { fromMs: 2 * fromMs - toMs, toMs: fromMs } : baselineRange(fromMs);
-}
-
 function histogramJson(histogram: ScoreHistogram, edges: readonly number[], { fromMs, toMs }: TimeRange) {
-  const { n, weight, mean, values, counts, weights } = histogram;
+  const { values, counts, weights } = histogram;
   const total = weights.reduce((sum, each) => sum + each, 0);
   const shares = sumBins(values, weights, edges).map((sum) => (total > 0 ? sum / total : 0));
   return {
+    ...pick(Histogram.shape, histogram),
     since: isoText(fromMs),
     until: isoText(toMs),
-    n,
-    weight,
-    mean,
     counts: sumBins(values, counts, edges),
     shares,
   };

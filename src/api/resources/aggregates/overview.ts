@@ -1,7 +1,7 @@
 import { z } from '@hono/zod-openapi';
 import { DAY_MS, HOUR_MS } from '../../../domain/durations.ts';
 import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
-import { Time, orNull } from '../../json/rows.ts';
+import { Time, orNull, pick } from '../../json/rows.ts';
 import {
   budgetAlertJson,
   incidentJson,
@@ -16,11 +16,9 @@ import {
   readChoice,
   readRange,
   ScoreScale,
-  scaleJson,
 } from './query.ts';
 import { PassRate } from '../labels.ts';
 
-/** Number of buckets in a line of the overview. */
 const OVERVIEW_BUCKETS = 24;
 
 const OverviewLine = z
@@ -102,7 +100,6 @@ const readOverview = describeRoute('get', '/overview', {
   replies: { 200: describeJson('One line for each scorer.', OverviewReply) },
 });
 
-/** Creates the route of the overview. */
 export function createOverviewRoutes() {
   return createRouter().openapi(readOverview, async (c) => {
     const { aggregates, nowMs } = tenantStore(c.var);
@@ -127,7 +124,7 @@ export function createOverviewRoutes() {
     const items = scorers.map(
       ({ scorer, points, total, eligible, scored, baseline, estimate, incident, ...scale }) => ({
         scorer,
-        ...scaleJson(scale),
+        ...pick(ScoreScale, scale),
         series: starts.map((startMs) => {
           const point = points.find((each) => each.bucketMs === startMs);
           return { bucket: isoText(startMs), n: point?.n ?? 0, mean: point?.mean ?? null };

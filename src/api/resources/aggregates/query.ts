@@ -2,14 +2,11 @@ import { z } from '@hono/zod-openapi';
 import { InvalidInputError } from '../../../domain/errors.ts';
 import { Moment, readMoment } from '../../lists/fields.ts';
 import { AGGREGATE_FACETS, type AggregateFacet } from '../../../domain/aggregate-facets.ts';
-import type { ScoreScale as Scale } from '../../../store/contracts/sums.ts';
 import { isoTime, Time } from '../../json/rows.ts';
 import type * as reads from '../../reads/aggregates.ts';
 
-/** Longest value of a filter. */
 const MAX_TEXT = 1_000;
 
-/** Most values of one filter. */
 const MAX_VALUES = 100;
 
 const text = z.string().min(1).max(MAX_TEXT);
@@ -28,7 +25,6 @@ function repeated<Schema extends z.ZodType>(schema: Schema, description: string)
 
 const facet = z.string().max(MAX_TEXT);
 
-/** Parameters that choose runs and scores by their facets. */
 export const FACET_FIELDS = {
   service: repeated(facet, 'Only these services.'),
   agent: repeated(facet, 'Only these agents.'),
@@ -39,7 +35,6 @@ export const FACET_FIELDS = {
   target: repeated(z.enum(['trace', 'agent', 'model-call', 'session']), 'Only scores of these targets.'),
 };
 
-/** Parameters that choose scores of aggregates. */
 export const SCORES_FIELDS = {
   since: Moment.optional().describe('Start of the range: `24h` before now, or a date and time.'),
   until: Moment.optional().describe('End of the range. Default: now.'),
@@ -51,7 +46,6 @@ export const SCORES_FIELDS = {
     .describe('Origin of the scores. Origins are never mixed.'),
 };
 
-/** Parameter that names a scorer. */
 export const ScorerName = text.describe('Name of a scorer: that of its score rows.');
 
 /** Facets of a reply that were asked for. */
@@ -95,7 +89,6 @@ export function readRange(
   return { fromMs, toMs };
 }
 
-/** Extends a range to whole buckets. */
 export function alignRange({ fromMs, toMs }: TimeRange, bucketMs: number): TimeRange {
   return {
     fromMs: Math.floor(fromMs / bucketMs) * bucketMs,
@@ -103,13 +96,11 @@ export function alignRange({ fromMs, toMs }: TimeRange, bucketMs: number): TimeR
   };
 }
 
-/** Returns the part of a request that chooses scores. */
 export function readChoice(query: Readonly<Partial<Record<AggregateFacet, readonly string[] | undefined>>>) {
   const { service, agent, environment, model, serviceVersion, agentVersion, target, fingerprint } = query;
   return { service, agent, environment, model, serviceVersion, agentVersion, target, fingerprint };
 }
 
-/** Schema of a share with its interval. */
 export const Rate = z
   .object({
     value: z.number(),
@@ -135,14 +126,12 @@ export const ScoreBaseline = z
   })
   .openapi('ScoreBaseline');
 
-/** Schemas of the range and the direction of a scorer. */
 export const ScoreScale = {
   scoreMin: z.number().nullable(),
   scoreMax: z.number().nullable(),
   higherIsBetter: z.boolean().nullable(),
 };
 
-/** Schema of the state of the sums that pages read. */
 export const SumsState = z
   .object({
     behindSeconds: z
@@ -153,7 +142,6 @@ export const SumsState = z
   })
   .openapi('SumsState');
 
-/** Schema of an incident of a monitor on scores. */
 export const ScoreIncident = z
   .object({
     incidentId: z.string(),
@@ -166,11 +154,6 @@ export const ScoreIncident = z
     muted: z.boolean().describe('True when its messages are muted now.'),
   })
   .openapi('ScoreIncident');
-
-/** Formats the range and the direction of a scorer. */
-export function scaleJson({ scoreMin, scoreMax, higherIsBetter }: Scale) {
-  return { scoreMin, scoreMax, higherIsBetter };
-}
 
 export function incidentJson({ startsAtMs, endsAtMs, isMuted, ...incident }: reads.ScoreIncident) {
   return { ...incident, startsAt: isoTime(startsAtMs), endsAt: isoTime(endsAtMs), muted: isMuted };

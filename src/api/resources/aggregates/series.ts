@@ -8,7 +8,7 @@ import type { SummaryRow } from '../../../store/contracts/sums.ts';
 import { numberOf } from '../../lists/fields.ts';
 import { markerJson } from '../markers.ts';
 import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
-import { Time, orNull } from '../../json/rows.ts';
+import { Time, orNull, pick } from '../../json/rows.ts';
 import type { SeriesReading } from '../../reads/aggregates.ts';
 import {
   incidentJson,
@@ -25,7 +25,6 @@ import {
   readChoice,
   ScoreScale,
   SCORES_FIELDS,
-  scaleJson,
   FacetFields,
 } from './query.ts';
 import { PassRate } from '../labels.ts';
@@ -128,7 +127,6 @@ const readSeries = describeRoute('get', '/series', {
   replies: { 200: describeJson('The series.', SeriesReply) },
 });
 
-/** Creates the route of the series. */
 export function createSeriesRoutes() {
   return createRouter().openapi(readSeries, async (c) => {
     const { aggregates, nowMs } = tenantStore(c.var);
@@ -156,10 +154,8 @@ export function createSeriesRoutes() {
   });
 }
 
-/** Most buckets of a reply. */
 const MAX_BUCKETS = 1_000;
 
-/** Longest bucket, milliseconds. */
 const MAX_BUCKET_MS = 366 * DAY_MS;
 
 /** Longest range that has buckets of an hour by default, milliseconds. */
@@ -195,7 +191,7 @@ function seriesJson(reading: SeriesReading, { by, bucketMs, fromMs, toMs }: Seri
     groups: reading.groups.map((group) => ({
       ...groupJson(group, by),
       ...summaryJson(group),
-      ...scaleJson(group),
+      ...pick(ScoreScale, group),
       baseline: group.baseline,
       estimate: group.estimate,
     })),
@@ -223,19 +219,7 @@ function groupJson({ scorer, values }: SummaryRow, by: readonly AggregateFacet[]
 }
 
 function summaryJson(row: SummaryRow) {
-  const { n, unweighted, weight, effectiveN, mean, p10, p50, p90, passRate, labels } = row;
+  const { n, effectiveN, passRate, labels } = row;
   const pass = passRate === null ? null : buildRate({ value: passRate, n, effectiveN });
-  return {
-    n,
-    unweighted,
-    weight,
-    effectiveN,
-    mean,
-    p10,
-    p50,
-    p90,
-    passRate,
-    pass,
-    ...(labels === null ? {} : { labels }),
-  };
+  return { ...pick(ScoreSummary.shape, row), pass, labels: labels ?? undefined };
 }
