@@ -133,8 +133,10 @@ const STORIES: readonly (readonly [names: string, ...runs: object[]])[] = [
   ['traceloop-sdk-agent', { ...ANSWERED, agent: 'weather_agent' }],
 ];
 
+type Trap = readonly [name: string, trap: string, ...runs: object[]];
+
 /** Recordings of another story, with the trap in each. */
-const TRAPS: readonly (readonly [name: string, trap: string, ...runs: object[]])[] = [
+const TRAPS: readonly Trap[] = [
   [
     'adk-java-error',
     'a failure has no error status: what the model was told is its result',
@@ -182,7 +184,7 @@ const TRAPS: readonly (readonly [name: string, trap: string, ...runs: object[]])
 ];
 
 /** Recordings with several agents or turns: what `expected.json` does not say of them. */
-const SEVERAL: typeof TRAPS = [
+const SEVERAL: readonly Trap[] = [
   ['autogen-py-s1', 'traces that only build are no run', { agent: 'travel_planner' }],
   [
     'autogen-py-s2',
@@ -210,6 +212,9 @@ function listRuns(folder: 'spans' | 'spans-multi', name: string): Look[] {
   return readTraces(recordedSpans(folder, name)).flatMap(({ runs }) => runs.map(look));
 }
 
+const listTraps = (traps: readonly Trap[]) =>
+  traps.map(([name, trap, ...runs]) => [name, trap, runs] as const);
+
 describe('a recording of one agent', () => {
   it.each(STORIES.flatMap(([names, ...runs]) => names.split(' ').map((name) => [name, runs] as const)))(
     '%s tells the whole story',
@@ -218,7 +223,7 @@ describe('a recording of one agent', () => {
     },
   );
 
-  it.each(TRAPS)('%s: %s', (name, _trap, ...runs) => {
+  it.each(listTraps(TRAPS))('%s: %s', (name, _trap, runs) => {
     expect(listRuns('spans', name)).toMatchObject(runs);
   });
 
@@ -229,7 +234,7 @@ describe('a recording of one agent', () => {
 });
 
 describe('a recording of several agents or turns', () => {
-  it.each(SEVERAL)('%s: %s', (name, _trap, ...runs) => {
+  it.each(listTraps(SEVERAL))('%s: %s', (name, _trap, runs) => {
     expect(listRuns('spans-multi', name)).toMatchObject(runs);
   });
 });
