@@ -22,7 +22,7 @@ import { createToxicityScorer } from '../prebuilt/toxicity.ts';
 import { fence, judgeAfterData, withReason } from '../shared/judged.ts';
 import { readAnswer, readQuestion } from '../shared/messages.ts';
 import { checkGiven, checkOptions, isPositiveNumber, isTextList } from '../shared/options.ts';
-import { verdictsSchema } from '../shared/statements.ts';
+import { verdictsForm } from '../shared/statements.ts';
 import { roundToTwoDecimals } from '../shared/texts.ts';
 
 /** Result of a metric. */
@@ -371,7 +371,7 @@ function createInstructionScorer(model: JudgeModel, options: PromptAlignmentMetr
   })
     .analyze({
       description: 'One verdict for each instruction',
-      outputSchema: verdictsSchema({
+      outputSchema: verdictsForm({
         statements: instructions,
         allowed: VERDICTS,
         repeatStatements: true,
