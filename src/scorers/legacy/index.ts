@@ -25,7 +25,6 @@ import { checkGiven, checkOptions, isPositiveNumber, isTextList } from '../share
 import { verdictsForm } from '../shared/statements.ts';
 import { roundToTwoDecimals } from '../shared/texts.ts';
 
-/** Result of a metric. */
 export interface MetricResult<TInfo = { reason: string }> {
   score: number;
   info: TInfo;
@@ -328,7 +327,6 @@ function message(id: string, role: 'user' | 'assistant', text: string): AgentMes
   return { id, role, createdAt: new Date(), content };
 }
 
-/** Returns the score and its explanation. */
 function explained({ score, reason }: ScorerRunResult & { score: number }): MetricResult {
   return { score, info: { reason: typeof reason === 'string' ? reason : '' } };
 }

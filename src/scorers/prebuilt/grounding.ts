@@ -68,7 +68,6 @@ export interface GroundingOptions extends EvidenceOptions {
   readonly findSources?: boolean;
 }
 
-/** Verdicts that count. */
 const GROUNDING_CLAIMS = GROUNDING_VERDICTS.filter((verdict) => verdict !== 'no_claim');
 
 interface GroundingResults {

@@ -189,7 +189,6 @@ const CLAIMING = ['sentence that claims something', 'sentences that claim someth
 export const GROUNDING_VERDICTS = ['supported', 'contradicted', 'unsupported', 'no_claim'] as const;
 export type GroundingVerdict = (typeof GROUNDING_VERDICTS)[number];
 
-/** Verdict of the judge on one sentence. */
 export interface JudgedSentence {
   verdict: GroundingVerdict;
   quotes: JudgedQuote[];

@@ -46,7 +46,6 @@ interface VerdictsRequest<TVerdict extends string = string> {
 
 /** Names of the fields of a reply. */
 interface VerdictsForm {
-  /** The list of verdicts. */
   readonly list: 'verdicts' | 'results';
   /** The verdict of an entry. */
   readonly field: 'verdict' | 'result';
