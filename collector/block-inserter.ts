@@ -30,7 +30,6 @@ interface BlockInserterDependencies {
   readonly log: Log;
   readonly metrics: MetricWriter;
   readonly health: InsertHealth;
-  /** Returns a new unique token for a block. */
   readonly newToken: () => string;
 }
 
@@ -227,7 +226,6 @@ function sumBytes({ chunks }: RowBlock): number {
   return chunks.reduce((sum, chunk) => sum + chunk.length, 0);
 }
 
-/** Measures one attempt of an insert. */
 async function measureInsert(
   metrics: MetricWriter,
   table: IngestTable,

@@ -43,7 +43,6 @@ export interface CollectorOptions {
   readonly metrics: MetricWriter;
 }
 
-/** State of a collector. */
 export interface CollectorStats {
   readonly heldBytes: number;
   readonly pendingRowBytes: number;

@@ -14,7 +14,6 @@ export interface RecordScope {
   readonly scopeVersion: string;
 }
 
-/** Visitor of the records of an export request. */
 export interface RecordVisitor {
   /** Names for places: `resourceSpans`, `scopeSpans`, `spans` (or those of logs). */
   readonly names: readonly [string, string, string];

@@ -144,7 +144,6 @@ export interface RowRange {
   readonly to: number;
 }
 
-/** Returns the range of all rows of these pieces. */
 export function wholeRange(pieces: readonly RowPiece[]): RowRange {
   return { pieces, from: 0, to: pieces.reduce((sum, piece) => sum + piece.rows, 0) };
 }
@@ -171,7 +170,6 @@ export function listParts(
   return parts;
 }
 
-/** Result of decoding one export request. */
 export interface DecodedRequest {
   readonly table: IngestTable;
   readonly pieces: readonly RowPiece[];
@@ -187,7 +185,6 @@ export interface DecodedRequest {
   readonly reasons: readonly string[];
 }
 
-/** Counts rejected records. */
 export interface Rejections {
   count: number;
   readonly reasons: string[];

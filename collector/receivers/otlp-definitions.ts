@@ -4,13 +4,11 @@ import { defineReceiver, type ListenOptions } from './receiver.ts';
 import { parseEndpoint } from '../../src/config/index.ts';
 import { readServerTls } from '../../src/config/tls-files.ts';
 
-/** Description of the group `receivers.otlp`. */
 export const OTLP_GROUP = 'OpenTelemetry Protocol.';
 
 /** Field for the TLS files of an OTLP receiver. */
 const otlpTls = serverTls('TLS of this address. Without it, spans are readable on the network.');
 
-/** The receiver of OTLP over HTTP. */
 export const otlpHttpReceiver = defineReceiver({
   name: 'otlp-http',
   key: 'receivers.otlp.http',
@@ -29,7 +27,6 @@ export const otlpHttpReceiver = defineReceiver({
   },
 });
 
-/** The receiver of OTLP over gRPC. */
 export const otlpGrpcReceiver = defineReceiver({
   name: 'otlp-grpc',
   key: 'receivers.otlp.grpc',

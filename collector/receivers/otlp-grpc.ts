@@ -285,7 +285,6 @@ function closeWhenIdle(
   session.once('close', () => clearTimeout(timer));
 }
 
-/** Failure of a gRPC call. */
 interface GrpcFailure {
   readonly status: number;
   readonly trailers: Readonly<Record<string, string>>;

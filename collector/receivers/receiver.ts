@@ -21,7 +21,6 @@ export type Authentication =
 /** Checks the headers of a request before its body is read. */
 export type Authenticate = (headers: IncomingHttpHeaders) => Authentication;
 
-/** Dependencies that the receivers of one collector share. */
 export interface ReceiverDependencies {
   readonly take: TakeRequest;
   readonly dropMetrics: DropMetrics;
@@ -41,13 +40,11 @@ export interface ListenOptions {
   readonly tls?: ServerTls | undefined;
 }
 
-/** Address that a receiver listens on. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** A running receiver. */
 export interface Receiver {
   /** Undefined for one that fetches. */
   readonly address?: ListenAddress;
@@ -66,7 +63,6 @@ export interface OtlpReceiver extends Receiver {
   readonly address: ListenAddress;
 }
 
-/** Dependencies that a collector gives to each of its receivers. */
 export interface CollectorDependencies extends ReceiverDependencies {
   /** `take` for a receiver whose sender waits as long as the store does. */
   readonly takeUntilStored: TakeRequest;

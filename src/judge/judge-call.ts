@@ -6,7 +6,6 @@ import type { JudgeCall, JudgeExecution, JudgeUsage, TokenEstimate } from './jud
 import type { CallReservation, JudgeScope, PlannedCall } from './judge-scope.ts';
 import { callModel, type ChatMessage, type ModelCall, type ModelReply } from './model-call.ts';
 
-/** Needs of one call to a judge. */
 export interface JudgeCallDeps {
   readonly judge: ResolvedJudge;
   readonly registry: JudgeRegistry;
@@ -79,7 +78,6 @@ function planCall(request: JudgeCallRequest, { judge, registry, step }: JudgeCal
 /** UTF-8 bytes per token: below the average of English (4) and JSON, about the average of most other scripts. */
 const BYTES_PER_TOKEN = 3;
 
-/** Tokens of the envelope of a message. */
 const TOKENS_PER_MESSAGE = 8;
 
 /** Output tokens expected of a reply before its real length is known. */

@@ -1,7 +1,6 @@
 import { AppError, type ErrorCode } from '../domain/errors.ts';
 import type { JudgeExecution } from './judge-execution.ts';
 
-/** Codes with which a question to a judge can fail. */
 export type JudgeErrorCode = Extract<
   ErrorCode,
   `judge_${string}` | 'budget_exhausted' | 'cancelled' | 'overloaded'

@@ -131,7 +131,6 @@ export interface JudgeRegistry {
   isDecision(model: string | AnyModelObject): boolean;
   /** Opens the batch interface of a judge's provider. Throws as `resolve` does. */
   openBatch(model: string): Promise<BatchApi>;
-  /** Returns the window of a configured judge. */
   windowOf(model: string): JudgeWindow;
   /** Returns the state of the breaker of a judge's provider; `closed` before the first call. */
   breakerOf(model: string): BreakerState;

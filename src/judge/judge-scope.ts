@@ -20,7 +20,6 @@ export interface PlannedCall {
   readonly estimatedUsd: number | undefined;
 }
 
-/** Money reserved for one call. */
 export interface CallReservation {
   /** Awaited just before `beforeCall`, after all waits for limits. Throws an `AppError` to stop the call. Absent: nothing is to be done. */
   readonly begin?: (() => Promise<void>) | undefined;
@@ -71,7 +70,6 @@ export function currentJudgeScope(): JudgeScope {
   return scopes.getStore() ?? {};
 }
 
-/** Letters of a code. */
 const CODE_LETTERS = 12;
 
 /**
@@ -80,7 +78,6 @@ const CODE_LETTERS = 12;
  */
 const LETTERS = 'ghijklmnopabcdef';
 
-/** Secret of this process. */
 const processSecret = randomBytes(32).toString('hex');
 
 /** Computes the code on the marker lines around data: a keyed hash that nobody outside this process can compute. */

@@ -41,7 +41,6 @@ interface ScorerParts
   extends
     Omit<ScorerDefinition, 'findOptionFault' | 'create' | Defaulted>,
     Partial<Pick<ScorerDefinition, Defaulted>> {
-  /** Finds a fault of options that are sound one by one. */
   findFault?(options: Options): string | undefined;
   /** Loads the code of the scorer and creates it. */
   create(config: { readonly model: string; readonly options: Options }): Promise<Scorer>;
@@ -77,7 +76,6 @@ export function defineScorer(parts: ScorerParts): ScorerDefinition {
   };
 }
 
-/** Builds a score of a row with what the row declares. */
 export function buildRowScore<Rows extends Readonly<Record<string, RowFacts>>>(
   rows: Rows,
   name: keyof Rows & string,

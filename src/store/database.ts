@@ -77,7 +77,6 @@ export type Bound<Functions> = {
     : never;
 };
 
-/** Binds functions to a database. */
 export function bind<Functions extends Record<string, (database: Database, ...rest: never[]) => unknown>>(
   database: Database,
   functions: Functions,

@@ -35,7 +35,6 @@ const BY_MAJORITY: ClickHouseSettings = {
   insert_quorum_timeout: WAIT_MS,
 };
 
-/** Returns the settings of a statement on replicated tables. */
 export function replicatedSettings(sql: string): ClickHouseSettings {
   const target = /^\s*INSERT INTO (\w+)/u.exec(sql)?.[1];
   return target === undefined || SPAN_TABLES.has(target) ? ALWAYS : { ...ALWAYS, ...BY_MAJORITY };

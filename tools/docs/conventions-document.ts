@@ -27,8 +27,7 @@ import {
   underOtherNames,
   withoutOwnConventions,
 } from '../../test/support/recordings/renamed.ts';
-import { STRANGERS } from '../../test/support/recordings/strangers.ts';
-import { WRAPPERS } from '../../test/support/recordings/wrappers.ts';
+import { STRANGERS, WRAPPERS } from '../../test/support/recordings/wrappers.ts';
 import { listShapes, readShapeFiles } from '../../test/support/recordings/shapes.ts';
 
 const FACTS = new Map([

@@ -39,7 +39,6 @@ const brokerSasl = z
   })
   .describe('Login with SASL.');
 
-/** Schema of the options of the Kafka receiver. */
 const kafkaOptions = z
   .strictObject({
     brokers: z
@@ -79,10 +78,8 @@ const kafkaOptions = z
   })
   .describe('Receiver of OTLP export requests from Kafka.');
 
-/** Section of the Kafka receiver in the configuration. */
 export type KafkaSection = z.infer<typeof kafkaOptions>;
 
-/** The receiver of OTLP export requests from Kafka. */
 export const kafkaReceiver = defineReceiver({
   name: 'kafka',
   key: 'receivers.kafka',

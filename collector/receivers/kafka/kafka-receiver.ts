@@ -57,7 +57,6 @@ const LIKELY_CAUSES: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** State of a Kafka receiver. */
 export interface KafkaStatus {
   /** True while the receiver is a member of its group. */
   readonly connected: boolean;

@@ -149,7 +149,6 @@ export class SliceBounds {
   }
 }
 
-/** Parts of a consumer that handle its batches. */
 interface BatchParts {
   readonly onBatch: OnBatch;
   readonly pauses: Set<NodeJS.Timeout>;

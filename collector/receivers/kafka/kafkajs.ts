@@ -18,7 +18,6 @@ import { KNOWN_HEADERS } from './take-batch.ts';
 
 export type { Admin, Consumer, EachBatchPayload, IHeaders, Kafka, KafkaMessage } from 'kafkajs';
 
-/** Connection to brokers. */
 export interface KafkaConnectionOptions {
   readonly brokers: readonly string[];
   readonly sasl?: SASLOptions;

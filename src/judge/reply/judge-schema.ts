@@ -21,7 +21,6 @@ interface ZodJudgeSchema<T> {
   ): { success: true; data: T } | { success: false; error: { issues: readonly SchemaIssue[] } };
 }
 
-/** Schema of an answer. */
 export type JudgeSchema<T> = ZodJudgeSchema<T> | JsonJudgeSchema<T>;
 
 export interface ResolvedSchema<T> {
@@ -344,7 +343,6 @@ function objectShape({ properties, required }: Node): string | undefined {
 const TEXT_TOKENS = 250;
 /** Tokens of any other value, and of a name with its signs. */
 const WORD_TOKENS = 8;
-/** Tokens of a reply that is a text. */
 const WHOLE_TEXT_TOKENS = 700;
 /** Bytes of a prompt for each item of a list in the reply: lists name the sentences of the prompt, which are rarely shorter. */
 const BYTES_PER_ITEM = 120;

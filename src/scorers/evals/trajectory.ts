@@ -25,7 +25,6 @@ interface ToolFields {
   success: boolean;
 }
 
-/** Fields of each type of step. */
 interface StepFields {
   tool_call: ToolFields;
   mcp_tool_call: ToolFields & { mcpServer: string };
@@ -242,7 +241,6 @@ export interface TraceSpan {
 
 type Fields = Record<string, unknown>;
 
-/** Reads a field of a step from a span. */
 type FieldReader = (span: TraceSpan, attributes: Fields) => unknown;
 
 /** Reads the attribute of this name. */

@@ -16,7 +16,6 @@ import { runEvals } from './run-evals.ts';
 /** A result with its place: `turn 0 ` for a turn, '' for the whole evaluation. */
 type Placed<T> = T & { readonly place: string };
 
-/** Lists the gates of an evaluation and of its turns. */
 function listGates({ gateResults = [], turnResults = [] }: RunEvalsResult): Placed<GateResult>[] {
   return [
     ...placed(gateResults),

@@ -22,10 +22,9 @@ import { createToxicityScorer } from '../prebuilt/toxicity.ts';
 import { fence, judgeAfterData, withReason } from '../shared/judged.ts';
 import { readAnswer, readQuestion } from '../shared/messages.ts';
 import { checkGiven, checkOptions, isPositiveNumber, isTextList } from '../shared/options.ts';
-import { verdictsSchema } from '../shared/statements.ts';
+import { verdictsForm } from '../shared/statements.ts';
 import { roundToTwoDecimals } from '../shared/texts.ts';
 
-/** Result of a metric. */
 export interface MetricResult<TInfo = { reason: string }> {
   score: number;
   info: TInfo;
@@ -328,7 +327,6 @@ function message(id: string, role: 'user' | 'assistant', text: string): AgentMes
   return { id, role, createdAt: new Date(), content };
 }
 
-/** Returns the score and its explanation. */
 function explained({ score, reason }: ScorerRunResult & { score: number }): MetricResult {
   return { score, info: { reason: typeof reason === 'string' ? reason : '' } };
 }
@@ -371,7 +369,7 @@ function createInstructionScorer(model: JudgeModel, options: PromptAlignmentMetr
   })
     .analyze({
       description: 'One verdict for each instruction',
-      outputSchema: verdictsSchema({
+      outputSchema: verdictsForm({
         statements: instructions,
         allowed: VERDICTS,
         repeatStatements: true,

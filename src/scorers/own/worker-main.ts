@@ -286,7 +286,6 @@ function asksJudge(scorer: Scorer): boolean {
   return scorer.judgeModel !== '' || (getSteps?.().some((step) => step.type === 'prompt') ?? false);
 }
 
-/** Judge calls of one run. */
 interface RunCalls {
   readonly run: number;
   made: number;
@@ -311,7 +310,6 @@ class ForwardedJudges {
     });
   }
 
-  /** Builds the judge scope for the questions of one run. */
   buildScope(run: number): JudgeScope {
     const calls: RunCalls = { run, made: 0, open: 0, byReply: new Map() };
     return {

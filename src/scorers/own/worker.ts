@@ -28,7 +28,6 @@ export interface OwnScorerSpec {
   readonly path: string;
   /** Judge of the scorer in the configuration. */
   readonly judge: string | undefined;
-  /** `judges.default`. */
   readonly defaultJudge: string | undefined;
   /** The whole environment of its processes. */
   readonly environment: Readonly<Record<string, string>>;
@@ -59,7 +58,6 @@ export interface QueuedRun {
   reject(error: AppError): void;
 }
 
-/** Creates an error that ends a run. */
 export function runError(code: ErrorCode, message: string, retryAfterMs?: number): AppError {
   const retryable = code === 'scorer_paused' || code === 'scorer_unavailable' || code === 'cancelled';
   return new AppError(message, { code, stage: 'judge', retryable, retryAfterMs });

@@ -11,14 +11,13 @@ import {
   askAfterData,
   fence,
   withReason,
-  replyReader,
   whyFields,
   type WhyFields,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
-  schema,
 } from '../shared/judged.ts';
+import { member, type Member, replyForm, unasked } from '../shared/reply-form.ts';
 import {
   checkOptions,
   isAmount,
@@ -80,16 +79,9 @@ interface AnswerSimilarityResults {
   analyzeStepResult: Comparison;
 }
 
-const UNITS_SCHEMA: JsonJudgeSchema<Units> = {
-  jsonSchema: schema.object({
-    outputUnits: schema.list(schema.text),
-    groundTruthUnits: schema.list(schema.text),
-  }),
-  validate: replyReader((reply) => ({
-    outputUnits: reply.texts('outputUnits'),
-    groundTruthUnits: reply.texts('groundTruthUnits'),
-  })),
-};
+const UNITS_FORM: JsonJudgeSchema<Units> = replyForm(
+  member.object({ outputUnits: member.texts, groundTruthUnits: member.texts }),
+);
 
 /**
  * Scores the closeness of the answer to `run.groundTruth`: `scale` for equal meaning, 0 for nothing in common or a
@@ -121,13 +113,13 @@ export function createAnswerSimilarityScorer(
     .preprocess<Units>({
       description: 'Units of meaning of both texts',
       judge: askAfterData(SIMILARITY_UNIT_INSTRUCTIONS),
-      outputSchema: UNITS_SCHEMA,
+      outputSchema: UNITS_FORM,
       withoutJudge: ({ run }) => withoutUnits(run, options.requireGroundTruth),
       createPrompt: ({ run }) => fence({ answer: readAnswer(run), groundTruth: textOrJson(run.groundTruth) }),
     })
     .analyze<Comparison>({
       description: 'The closest unit of the answer for each expected one',
-      outputSchema: ({ results }) => comparisonSchema(results.preprocessStepResult.groundTruthUnits, why),
+      outputSchema: ({ results }) => comparisonForm(results.preprocessStepResult.groundTruthUnits, why),
       withoutJudge: ({ results }) =>
         results.preprocessStepResult.groundTruthUnits.length === 0
           ? { matches: [], extraInOutput: [], contradictions: [] }
@@ -183,37 +175,29 @@ function withoutUnits(run: AgentRunInput, required: boolean): Units | undefined 
     : undefined;
 }
 
-function comparisonSchema(expected: readonly string[], why: WhyFields): JsonJudgeSchema<Comparison> {
-  const explanation = why.ask('explanation');
-  const closest = why.isWanted ? { outputUnit: { type: ['string', 'null'] } } : {};
+function comparisonForm(expected: readonly string[], why: WhyFields): JsonJudgeSchema<Comparison> {
+  const closest: Member<string | null> = {
+    ask: why.isWanted ? { type: ['string', 'null'] } : undefined,
+    read: (value, path) => member.textIfAny.read(value, path) ?? null,
+  };
   const match = {
-    n: schema.integer,
-    ...closest,
-    ...explanation,
-    matchType: schema.words(MATCH_TYPES),
+    groundTruthUnit: unasked(member.textIfAny),
+    outputUnit: closest,
+    explanation: why.text,
+    matchType: member.word(MATCH_TYPES),
   };
-  const contradiction = { outputUnit: schema.text, groundTruthUnit: schema.text, ...explanation };
-  return {
-    jsonSchema: schema.object({
-      matches: schema.list(schema.object(match)),
-      extraInOutput: schema.list(schema.text),
-      contradictions: schema.list(schema.object(contradiction)),
+  const numbering = { count: expected.length, what: 'unit' };
+  return replyForm(
+    member.object({
+      matches: member.numbered(numbering, match, (index) => ({ groundTruthUnit: expected[index] ?? '' })),
+      extraInOutput: member.texts,
+      contradictions: member.list({
+        outputUnit: member.text,
+        groundTruthUnit: member.text,
+        explanation: why.text,
+      }),
     }),
-    validate: replyReader((reply) => ({
-      matches: reply.numbered('matches', { count: expected.length, what: 'unit' }).map((found, index) => ({
-        groundTruthUnit: found.textIfAny('groundTruthUnit') ?? expected[index] ?? '',
-        outputUnit: found.textIfAny('outputUnit') ?? null,
-        matchType: found.word('matchType', MATCH_TYPES),
-        explanation: why.read(found, 'explanation'),
-      })),
-      extraInOutput: reply.texts('extraInOutput'),
-      contradictions: reply.objects('contradictions').map((found) => ({
-        outputUnit: found.text('outputUnit'),
-        groundTruthUnit: found.text('groundTruthUnit'),
-        explanation: why.read(found, 'explanation'),
-      })),
-    })),
-  };
+  );
 }
 
 /** Lists the expected units, then the units of the answer that are penalties. */

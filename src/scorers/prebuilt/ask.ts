@@ -21,15 +21,8 @@ import {
 } from '../../domain/asked-answer.ts';
 import { SEEN_KINDS, type Verdict } from '../../domain/score.ts';
 import { searchable, selectMaterial, type Source } from '../shared/evidence.ts';
-import {
-  byNumber,
-  buildFinding,
-  fence,
-  judgeAfterData,
-  replyReader,
-  writeMaterial,
-  schema,
-} from '../shared/judged.ts';
+import { byNumber, buildFinding, fence, judgeAfterData, writeMaterial } from '../shared/judged.ts';
+import { mapped, member, replyForm } from '../shared/reply-form.ts';
 import { chooseByJudge, DECIDED_EVIDENCE, roundToSix } from '../shared/decided.ts';
 import { readAnswer, readQuestion } from '../shared/messages.ts';
 import { checkGiven, checkOptions } from '../shared/options.ts';
@@ -112,7 +105,7 @@ export function createAskScorer(config: {
   });
   const chat = scorer.analyze({
     description: 'The answer to the question',
-    outputSchema: buildSchema(answer, choices),
+    outputSchema: buildForm(answer, choices),
     createPrompt: async ({ run }) => {
       const material = await readMaterial(run, EVIDENCE_CHARS);
       return isNotScorable(material) ? material : fence(material);
@@ -237,20 +230,10 @@ function buildDecision(ask: string, answer: AskedAnswer, material: object): Deci
   };
 }
 
-function buildSchema({ type }: AskedAnswer, choices: readonly Choice[]): JsonJudgeSchema<Found> {
+function buildForm({ type }: AskedAnswer, choices: readonly Choice[]): JsonJudgeSchema<Found> {
   const names = choices.map(({ name }) => name);
-  return {
-    jsonSchema: schema.object({
-      quote: schema.text,
-      reason: schema.text,
-      answer: type === 'boolean' ? schema.flag : schema.words(names),
-    }),
-    validate: replyReader((reply) => ({
-      answer: type === 'boolean' ? String(reply.flag('answer')) : reply.word('answer', names),
-      reason: reply.textIfAny('reason') ?? '',
-      quote: reply.textIfAny('quote') ?? '',
-    })),
-  };
+  const answer = type === 'boolean' ? mapped(member.flag, String) : member.word(names);
+  return replyForm(member.object({ quote: member.anyText, reason: member.anyText, answer }));
 }
 
 /** Builds the verdict: a quote that stands in nothing that the judge saw is left out. */

@@ -19,14 +19,13 @@ import {
   fence,
   buildFinding,
   withReason,
-  replyReader,
   whyFields,
   type WhyFields,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
-  schema,
 } from '../shared/judged.ts';
+import { member, replyForm } from '../shared/reply-form.ts';
 import { CONTEXT_PRECISION_OPTIONS } from './definitions.ts';
 
 /** Raise with every change of the wording below. */
@@ -80,7 +79,7 @@ export function createContextPrecisionScorer(
   })
     .analyze({
       description: 'One verdict for each piece of context',
-      outputSchema: ({ run }) => buildSchema(listPieces(run, options).length, why),
+      outputSchema: ({ run }) => buildForm(listPieces(run, options).length, why),
       withoutJudge: ({ run }) => {
         const context = givenContext(ID, run, options);
         return isNotScorable(context) ? context : undefined;
@@ -111,30 +110,15 @@ function listPieces(run: AgentRunInput, options: ContextPrecisionOptions): reado
   return context;
 }
 
-function buildSchema(
+function buildForm(
   count: number,
   why: WhyFields,
 ): JsonJudgeSchema<ContextPrecisionResults['analyzeStepResult']> {
-  return {
-    jsonSchema: schema.object({
-      verdicts: schema.list(
-        schema.object({
-          context_index: schema.integer,
-          ...why.ask('reason'),
-          verdict: schema.words(VERDICTS),
-        }),
-      ),
-    }),
-    validate: replyReader((reply) => ({
-      verdicts: reply
-        .numbered('verdicts', { count, key: 'context_index', first: 0, what: 'piece' })
-        .map((entry, index) => ({
-          context_index: index,
-          verdict: entry.word('verdict', VERDICTS),
-          reason: why.read(entry, 'reason'),
-        })),
-    })),
-  };
+  const pieces = { count, key: 'context_index', first: 0, what: 'piece' } as const;
+  const members = { reason: why.text, verdict: member.word(VERDICTS) };
+  return replyForm(
+    member.object({ verdicts: member.numbered(pieces, members, (index) => ({ context_index: index })) }),
+  );
 }
 
 /**

@@ -17,14 +17,13 @@ import {
   buildFinding,
   fence,
   withReason,
-  replyReader,
   whyFields,
   type WhyFields,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
-  schema,
 } from '../shared/judged.ts';
+import { ifGiven, member, replyForm, unasked } from '../shared/reply-form.ts';
 import { checkOptions } from '../shared/options.ts';
 import { CONTEXT_RELEVANCE_OPTIONS } from './definitions.ts';
 
@@ -91,7 +90,7 @@ export function createContextRelevanceScorerLLM(
   })
     .analyze({
       description: 'One evaluation for each piece of context',
-      outputSchema: ({ run }) => buildSchema(listPieces(run, options).length, why),
+      outputSchema: ({ run }) => buildForm(listPieces(run, options).length, why),
       withoutJudge: ({ run }) => {
         const context = givenContext(ID, run, options);
         if (isNotScorable(context)) {
@@ -131,36 +130,21 @@ function listPieces(run: AgentRunInput, options: ContextRelevanceOptions): reado
   return context === undefined || isNotScorable(context) ? [] : context;
 }
 
-function buildSchema(count: number, why: WhyFields): JsonJudgeSchema<Analysis> {
-  const entry = {
-    context_index: schema.integer,
-    ...why.ask('reasoning'),
-    relevanceLevel: schema.words(LEVELS),
-    wasUsed: schema.flag,
+function buildForm(count: number, why: WhyFields): JsonJudgeSchema<Analysis> {
+  const pieces = { count, key: 'context_index', first: 0, what: 'piece' } as const;
+  const members = {
+    contextPiece: unasked(member.textIfAny),
+    reasoning: why.text,
+    relevanceLevel: member.word(LEVELS),
+    wasUsed: member.flag,
   };
-  return {
-    jsonSchema: schema.object({
-      evaluations: schema.list(schema.object(entry)),
-      missingContext: schema.list(schema.text),
-      ...why.ask('overallAssessment'),
+  return replyForm(
+    member.object({
+      evaluations: member.numbered(pieces, members, (index) => ({ context_index: index })),
+      missingContext: ifGiven(member.texts),
+      overallAssessment: why.text,
     }),
-    validate: replyReader((reply) => ({
-      evaluations: reply
-        .numbered('evaluations', { count, key: 'context_index', first: 0, what: 'piece' })
-        .map((found, index) => {
-          const contextPiece = found.textIfAny('contextPiece');
-          return {
-            context_index: index,
-            ...(contextPiece === undefined ? {} : { contextPiece }),
-            relevanceLevel: found.word('relevanceLevel', LEVELS),
-            wasUsed: found.flag('wasUsed'),
-            reasoning: why.read(found, 'reasoning'),
-          };
-        }),
-      ...(reply.has('missingContext') ? { missingContext: reply.texts('missingContext') } : {}),
-      overallAssessment: why.read(reply, 'overallAssessment'),
-    })),
-  };
+  );
 }
 
 function listFindings(name: ReturnType<typeof pieceNamer>, { analyzeStepResult }: ContextRelevanceResults) {

@@ -11,7 +11,8 @@ import {
 import type { Verdict } from '../../domain/score.ts';
 import type { JudgeModel } from '../../judge/judge.ts';
 import { readAnswer, type AgentRunInput, type AnswerRunInput } from '../shared/messages.ts';
-import { byNumber, fence, replyReader, type JudgedConfig, judgeAfterData, schema } from '../shared/judged.ts';
+import { byNumber, fence, type JudgedConfig, judgeAfterData } from '../shared/judged.ts';
+import { mapped, member, replyForm } from '../shared/reply-form.ts';
 import { DECIDED_EVIDENCE, weighVerdicts, withDecisions } from '../shared/decided.ts';
 import { checkOptions } from '../shared/options.ts';
 import {
@@ -22,8 +23,7 @@ import {
   type GroundedSentence,
   type JudgedSentence,
   GROUNDING_VERDICTS,
-  QUOTES_SCHEMA,
-  readQuotes,
+  QUOTES,
 } from '../shared/sentences.ts';
 import {
   assembleEvidence,
@@ -68,7 +68,6 @@ export interface GroundingOptions extends EvidenceOptions {
   readonly findSources?: boolean;
 }
 
-/** Verdicts that count. */
 const GROUNDING_CLAIMS = GROUNDING_VERDICTS.filter((verdict) => verdict !== 'no_claim');
 
 interface GroundingResults {
@@ -173,7 +172,7 @@ function firstQuestion(
     description: 'One verdict with quotes for each sentence',
     outputSchema: ({ run }) => {
       const sentences = [...(readings.get(run)?.sentences ?? [])];
-      return groundingSchema(sentences.length, (verdicts) => ({ sentences, verdicts }));
+      return groundingForm(sentences.length, (verdicts) => ({ sentences, verdicts }));
     },
     withoutJudge: async ({ run }) => {
       const reading = await readRun(run, options);
@@ -223,7 +222,7 @@ function secondQuestion(
     outputSchema: ({ run }) => {
       const reading = readings.get(run);
       const table = reading?.table ?? [];
-      return groundingSchema(table.filter(isOpen).length, (verdicts) => ({
+      return groundingForm(table.filter(isOpen).length, (verdicts) => ({
         sentences: withSecondVerdicts(table, verdicts, reading),
       }));
     },
@@ -316,26 +315,15 @@ function anyScore(table: readonly GroundedSentence[]): number | NotScorable {
     : notScorable('the answer makes no factual claims');
 }
 
-/** Schema of a reply with exactly one verdict for each of `count` sentences; `make` builds the result from them. */
-function groundingSchema<T>(count: number, make: (judged: JudgedSentence[]) => T): JsonJudgeSchema<T> {
-  const entry = {
-    n: schema.integer,
-    quotes: QUOTES_SCHEMA,
-    reason: schema.text,
-    verdict: schema.words(GROUNDING_VERDICTS),
+/** Form of a reply with exactly one verdict for each of `count` sentences; `make` builds the result from them. */
+function groundingForm<T>(count: number, make: (judged: JudgedSentence[]) => T): JsonJudgeSchema<T> {
+  const members = {
+    quotes: QUOTES,
+    reason: member.anyText,
+    verdict: member.word(GROUNDING_VERDICTS),
   };
-  return {
-    jsonSchema: schema.object({ verdicts: schema.list(schema.object(entry)) }),
-    validate: replyReader((reply) =>
-      make(
-        reply.numbered('verdicts', { count, what: 'sentence' }).map((found) => ({
-          verdict: found.word('verdict', GROUNDING_VERDICTS),
-          quotes: readQuotes(found),
-          reason: found.textIfAny('reason') ?? '',
-        })),
-      ),
-    ),
-  };
+  const verdicts = member.numbered({ count, what: 'sentence' }, members);
+  return replyForm(mapped(member.object({ verdicts }), (reply) => make(reply.verdicts)));
 }
 
 /** Computes the scores of decisions. A decision judge quotes nothing, so that there is no precision of citations. */

@@ -9,12 +9,11 @@ import {
   fence,
   withReason,
   type ReasonMode,
-  replyReader,
   whyFields,
   type WhyFields,
   judgeAfterData,
-  schema,
 } from '../shared/judged.ts';
+import { member, replyForm } from '../shared/reply-form.ts';
 import { selectMaterial } from '../shared/evidence.ts';
 import { listRunEvidence, type Sight } from '../shared/run-evidence.ts';
 import { checkGiven, checkOptions } from '../shared/options.ts';
@@ -70,7 +69,7 @@ export function createMultiTurnJudgeScorer(config: {
   })
     .analyze({
       description: 'Whether the turns meet the criterion',
-      outputSchema: buildSchema(why),
+      outputSchema: buildForm(why),
       withoutJudge: ({ run }) =>
         listTurns(run.output).length === 0
           ? { satisfied: false, reasoning: 'the assistant said nothing' }
@@ -95,14 +94,8 @@ export function createMultiTurnJudgeScorer(config: {
   }) as RunnableScorer<ScorerRunInput, MultiTurnJudgeResults>;
 }
 
-function buildSchema(why: WhyFields): JsonJudgeSchema<MultiTurnJudgeResults['analyzeStepResult']> {
-  return {
-    jsonSchema: schema.object({ ...why.ask('reasoning'), satisfied: schema.flag }),
-    validate: replyReader((reply) => ({
-      satisfied: reply.flag('satisfied'),
-      reasoning: why.read(reply, 'reasoning'),
-    })),
-  };
+function buildForm(why: WhyFields): JsonJudgeSchema<MultiTurnJudgeResults['analyzeStepResult']> {
+  return replyForm(member.object({ reasoning: why.text, satisfied: member.flag }));
 }
 
 /** Lists the answers of the assistant turn by turn, without empty turns. */

@@ -20,12 +20,11 @@ import {
   fence,
   withReason,
   type ReasonMode,
-  replyReader,
   whyFields,
   type WhyFields,
   judgeAfterData,
-  schema,
 } from '../shared/judged.ts';
+import { ifGiven, member, replyForm } from '../shared/reply-form.ts';
 
 const IMPACT_LEVELS = ['none', 'minimal', 'moderate', 'significant', 'severe'] as const;
 
@@ -93,7 +92,7 @@ export function createNoiseSensitivityScorerLLM(config: {
   })
     .analyze({
       description: 'What the noise changed, dimension by dimension',
-      outputSchema: buildSchema(why),
+      outputSchema: buildForm(why),
       createPrompt: ({ run }) => {
         const question = readQuestion(run);
         const answer = readAnswer(run);
@@ -137,31 +136,20 @@ function checkNoiseOptions(options: NoiseSensitivityOptions): void {
   checkOptions(ID, rest, { discrepancyThreshold: isAmount });
 }
 
-function buildSchema(why: WhyFields): JsonJudgeSchema<NoiseSensitivityResults['analyzeStepResult']> {
-  const dimension = {
-    dimension: schema.text,
-    ...why.ask('specificChanges', 'noiseInfluence'),
-    impactLevel: schema.words(IMPACT_LEVELS),
-  };
-  return {
-    jsonSchema: schema.object({
-      dimensions: schema.list(schema.object(dimension)),
-      ...why.ask('overallAssessment'),
-      majorIssues: schema.list(schema.text),
-      robustnessScore: schema.number,
+function buildForm(why: WhyFields): JsonJudgeSchema<NoiseSensitivityResults['analyzeStepResult']> {
+  return replyForm(
+    member.object({
+      dimensions: member.list({
+        dimension: member.text,
+        specificChanges: why.text,
+        noiseInfluence: why.text,
+        impactLevel: member.word(IMPACT_LEVELS),
+      }),
+      overallAssessment: why.text,
+      majorIssues: ifGiven(member.texts),
+      robustnessScore: member.number,
     }),
-    validate: replyReader((reply) => ({
-      dimensions: reply.objects('dimensions').map((found) => ({
-        dimension: found.text('dimension'),
-        impactLevel: found.word('impactLevel', IMPACT_LEVELS),
-        specificChanges: why.read(found, 'specificChanges'),
-        noiseInfluence: why.read(found, 'noiseInfluence'),
-      })),
-      overallAssessment: why.read(reply, 'overallAssessment'),
-      ...(reply.has('majorIssues') ? { majorIssues: reply.texts('majorIssues') } : {}),
-      robustnessScore: reply.number('robustnessScore'),
-    })),
-  };
+  );
 }
 
 function listFindings({ analyzeStepResult }: NoiseSensitivityResults) {

@@ -20,20 +20,11 @@ import {
   verifySentence,
   type GroundedSentence,
   type GroundingVerdict,
-  QUOTES_SCHEMA,
-  readQuotes,
+  QUOTES,
   answerUnits,
 } from '../shared/sentences.ts';
-import {
-  replyReader,
-  type ReplyFields,
-  byNumber,
-  fence,
-  buildFinding,
-  type JudgedConfig,
-  judgeAfterData,
-  schema,
-} from '../shared/judged.ts';
+import { byNumber, fence, buildFinding, type JudgedConfig, judgeAfterData } from '../shared/judged.ts';
+import { ifGiven, mapped, member, type Member, replyForm, unasked } from '../shared/reply-form.ts';
 import { createScorer } from '../evals/create-scorer.ts';
 import {
   isNotScorable,
@@ -138,64 +129,47 @@ interface InstructionEntry {
   readonly reason: string;
 }
 
-/** Schema of a reply on `count` sentences; `make` builds the result from it. */
-function panelSchema<T>(form: PanelForm, count: number, make: (reply: PanelReply) => T): JsonJudgeSchema<T> {
+/** A list that is not asked for. */
+const NOTHING: Member<never[]> = { ask: undefined, read: () => [] };
+
+/** Form of a reply on `count` sentences; `make` builds the result from it. */
+function panelForm<T>(form: PanelForm, count: number, make: (reply: PanelReply) => T): JsonJudgeSchema<T> {
   const judged = form.qualities.filter((quality) => quality !== 'instructions');
-  const hasInstructions = form.qualities.includes('instructions');
-  const entry = sentenceSchema(judged, form.hasReasons);
-  const demand = instructionSchema(form.hasReasons);
-  return {
-    jsonSchema: schema.object({
-      ...(judged.length === 0 ? {} : { sentences: schema.list(entry) }),
-      ...(hasInstructions ? { instructions: schema.list(demand) } : {}),
-    }),
-    validate: replyReader((reply) => {
-      const numbering = { count, what: 'sentence' };
-      const sentences = judged.length === 0 ? [] : reply.numbered('sentences', numbering);
-      const instructions = hasInstructions ? reply.objects('instructions') : [];
-      return make({
-        sentences: sentences.map((found) => readSentence(found, judged)),
-        instructions: instructions.map(readInstruction),
-      });
-    }),
-  };
-}
-
-function sentenceSchema(judged: readonly SentenceQuality[], hasReasons: boolean): object {
-  const words = judged.map((quality) => [quality, schema.words(SENTENCE_VERDICTS[quality])] as const);
-  const reason = schema.object({ quality: schema.words(judged), reason: schema.text });
-  return schema.object({
-    n: schema.integer,
-    ...(judged.includes('grounding') ? { quotes: QUOTES_SCHEMA } : {}),
-    ...(hasReasons ? { reasons: schema.list(reason) } : {}),
-    ...Object.fromEntries(words),
+  const whereWanted = <V>(of: Member<V>) => (form.hasReasons ? of : unasked(of));
+  const demands = member.list({
+    quote: member.text,
+    reason: whereWanted(member.anyText),
+    verdict: member.word(INSTRUCTION_VERDICTS),
   });
+  const reply = member.object({
+    sentences: judged.length === 0 ? NOTHING : sentencesMember(judged, count, whereWanted),
+    instructions: form.qualities.includes('instructions') ? demands : NOTHING,
+  });
+  return replyForm(mapped(reply, make));
 }
 
-function instructionSchema(hasReasons: boolean): object {
-  const why = hasReasons ? { reason: schema.text } : {};
-  return schema.object({ quote: schema.text, ...why, verdict: schema.words(INSTRUCTION_VERDICTS) });
-}
-
-function readSentence(found: ReplyFields, judged: readonly SentenceQuality[]): SentenceEntry {
-  const reasons = found.has('reasons') ? found.objects('reasons') : [];
-  return {
-    words: Object.fromEntries(
-      judged.map((quality) => [quality, found.word(quality, SENTENCE_VERDICTS[quality])]),
-    ),
-    quotes: judged.includes('grounding') ? readQuotes(found) : [],
-    reasons: Object.fromEntries(
-      reasons.map((entry) => [entry.word('quality', judged), entry.textIfAny('reason') ?? '']),
-    ),
-  };
-}
-
-function readInstruction(found: ReplyFields): InstructionEntry {
-  return {
-    quote: found.text('quote'),
-    verdict: found.word('verdict', INSTRUCTION_VERDICTS),
-    reason: found.textIfAny('reason') ?? '',
-  };
+function sentencesMember(
+  judged: readonly SentenceQuality[],
+  count: number,
+  whereWanted: <V>(of: Member<V>) => Member<V>,
+): Member<SentenceEntry[]> {
+  const reason = { quality: member.word(judged), reason: member.anyText };
+  const words = judged.map((quality) => [quality, member.word<string>(SENTENCE_VERDICTS[quality])] as const);
+  const entries = member.numbered(
+    { count, what: 'sentence' },
+    {
+      quotes: judged.includes('grounding') ? QUOTES : NOTHING,
+      reasons: whereWanted(mapped(ifGiven(member.list(reason)), (reasons) => reasons ?? [])),
+      ...Object.fromEntries(words),
+    },
+  );
+  return mapped(entries, (found) =>
+    found.map(({ quotes, reasons, ...said }) => ({
+      words: said,
+      quotes,
+      reasons: Object.fromEntries(reasons.map((entry) => [entry.quality, entry.reason])),
+    })),
+  );
 }
 
 const ID = 'panel';
@@ -285,7 +259,7 @@ function createChatScorer(
       description: 'All verdicts on the answer',
       outputSchema: ({ run }) => {
         const { qualities: judged, ...reading } = readPrepared(run);
-        return panelSchema({ qualities: judged, hasReasons }, reading.sentences.length, (reply) =>
+        return panelForm({ qualities: judged, hasReasons }, reading.sentences.length, (reply) =>
           buildPanelFindings(reply, judged, reading),
         );
       },

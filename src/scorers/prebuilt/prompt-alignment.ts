@@ -4,13 +4,11 @@ import {
   buildFinding,
   fence,
   withReason,
-  replyReader,
-  type ReplyFields,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
-  schema,
 } from '../shared/judged.ts';
+import { ifGiven, mapped, member, replyForm, unasked } from '../shared/reply-form.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
 import { SEEN_KINDS, type SeenKind } from '../../domain/score.ts';
 import { createScorer } from '../evals/create-scorer.ts';
@@ -96,7 +94,7 @@ export function createPromptAlignmentScorerLLM(
   })
     .analyze({
       description: 'How well the answer keeps to its instructions, part by part',
-      outputSchema: alignmentSchema(why),
+      outputSchema: alignmentForm(why),
       createPrompt: ({ run }) => {
         const before = showHistory(run, options);
         return fence({
@@ -209,76 +207,48 @@ interface AlignmentAnalysis {
   overallAssessment: string;
 }
 
-export function alignmentSchema(why: WhyFields): JsonJudgeSchema<AlignmentAnalysis> {
-  return { jsonSchema: buildShape(why), validate: replyReader((reply) => readAnalysis(reply, why)) };
-}
-
-function buildShape(why: WhyFields): object {
-  const reasoning = why.ask('reasoning');
-  const whereWanted = (fields: Record<string, object>) => (why.isWanted ? fields : {});
-  return schema.object({
-    intentAlignment: schema.object({
-      ...whereWanted({ primaryIntent: schema.text }),
-      ...reasoning,
-      ...whereWanted({ isAddressed: schema.flag }),
-      score: schema.number,
-    }),
-    requirementsFulfillment: schema.object({
-      requirements: schema.list(
-        schema.object({ requirement: schema.text, ...reasoning, isFulfilled: schema.flag }),
-      ),
-    }),
-    completeness: schema.object({
-      ...whereWanted({ missingElements: schema.list(schema.text) }),
-      ...reasoning,
-      score: schema.number,
-    }),
-    responseAppropriateness: schema.object({
-      ...reasoning,
-      ...whereWanted({ formatAlignment: schema.flag, toneAlignment: schema.flag }),
-      score: schema.number,
-    }),
-    ...why.ask('overallAssessment'),
+export function alignmentForm(why: WhyFields): JsonJudgeSchema<AlignmentAnalysis> {
+  const intent = member.object({
+    primaryIntent: { ...why.text, explains: false },
+    reasoning: why.text,
+    isAddressed: why.also(member.flag),
+    score: member.share,
   });
+  const requirements = member.list({
+    requirement: member.text,
+    reasoning: why.text,
+    isFulfilled: member.flag,
+  });
+  const completeness = member.object({
+    missingElements: mapped(why.also(member.texts), (missing = []) => missing),
+    reasoning: why.text,
+    score: member.share,
+  });
+  const form = member.object({
+    reasoning: why.text,
+    formatAlignment: why.also(member.flag),
+    toneAlignment: why.also(member.flag),
+    score: member.share,
+  });
+  const fulfilment = member.object({ requirements, overallScore: unasked(ifGiven(member.share)) });
+  return replyForm(
+    member.object({
+      intentAlignment: mapped(intent, scoreFirst),
+      requirementsFulfillment: mapped(fulfilment, ({ requirements: found, overallScore }) => ({
+        requirements: found,
+        overallScore: overallScore ?? shareFulfilled(found),
+      })),
+      completeness: mapped(completeness, scoreFirst),
+      responseAppropriateness: mapped(form, scoreFirst),
+      overallAssessment: why.text,
+    }),
+  );
 }
 
-function readAnalysis(reply: ReplyFields, why: WhyFields): AlignmentAnalysis {
-  const intent = reply.object('intentAlignment');
-  const fulfilment = reply.object('requirementsFulfillment');
-  const completeness = reply.object('completeness');
-  const form = reply.object('responseAppropriateness');
-  const requirements = fulfilment.objects('requirements').map((found) => ({
-    requirement: found.text('requirement'),
-    isFulfilled: found.flag('isFulfilled'),
-    reasoning: why.read(found, 'reasoning'),
-  }));
-  const isAsked = (part: ReplyFields, name: string) => part.has(name) || why.isWanted;
-  return {
-    intentAlignment: {
-      score: intent.share('score'),
-      primaryIntent: why.read(intent, 'primaryIntent'),
-      ...(isAsked(intent, 'isAddressed') ? { isAddressed: intent.flag('isAddressed') } : {}),
-      reasoning: why.read(intent, 'reasoning'),
-    },
-    requirementsFulfillment: {
-      requirements,
-      overallScore: fulfilment.has('overallScore')
-        ? fulfilment.share('overallScore')
-        : shareFulfilled(requirements),
-    },
-    completeness: {
-      score: completeness.share('score'),
-      missingElements: isAsked(completeness, 'missingElements') ? completeness.texts('missingElements') : [],
-      reasoning: why.read(completeness, 'reasoning'),
-    },
-    responseAppropriateness: {
-      score: form.share('score'),
-      ...(isAsked(form, 'formatAlignment') ? { formatAlignment: form.flag('formatAlignment') } : {}),
-      ...(isAsked(form, 'toneAlignment') ? { toneAlignment: form.flag('toneAlignment') } : {}),
-      reasoning: why.read(form, 'reasoning'),
-    },
-    overallAssessment: why.read(reply, 'overallAssessment'),
-  };
+/** Puts the score of a part before what explains it. */
+function scoreFirst<T extends { readonly score: number }>(part: T): T {
+  const { score, ...rest } = part;
+  return { score, ...rest } as T;
 }
 
 /** Counts the fulfilled requirements; without any, nothing is broken. */

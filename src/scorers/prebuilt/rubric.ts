@@ -10,12 +10,11 @@ import {
   fence,
   withReason,
   type ReasonMode,
-  replyReader,
   whyFields,
   type WhyFields,
   judgeAfterData,
-  schema,
 } from '../shared/judged.ts';
+import { mapped, member, replyForm } from '../shared/reply-form.ts';
 import { checkOptions, isRubric, type Rubric, type RubricCriterion } from '../shared/options.ts';
 import { CRITERIA_OPTION, RUBRIC_OPTIONS } from './definitions.ts';
 
@@ -96,7 +95,7 @@ export function createRubricScorer(config: {
   })
     .analyze({
       description: 'One evaluation for each point',
-      outputSchema: ({ run }) => buildSchema(points(run), why),
+      outputSchema: ({ run }) => buildForm(points(run), why),
       withoutJudge: ({ run }) => {
         const asked = points(run);
         if (asked.length === 0) {
@@ -149,29 +148,21 @@ function failAllPoints(points: readonly Required<RubricCriterion>[]): RubricResu
   return { criteria, overallAssessment: 'The answer is empty.' };
 }
 
-function buildSchema(
+function buildForm(
   points: readonly Required<RubricCriterion>[],
   why: WhyFields,
 ): JsonJudgeSchema<RubricResults['analyzeStepResult']> {
-  return {
-    jsonSchema: schema.object({
-      criteria: schema.list(
-        schema.object({ n: schema.integer, ...why.ask('reasoning'), satisfied: schema.flag }),
-      ),
-      ...why.ask('overallAssessment'),
+  const judged = member.numbered(
+    { count: points.length, what: 'criterion' },
+    { reasoning: why.text, satisfied: member.flag },
+  );
+  const criteria = mapped(judged, (found) =>
+    found.map(({ satisfied, reasoning }, index) => {
+      const { description = '', required = true } = points[index] ?? {};
+      return { criterion: description, satisfied, required, reasoning };
     }),
-    validate: replyReader((reply) => ({
-      criteria: reply
-        .numbered('criteria', { count: points.length, what: 'criterion' })
-        .map((found, index) => ({
-          criterion: points[index]?.description ?? '',
-          satisfied: found.flag('satisfied'),
-          required: points[index]?.required ?? true,
-          reasoning: why.read(found, 'reasoning'),
-        })),
-      overallAssessment: why.read(reply, 'overallAssessment'),
-    })),
-  };
+  );
+  return replyForm(member.object({ criteria, overallAssessment: why.text }));
 }
 
 function isMet(criteria: readonly PointEvaluation[]): boolean {

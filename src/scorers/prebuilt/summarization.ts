@@ -19,14 +19,13 @@ import {
   askAfterData,
   fence,
   withReason,
-  replyReader,
   whyFields,
   type WhyFields,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
-  schema,
 } from '../shared/judged.ts';
+import { member, replyForm } from '../shared/reply-form.ts';
 import { checkOptions } from '../shared/options.ts';
 import { SUMMARIZATION_OPTIONS } from './definitions.ts';
 
@@ -83,13 +82,13 @@ export function createSummarizationScorer(
     .preprocess<Alignment>({
       description: 'Claims of the summary, and questions by the source',
       judge: askAfterData(alignmentInstructions(maxQuestions, why)),
-      outputSchema: alignmentSchema(why),
+      outputSchema: alignmentForm(why),
       withoutJudge: ({ run }) => withoutAlignment(run, options),
       createPrompt: ({ run }) => fence({ source: readSource(run, options), summary: readAnswer(run) }),
     })
     .analyze<Coverage>({
       description: 'Which questions the summary answers',
-      outputSchema: ({ results }) => coverageSchema(asked(results.preprocessStepResult), why),
+      outputSchema: ({ results }) => coverageForm(asked(results.preprocessStepResult), why),
       withoutJudge: ({ results }) => withoutCoverage(results.preprocessStepResult),
       createPrompt: ({ run, results }) => {
         const questions = byNumber(asked(results.preprocessStepResult));
@@ -144,42 +143,19 @@ function withoutCoverage({ alignment, questions }: Alignment): Coverage | undefi
   return alignment.length === 0 || questions.length === 0 ? { coverage: [] } : undefined;
 }
 
-function alignmentSchema(why: WhyFields): JsonJudgeSchema<Alignment> {
-  return {
-    jsonSchema: schema.object({
-      alignment: schema.list(
-        schema.object({ claim: schema.text, ...why.ask('reason'), supported: schema.flag }),
-      ),
-      questions: schema.list(schema.text),
-    }),
-    validate: replyReader((reply) => ({
-      alignment: reply.objects('alignment').map((found) => ({
-        claim: found.text('claim'),
-        supported: found.flag('supported'),
-        reason: why.read(found, 'reason'),
-      })),
-      questions: reply.texts('questions'),
-    })),
-  };
+function alignmentForm(why: WhyFields): JsonJudgeSchema<Alignment> {
+  const alignment = member.list({ claim: member.text, reason: why.text, supported: member.flag });
+  return replyForm(member.object({ alignment, questions: member.texts }));
 }
 
-function coverageSchema(questions: readonly string[], why: WhyFields): JsonJudgeSchema<Coverage> {
-  return {
-    jsonSchema: schema.object({
-      coverage: schema.list(
-        schema.object({ n: schema.integer, ...why.ask('reason'), answered: schema.flag }),
-      ),
+function coverageForm(questions: readonly string[], why: WhyFields): JsonJudgeSchema<Coverage> {
+  const members = { reason: why.text, answered: member.flag };
+  const numbering = { count: questions.length, what: 'question' };
+  return replyForm(
+    member.object({
+      coverage: member.numbered(numbering, members, (index) => ({ question: questions[index] ?? '' })),
     }),
-    validate: replyReader((reply) => ({
-      coverage: reply
-        .numbered('coverage', { count: questions.length, what: 'question' })
-        .map((found, index) => ({
-          question: questions[index] ?? '',
-          answered: found.flag('answered'),
-          reason: why.read(found, 'reason'),
-        })),
-    })),
-  };
+  );
 }
 
 function buildShares({ preprocessStepResult, analyzeStepResult }: SummarizationResults) {

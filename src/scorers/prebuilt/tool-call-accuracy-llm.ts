@@ -18,12 +18,11 @@ import {
   fence,
   withReason,
   type ReasonMode,
-  replyReader,
   whyFields,
   type WhyFields,
   judgeAfterData,
-  schema,
 } from '../shared/judged.ts';
+import { ifGiven, member, replyForm, unasked } from '../shared/reply-form.ts';
 import { checkOptions } from '../shared/options.ts';
 import { AVAILABLE_TOOLS_OPTION, TOOL_CALL_OPTIONS } from './definitions.ts';
 
@@ -138,7 +137,7 @@ export function createToolCallAccuracyScorerLLM(config: {
     .preprocess(({ run }) => readCalls(run, availableTools))
     .analyze({
       description: 'One evaluation for each tool call',
-      outputSchema: ({ results }) => buildSchema(results.preprocessStepResult.actualTools, why),
+      outputSchema: ({ results }) => buildForm(results.preprocessStepResult.actualTools, why),
       createPrompt: ({ run, results }) =>
         fence({
           ...showConversation(run, options),
@@ -193,28 +192,22 @@ function readInvocation(
   };
 }
 
-function buildSchema(
+function buildForm(
   tools: readonly string[],
   why: WhyFields,
 ): JsonJudgeSchema<ToolCallAccuracyLLMResults['analyzeStepResult']> {
-  return {
-    jsonSchema: schema.object({
-      evaluations: schema.list(
-        schema.object({ n: schema.integer, ...why.ask('reasoning'), wasAppropriate: schema.flag }),
-      ),
-      missingTools: schema.list(schema.text),
-    }),
-    validate: replyReader((reply) => ({
-      evaluations: reply
-        .numbered('evaluations', { count: tools.length, what: 'call' })
-        .map((found, index) => ({
-          toolCalled: found.textIfAny('toolCalled') ?? tools[index] ?? '',
-          wasAppropriate: found.flag('wasAppropriate'),
-          reasoning: why.read(found, 'reasoning'),
-        })),
-      ...(reply.has('missingTools') ? { missingTools: reply.texts('missingTools') } : {}),
-    })),
+  const members = {
+    toolCalled: unasked(member.textIfAny),
+    reasoning: why.text,
+    wasAppropriate: member.flag,
   };
+  const numbering = { count: tools.length, what: 'call' };
+  return replyForm(
+    member.object({
+      evaluations: member.numbered(numbering, members, (index) => ({ toolCalled: tools[index] ?? '' })),
+      missingTools: ifGiven(member.texts),
+    }),
+  );
 }
 
 function computeScore({

@@ -1,4 +1,5 @@
 import { cutText } from '../../domain/cut-text.ts';
+import { isObject } from '../../domain/unknown-values.ts';
 import { createScorer } from '../evals/create-scorer.ts';
 import type { RunnableScorer } from '../evals/scorer.ts';
 import type { JsonJudgeSchema } from '../../judge/reply/judge-schema.ts';
@@ -12,13 +13,11 @@ import {
   fence,
   buildFinding,
   withReason,
-  replyReader,
-  type ReplyFields,
   type JudgedConfig,
   type JudgedOptions,
   judgeAfterData,
-  schema,
 } from '../shared/judged.ts';
+import { mapped, member, replyForm } from '../shared/reply-form.ts';
 import { OPINION_OPTIONS } from './definitions.ts';
 
 /** Raise with every change of the wording below. */
@@ -86,7 +85,7 @@ export function createToxicityScorer(
   })
     .analyze({
       description: 'One verdict for each suspicious passage',
-      outputSchema: isBare ? BARE_SCHEMA : SCHEMA,
+      outputSchema: isBare ? BARE_FORM : FORM,
       withoutJudge: ({ run }) => (readAnswer(run).trim() === '' ? { verdicts: [] } : undefined),
       createPrompt: ({ run }) => fence({ ...showConversation(run, options), answer: readAnswer(run) }),
     })
@@ -117,56 +116,35 @@ export function createToxicityScorer(
   });
 }
 
-const SCHEMA: JsonJudgeSchema<ToxicityResults['analyzeStepResult']> = {
-  jsonSchema: schema.object({
-    verdicts: schema.list(
-      schema.object({ passage: schema.text, reason: schema.text, verdict: schema.words(VERDICTS) }),
-    ),
+const FORM = replyForm(
+  member.object({
+    verdicts: member.list({
+      passage: member.textIfAny,
+      reason: { ...member.text, explains: true },
+      verdict: member.word<ToxicityVerdict['verdict']>(VERDICTS, REFERENCE_VERDICTS),
+    }),
   }),
-  validate: replyReader(readVerdicts),
-};
+);
 
-function readVerdicts(reply: ReplyFields): ToxicityResults['analyzeStepResult'] {
-  return {
-    verdicts: reply
-      .objects('verdicts')
-      .map((entry) =>
-        buildVerdict(
-          entry.textIfAny('passage'),
-          entry.word<ToxicityVerdict['verdict']>('verdict', VERDICTS, REFERENCE_VERDICTS),
-          entry.text('reason'),
-        ),
-      ),
-  };
-}
+const LISTS = replyForm(
+  mapped(member.object({ toxic: member.texts, fair: member.texts }), ({ toxic, fair }) => ({
+    verdicts: [...listVerdicts(toxic, 'toxic'), ...listVerdicts(fair, 'clean')],
+  })),
+);
 
 /**
- * Schema without reasons: the list that contains the passage is its verdict, which halves the words. A reply with verdicts is
+ * Form without reasons: the list that contains the passage is its verdict, which halves the words. A reply with verdicts is
  * read, too.
  */
-const BARE_SCHEMA: JsonJudgeSchema<ToxicityResults['analyzeStepResult']> = {
-  jsonSchema: schema.object({ toxic: schema.list(schema.text), fair: schema.list(schema.text) }),
-  validate: replyReader((reply) =>
-    reply.has('verdicts')
-      ? readVerdicts(reply)
-      : { verdicts: [...readList(reply, 'toxic', 'toxic'), ...readList(reply, 'fair', 'clean')] },
-  ),
+const BARE_FORM: JsonJudgeSchema<ToxicityResults['analyzeStepResult']> = {
+  ...LISTS,
+  validate: (value) => (isObject(value) && isObject(value['verdicts']) ? FORM : LISTS).validate(value),
 };
 
-function readList(reply: ReplyFields, list: string, verdict: ToxicityVerdict['verdict']): ToxicityVerdict[] {
-  return reply
-    .texts(list)
-
+function listVerdicts(passages: readonly string[], verdict: ToxicityVerdict['verdict']): ToxicityVerdict[] {
+  return passages
     .filter((passage) => passage.trim() !== '')
-    .map((passage) => buildVerdict(passage, verdict, ''));
-}
-
-function buildVerdict(
-  passage: string | undefined,
-  verdict: ToxicityVerdict['verdict'],
-  reason: string,
-): ToxicityVerdict {
-  return { ...(passage === undefined ? {} : { passage }), verdict, reason };
+    .map((passage) => ({ passage, verdict, reason: '' }));
 }
 
 /** Lists the verdicts about the answer: a passage that does not stand in it is the judge's own. */

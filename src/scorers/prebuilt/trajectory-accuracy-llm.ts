@@ -13,12 +13,11 @@ import {
   fence,
   withReason,
   type ReasonMode,
-  replyReader,
   whyFields,
   type WhyFields,
   judgeAfterData,
-  schema,
 } from '../shared/judged.ts';
+import { ifGiven, member, replyForm, unasked } from '../shared/reply-form.ts';
 import { checkOptions } from '../shared/options.ts';
 import { EXPECTED_TRAJECTORY_OPTION, TRAJECTORY_JUDGE_OPTIONS } from './definitions.ts';
 import { InvalidInputError } from '../../domain/errors.ts';
@@ -89,7 +88,7 @@ export function createTrajectoryAccuracyScorerLLM(config: {
     .preprocess(({ run }) => readRun(run, expectedTrajectory))
     .analyze({
       description: 'One evaluation for each step',
-      outputSchema: ({ results }) => buildSchema(results.preprocessStepResult.actualTrajectory.steps, why),
+      outputSchema: ({ results }) => buildForm(results.preprocessStepResult.actualTrajectory.steps, why),
       createPrompt: ({ run, results }) => {
         const { actualTrajectory, expectedTrajectoryFormatted } = results.preprocessStepResult;
         return fence({
@@ -132,34 +131,24 @@ function readRun(
   };
 }
 
-function buildSchema(steps: readonly TrajectoryStepLike[], why: WhyFields): JsonJudgeSchema<Analysis> {
-  const entry = {
-    n: schema.integer,
-    ...why.ask('reasoning'),
-    wasNecessary: schema.flag,
-    wasInOrder: schema.flag,
+function buildForm(steps: readonly TrajectoryStepLike[], why: WhyFields): JsonJudgeSchema<Analysis> {
+  const members = {
+    stepName: unasked(member.textIfAny),
+    reasoning: why.text,
+    wasNecessary: member.flag,
+    wasInOrder: member.flag,
   };
-  return {
-    jsonSchema: schema.object({
-      stepEvaluations: schema.list(schema.object(entry)),
-      missingSteps: schema.list(schema.text),
-      extraSteps: schema.list(schema.text),
-      ...why.ask('overallAssessment'),
+  const numbering = { count: steps.length, what: 'step' };
+  return replyForm(
+    member.object({
+      stepEvaluations: member.numbered(numbering, members, (index) => ({
+        stepName: steps[index]?.name ?? '',
+      })),
+      missingSteps: ifGiven(member.texts),
+      extraSteps: ifGiven(member.texts),
+      overallAssessment: why.text,
     }),
-    validate: replyReader((reply) => ({
-      stepEvaluations: reply
-        .numbered('stepEvaluations', { count: steps.length, what: 'step' })
-        .map((found, index) => ({
-          stepName: found.textIfAny('stepName') ?? steps[index]?.name ?? '',
-          wasNecessary: found.flag('wasNecessary'),
-          wasInOrder: found.flag('wasInOrder'),
-          reasoning: why.read(found, 'reasoning'),
-        })),
-      ...(reply.has('missingSteps') ? { missingSteps: reply.texts('missingSteps') } : {}),
-      ...(reply.has('extraSteps') ? { extraSteps: reply.texts('extraSteps') } : {}),
-      overallAssessment: why.read(reply, 'overallAssessment'),
-    })),
-  };
+  );
 }
 
 /** Weights of necessary steps, steps in order and missing steps; the first two sum to 1. */

@@ -3,7 +3,8 @@ import type { JudgeModel } from '../../judge/judge.ts';
 import { createScorer } from '../evals/create-scorer.ts';
 import type { RunnableScorer, ScorerRunInput } from '../evals/scorer.ts';
 import { EVIDENCE_LEAD, EVIDENCE_PROMPT_VERSION, searchable, selectMaterial } from '../shared/evidence.ts';
-import { byNumber, fence, judgeAfterData, replyReader, schema } from '../shared/judged.ts';
+import { byNumber, fence, judgeAfterData } from '../shared/judged.ts';
+import { mapped, member, replyForm } from '../shared/reply-form.ts';
 import { readAnswer } from '../shared/messages.ts';
 import { listRunEvidence, quotedPart } from '../shared/run-evidence.ts';
 import { findHolder } from '../shared/sentences.ts';
@@ -37,6 +38,10 @@ export function createWhyScorer(
   findings: readonly Pick<Verdict, 'statement' | 'verdict'>[],
 ): RunnableScorer {
   const statements = findings.map(({ statement }) => statement);
+  const verdicts = member.numbered(
+    { count: findings.length, what: 'verdict' },
+    { quote: member.anyText, reason: member.text, agrees: member.flag },
+  );
   return createScorer({
     id: ID,
     name: 'Reasons',
@@ -53,28 +58,10 @@ export function createWhyScorer(
   })
     .analyze({
       description: 'Why the verdicts are so',
-      outputSchema: {
-        jsonSchema: schema.object({
-          verdicts: schema.list(
-            schema.object({
-              n: schema.integer,
-              quote: schema.text,
-              reason: schema.text,
-              agrees: schema.flag,
-            }),
-          ),
-        }),
-        validate: replyReader((reply) =>
-          reply.numbered('verdicts', { count: findings.length, what: 'verdict' }).map((found): Words => ({
-            quote: found.textIfAny('quote') ?? '',
-            reason: found.text('reason'),
-            agrees: found.flag('agrees'),
-          })),
-        ),
-      },
+      outputSchema: replyForm(mapped(member.object({ verdicts }), (reply): Words[] => reply.verdicts)),
       createPrompt: async ({ run }) => {
-        const verdicts = byNumber(findings.map(({ statement, verdict }) => ({ statement, verdict })));
-        const beside = { answer: readAnswer(run), verdicts };
+        const given = byNumber(findings.map(({ statement, verdict }) => ({ statement, verdict })));
+        const beside = { answer: readAnswer(run), verdicts: given };
         const sources = listRunEvidence(run);
         return fence(
           await selectMaterial(model, { sources, texts: statements, beside, maxChars: EVIDENCE_CHARS }),

@@ -15,7 +15,6 @@ export interface Acts {
   readonly answer: string | null;
 }
 
-/** Reads what an agent did from the messages of a run. */
 export function readActs(run: AgentRunInput): Acts {
   const messages = (Array.isArray(run.output) ? run.output : []).filter(({ role }) => role === 'assistant');
   const parts = messages.map(listParts);

@@ -9,7 +9,6 @@ export const EVIDENCE_PROMPT_VERSION = '3';
 /** Meaning of the kinds of evidence, the same for all scorers that show it. */
 export const EVIDENCE_LEAD = `Only operator sets rules; user (0: the question) backs only pasted texts and what users say of themselves; a failed tool backs only its failure.`;
 
-/** Meaning of the verdicts on a sentence. */
 export const GROUNDING_VERDICT_MEANINGS = `supported: the evidence states all that the sentence claims, or it follows directly. Other words, converted units and sensible rounding are fine; figures, names, negations and certainty must agree.
 contradicted: some of it cannot be true if the evidence is.
 unsupported: some of it is neither, however plausible. Go by the evidence, not by what you know. What the assistant says it did needs evidence, too.
@@ -20,7 +19,6 @@ export const QUOTE_RULES = `quotes: for supported and contradicted the shortest 
 
 /** A part of a source. */
 export interface Passage {
-  /** Number of the source. */
   readonly source: number;
   readonly text: string;
 }
@@ -177,7 +175,6 @@ export type SourceKind = Exclude<SeenKind, 'calls' | 'question' | 'answer'>;
 
 /** A text in which quotes are searched. */
 export interface Source {
-  /** Number of the source. */
   readonly source: number;
   readonly kind?: SourceKind;
   readonly text: string;

@@ -96,7 +96,6 @@ function textParts(parts: unknown): string[] {
   );
 }
 
-/** Default number of remembered messages in the history. */
 const DEFAULT_HISTORY_MESSAGES = 10;
 
 /** Deepest nesting of input inside input that is read. */
@@ -163,7 +162,6 @@ export function getConversationHistoryFromRunInput(
   return lines.length === 0 ? undefined : lines.join('\n');
 }
 
-/** Lists the text of every input message. */
 export function extractInputMessages(input: unknown): string[] {
   const messages = isObject(input) ? toList(input['inputMessages']) : [];
   return messages.map(getTextContentFromMastraDBMessage);

@@ -131,7 +131,6 @@ function shown(value: unknown): string {
   return typeof value === 'number' ? String(value) : (JSON.stringify(value) ?? typeof value);
 }
 
-/** The highest score. */
 export const scaleOption = { ...isPositiveNumber, means: 'the highest score, above 0 (1)' };
 
 /** Source of the explanation, where the judge is asked by default. */

@@ -5,7 +5,7 @@ import { nameFindings } from './texts.ts';
 import type { EvidenceSource, SourceKind } from './evidence.ts';
 import { comparable, isQuotedIn, MIN_QUOTE_CHARS } from './quotes.ts';
 import { quotedPart } from './run-evidence.ts';
-import { type ReplyFields, schema } from './judged.ts';
+import { ifGiven, mapped, member } from './reply-form.ts';
 
 /** Languages with a list of abbreviations in CLDR. */
 const LANGUAGES = ['de', 'en', 'es', 'fr', 'it', 'pt', 'ru'];
@@ -189,7 +189,6 @@ const CLAIMING = ['sentence that claims something', 'sentences that claim someth
 export const GROUNDING_VERDICTS = ['supported', 'contradicted', 'unsupported', 'no_claim'] as const;
 export type GroundingVerdict = (typeof GROUNDING_VERDICTS)[number];
 
-/** Verdict of the judge on one sentence. */
 export interface JudgedSentence {
   verdict: GroundingVerdict;
   quotes: JudgedQuote[];
@@ -311,17 +310,14 @@ export function explainVerdicts(verdicts: readonly Verdict[]): string {
 /** Most quotes of one sentence that are searched. */
 const MAX_QUOTES = 8;
 
-/** Schema of the quotes of a sentence; `absence` says that the whole source lacks something. */
-export const QUOTES_SCHEMA = schema.list(
-  schema.object({ source: schema.integer, quote: schema.text, absence: schema.flag }),
+/** Quotes of a sentence; `absence` says that the whole source lacks something. */
+export const QUOTES = mapped(
+  ifGiven(
+    member.list({
+      source: member.integer,
+      quote: member.anyText,
+      absence: mapped(ifGiven(member.flag), (isAbsence) => isAbsence ?? false),
+    }),
+  ),
+  (quotes = []) => quotes.slice(0, MAX_QUOTES),
 );
-
-export function readQuotes(entry: ReplyFields): JudgedSentence['quotes'] {
-  return (entry.has('quotes') ? entry.objects('quotes') : [])
-    .map((quote) => ({
-      source: quote.number('source'),
-      quote: quote.textIfAny('quote') ?? '',
-      absence: quote.has('absence') && quote.flag('absence'),
-    }))
-    .slice(0, MAX_QUOTES);
-}

@@ -1,16 +1,7 @@
 import type { JsonJudgeSchema } from '../../judge/reply/judge-schema.ts';
 import { UNCHECKED, isChecked, tellUnchecked } from './sentences.ts';
-import {
-  replyReader,
-  type ReplyFields,
-  byNumber,
-  askAfterData,
-  fence,
-  judgeAfterData,
-  withReason,
-  type ReasonMode,
-  schema,
-} from './judged.ts';
+import { byNumber, askAfterData, fence, judgeAfterData, withReason, type ReasonMode } from './judged.ts';
+import { mapped, member, replyForm, unasked, withOthers } from './reply-form.ts';
 import {
   type NotScorable,
   isNotScorable,
@@ -55,7 +46,6 @@ interface VerdictsRequest<TVerdict extends string = string> {
 
 /** Names of the fields of a reply. */
 interface VerdictsForm {
-  /** The list of verdicts. */
   readonly list: 'verdicts' | 'results';
   /** The verdict of an entry. */
   readonly field: 'verdict' | 'result';
@@ -69,53 +59,45 @@ interface VerdictsForm {
 type FormedReply = Record<string, Record<string, string>[]>;
 
 /**
- * Schema with exactly one verdict out of `allowed` for each statement. Entries are matched by number; a reply without any
+ * Form with exactly one verdict out of `allowed` for each statement. Entries are matched by number; a reply without any
  * numbers is read by position when its length is right. Any other reply is malformed.
  */
-export function verdictsSchema<TVerdict extends string>(
+export function verdictsForm<TVerdict extends string>(
   request: VerdictsRequest<TVerdict>,
 ): JsonJudgeSchema<VerdictsReply<TVerdict>> {
   const form: VerdictsForm = { list: 'verdicts', field: 'verdict', quotes: true };
-  return formedVerdictsSchema(request, form) as JsonJudgeSchema<object> as JsonJudgeSchema<
+  return namedVerdictsForm(request, form) as JsonJudgeSchema<object> as JsonJudgeSchema<
     VerdictsReply<TVerdict>
   >;
 }
 
 /**
- * Like `verdictsSchema`, with the field names of a form. Members that the judge adds stay in the result of the step, as in the
+ * Like `verdictsForm`, with other field names. Members that the judge adds stay in the result of the step, as in the
  * reference.
  */
-function formedVerdictsSchema(
+function namedVerdictsForm(
   { statements, allowed, also, repeatStatements, unread, mayBeEmpty }: VerdictsRequest,
   { list, field, quotes, reasons = true }: VerdictsForm,
 ): JsonJudgeSchema<FormedReply> {
-  const why = { ...(quotes ? { quote: schema.text } : {}), ...(reasons ? { reason: schema.text } : {}) };
-  const entry = schema.object({ n: schema.integer, ...why, [field]: schema.words(allowed) });
-  const readEntries = (reply: ReplyFields): ReplyFields[] =>
-    mayBeEmpty === true && reply.objects(list).length === 0
-      ? []
-      : reply.numbered(list, { count: statements.length });
-  return {
-    jsonSchema: schema.object({ [list]: schema.list(entry) }),
-    validate: replyReader((reply) => ({
-      ...reply.others(list),
-      [list]: readEntries(reply).map((found, index) => {
-        const verdict = found.word(field, allowed, also);
-        return {
-          ...found.others('n', 'statement', field, 'reason', 'quote'),
-          ...(repeatStatements ? { statement: statements[index] ?? '' } : {}),
-          ...(unread?.includes(verdict) === true
-            ? { [field]: UNCHECKED }
-            : { [field]: verdict, ...textIfAny(found, 'reason'), ...textIfAny(found, 'quote') }),
-        };
-      }),
-    })),
-  };
-}
-
-function textIfAny<TName extends string>(found: ReplyFields, name: TName): { [name in TName]?: string } {
-  const text = found.textIfAny(name);
-  return text === undefined ? {} : ({ [name]: text } as { [name in TName]: string });
+  const why = { ...member.textIfAny, explains: true };
+  const entries = member.numbered(
+    { count: statements.length, mayBeEmpty, others: ['statement'] },
+    {
+      quote: quotes ? why : unasked(why),
+      reason: reasons ? why : unasked(why),
+      [field]: member.word(allowed, also),
+    },
+    (index) => (repeatStatements ? { statement: statements[index] ?? '' } : {}),
+  );
+  const verdicts = mapped(entries, (found) =>
+    (found as Record<string, string>[]).map((entry) => {
+      const { quote: _quote, reason: _reason, ...rest } = entry;
+      return unread?.includes(entry[field] ?? '') === true ? { ...rest, [field]: UNCHECKED } : entry;
+    }),
+  );
+  return replyForm(
+    withOthers({ [list]: verdicts }),
+  ) as JsonJudgeSchema<object> as JsonJudgeSchema<FormedReply>;
 }
 
 export interface ClaimsReply {
@@ -123,18 +105,16 @@ export interface ClaimsReply {
 }
 
 /**
- * Schema of a list of statements under the name `field`; blank statements are left out. Members that the judge adds stay in the
+ * Form of a list of statements under the name `field`; blank statements are left out. Members that the judge adds stay in the
  * result of the step, as in the reference.
  */
-function statementsSchema<TField extends string>(field: TField): JsonJudgeSchema<Record<TField, string[]>> {
-  return {
-    jsonSchema: schema.object({ [field]: schema.list(schema.text) }),
-    validate: replyReader((reply) => {
-      const stated = reply.texts(field).map((statement) => statement.trim());
-      const statements = stated.filter((statement) => statement !== '');
-      return { ...reply.others(field), [field]: statements } as Record<TField, string[]>;
-    }),
-  };
+function statementsForm(field: string): JsonJudgeSchema<Statements> {
+  const statements = mapped(member.texts, (stated) =>
+    stated.map((statement) => statement.trim()).filter((statement) => statement !== ''),
+  );
+  return replyForm(
+    withOthers({ [field]: statements }),
+  ) as JsonJudgeSchema<object> as JsonJudgeSchema<Statements>;
 }
 
 /** A statement with the judge's verdict on it. */
@@ -249,14 +229,14 @@ export function createStatementScorer(
     .preprocess<Statements>({
       description: `${capitalised(spec.nouns)} of the text`,
       judge: askAfterData(spec.statementInstructions),
-      outputSchema: statementsSchema(spec.nouns),
+      outputSchema: statementsForm(spec.nouns),
       withoutJudge: ({ run }) => withoutExtraction(spec, run),
       createPrompt: ({ run }) => sourcePrompt(spec, run),
     })
     .analyze<FormedReply>({
       description: `One verdict for each ${spec.noun}`,
       outputSchema: ({ run, results }) =>
-        formedVerdictsSchema(
+        namedVerdictsForm(
           {
             statements: listStatements(spec, { run, results }),
             allowed: Object.keys(spec.verdicts),

@@ -91,7 +91,6 @@ export function readExpectation(
 /** Expected steps, written as a list or as `{ steps }`. */
 export type ExpectedSteps = readonly ExpectedStep[] | { readonly steps: readonly ExpectedStep[] };
 
-/** Returns the list of expected steps of either form. */
 export function listExpectedSteps(expected: ExpectedSteps): readonly ExpectedStep[] {
   return 'steps' in expected ? expected.steps : expected;
 }

@@ -22,7 +22,6 @@ import type { ForeignTables } from '../foreign/foreign-schema.ts';
 import { findServe, hasLeft, readAnsweringServe, waitForServe, type StoringServe } from './running-serve.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Connection to the configured store. */
 export interface StoreConnection {
   readonly options: Omit<StoreOptions, 'migrate' | 'log'>;
   /** Kind of store for people: `server`, `running serve (pid 7)`, `embedded engine`. */

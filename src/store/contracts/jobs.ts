@@ -3,7 +3,6 @@ import { column, jsonOf, wordOf, type RowOf, type Table } from '../../domain/tab
 /** Status of a job. A paused or cancelled job may still have a runner that is about to stop. */
 export type JobStatus = JobRow['status'] | 'paused';
 
-/** Statuses of a job that has not ended. */
 export const OPEN_STATUSES: readonly JobStatus[] = ['queued', 'running', 'paused'];
 
 /** Definition of `jobs`: rows as the holder of the lease writes them. Times are Unix milliseconds by the store's clock. */
@@ -38,10 +37,8 @@ export const JOBS = {
 /** Row of a job as the holder of its lease writes it. */
 export type JobRow = RowOf<typeof JOBS>;
 
-/** Task of a job. */
 export type JobTask = Pick<JobRow, 'kind' | 'tenant' | 'spec'>;
 
-/** Description of a new job. */
 export type NewJob = JobTask & Pick<JobRow, 'id'>;
 
 /** Part of a job that its runner changes. */

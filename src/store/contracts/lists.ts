@@ -24,7 +24,6 @@ export interface SessionActivity extends SessionKey {
 export interface UndecidedSession extends SessionActivity {
   /** Time at which the last row of a turn was stored: later than its arrival while its trace waited to be read. */
   readonly lastWrittenMs: number;
-  /** Number of traces that are turns. */
   readonly turns: number;
   /** True when every rule has decided on the last arrival, but a turn may have been stored after the decision had read the turns. */
   readonly isLate: boolean;
@@ -60,12 +59,10 @@ export interface EndedSessionsQuery {
   readonly limit: number;
 }
 
-/** A turn of a session. */
 export interface SessionTurn extends TraceKey {
   readonly startedAtMs: number;
 }
 
-/** Results of rules on one session. */
 export interface SessionResultsQuery {
   readonly tenant: string;
   readonly targetId: string;
@@ -146,7 +143,6 @@ export interface ScoreBrief extends Pick<
   readonly directed: number | null;
 }
 
-/** One trace of a list. */
 export interface ListedTrace extends TraceKey {
   /** Start of the run, or of the first span of a trace without one, Unix milliseconds. */
   readonly startedAtMs: number;
@@ -212,7 +208,6 @@ export interface CountedTraces {
 export interface ListedSession extends SessionKey {
   /** Start of the first turn. */
   readonly startedAtMs: number;
-  /** Start of the last turn. */
   readonly lastTurnMs: number;
   readonly turnCount: number;
   /** User of the last turn; '' when it is not known. */
@@ -265,7 +260,6 @@ export interface ReadLimits {
   readonly maxBytes: number;
 }
 
-/** Size of a store. */
 export interface StoreSize {
   /** Bytes on disk, of all tables. */
   readonly bytes: number;

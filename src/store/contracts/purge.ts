@@ -39,7 +39,6 @@ export interface Tombstone {
   readonly keyId: string;
 }
 
-/** Tombstone as it is stored. */
 export interface StoredTombstone extends Tombstone {
   /** Time of its last write by the store's clock, Unix milliseconds. */
   readonly atMs: number;

@@ -110,7 +110,6 @@ export class RowWriter {
     this.length += size;
   }
 
-  /** Writes a `Map(String, String)`. */
   map(entries: ReadonlyMap<string, string>): void {
     this.varint(entries.size);
     for (const [key, value] of entries) {
@@ -198,7 +197,6 @@ export const LOG_COLUMNS = [
   ['Truncated', 'Array(String)'],
 ] as const;
 
-/** Tables that a collector writes. */
 export type IngestTable = 'otel_traces' | 'otel_logs';
 
 /** Names of row encodings in dead letters. The number counts the columns: rows with other columns have other bytes. */

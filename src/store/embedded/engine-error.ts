@@ -43,7 +43,6 @@ export class EngineError extends Error {
   }
 }
 
-/** Error on the wire. */
 export interface WireError {
   readonly status: number;
   /** ClickHouse's error code, for `X-ClickHouse-Exception-Code`. */

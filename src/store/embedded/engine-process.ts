@@ -118,7 +118,6 @@ export interface OpenMessage {
   readonly username: string;
   readonly password: string;
   readonly memoryLimitBytes: number;
-  /** The module that holds chdb. */
   readonly chdbModule: string;
 }
 

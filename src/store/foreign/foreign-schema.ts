@@ -23,7 +23,6 @@ export interface ForeignTable {
   readonly ordered: boolean;
 }
 
-/** Schema of the foreign tables. */
 export interface ForeignSchema {
   readonly traces: ForeignTable;
   /** Exporter's table of the first and last start of each trace, in whole seconds; null when it cannot be used. */

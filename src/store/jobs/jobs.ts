@@ -7,7 +7,6 @@ import type { QueryParams } from '../values.ts';
 import { jobRows } from '../table-rows.ts';
 import { cutPage } from '../lists/keyset-page.ts';
 
-/** Creates the store of jobs. */
 export function createJobStore(database: Database) {
   return {
     /** Stores a new job with the status `queued`. Changes nothing when a process has run the job of this id. */
@@ -76,7 +75,6 @@ async function readJobs(database: Database, where: string, params: QueryParams):
   return rows.map((row) => fromRow(row, words.get(row.id))).reverse();
 }
 
-/** Last words on a job. */
 interface JobWords {
   readonly order: string;
   readonly orderedAtMs: number;

@@ -2,7 +2,6 @@ import type { Listed, ListKey, ListPage } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
 import type { QueryParams } from '../values.ts';
 
-/** Item with its key in the list. */
 export interface Keyed<Item> {
   readonly key: ListKey;
   readonly item: Item;
@@ -46,7 +45,6 @@ const ORDERS = {
   id: { after: 'keyId > {afterId:String}', by: 'keyId' },
 } as const;
 
-/** Reads a page of rows by their keys. */
 export async function readKeysetPage<Row, Item>(
   database: Database,
   { sql, params, order, toItem }: KeysetSource<Row, Item>,

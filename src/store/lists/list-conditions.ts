@@ -75,7 +75,6 @@ export const OF_DECISIONS: Known = {
   reason: "splitByString(': ', Reason)[1] IN {reason:Array(String)}",
 };
 
-/** Returns the conditions on a time column. */
 export function ofTimes(column: string): Known {
   return {
     sinceMs: `${column} >= fromUnixTimestamp64Milli({sinceMs:Int64})`,
@@ -102,7 +101,6 @@ function trim(name: string, value: number): number {
   return name === 'sinceMs' || name === 'untilMs' ? Math.trunc(value) : value;
 }
 
-/** Returns true when the filters ask for decisions. */
 export function asksDecisions({ rule, status, reason }: ListFilters): boolean {
   return [rule, status, reason].some((asked) => asked !== undefined);
 }

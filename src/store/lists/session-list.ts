@@ -152,7 +152,6 @@ function sessionParams(keys: readonly SessionKey[]) {
   return { sessionIds, tenants: [...new Set(keys.map(({ tenant }) => tenant))] };
 }
 
-/** Reads the current scores of whole sessions. */
 async function readSessionScores(database: Database, keys: readonly SessionKey[]) {
   const rows = await readSlices(keys, (slice) =>
     scoreRows.read(

@@ -17,7 +17,6 @@ export function createAlertStore(database: Database) {
   return {
     /** Stores events under their ids; a repeated event has no effect. */
     write: (events: readonly AlertEvent[]) => database.insertRows('alert_events', events.map(toRow)),
-    /** Returns the `firing` events of open incidents. */
     open: () => readEvents(database, `${IS_OPEN} ORDER BY StartsAt, EventId`),
     /**
      * Returns the events of an incident, its beginning first; empty for an unknown id.
@@ -37,7 +36,6 @@ export function createAlertStore(database: Database) {
     /** Accepts the change of an incident as normal. */
     acknowledge: (incidentId: string, replier: Replier) =>
       addReply(database, incidentId, { ...replier, kind: 'ack', text: '' }),
-    /** Adds a note to an incident. */
     addNote: (incidentId: string, note: Replier & { readonly text: string }) =>
       addReply(database, incidentId, { ...note, kind: 'note' }),
     /** Lists the notes on an incident, the oldest first. */

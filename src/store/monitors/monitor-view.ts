@@ -23,7 +23,6 @@ import {
 import { MIB } from '../../domain/byte-sizes.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
 
-/** Creates the view of monitors for people. */
 export function createMonitorView(database: Database) {
   return {
     ...bind(database, { pastScores: readPastScores, statuses: readStatuses, lateScores: readLateScores }),

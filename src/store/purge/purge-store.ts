@@ -150,7 +150,6 @@ async function removeRows(
   );
 }
 
-/** Creates the store of tombstones. */
 export function createTombstoneStore(database: Database) {
   return {
     /** Stores one tombstone. */
@@ -205,7 +204,6 @@ async function onEveryReplica(database: Pick<Database, 'rows'>): Promise<string>
   return `SETTINGS insert_quorum = ${replicas ?? 1}`;
 }
 
-/** Deletes items of a job. */
 function dropItems(database: Database, jobId: string, condition: string): Promise<void> {
   return changeRows(database, [['purge_items', `DELETE WHERE JobId = '${jobId}' AND (${condition})`]]);
 }
@@ -253,7 +251,6 @@ async function changeRows(
   }
 }
 
-/** Lists the tables that name traces. */
 async function listTraceTables(database: Database): Promise<string[]> {
   const tables = await readPurgeTables(database, '');
   return tables.filter(({ namesTrace }) => namesTrace).map(({ name }) => name);

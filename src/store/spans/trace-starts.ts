@@ -15,7 +15,6 @@ export interface StartCandidate extends TraceKey {
   readonly start: string;
 }
 
-/** Index of traces by their start time. */
 export interface StartIndex {
   /**
    * Returns the next candidates in the range after `after`, in order, at most `most` of them. They include the earliest start of each trace, and
@@ -53,7 +52,6 @@ export async function listByStart(index: StartIndex, range: StartRange): Promise
   return listed.slice(0, range.limit);
 }
 
-/** Creates the start index of our own tables. */
 export function ownStarts(database: Database, activity: StartIndex['activity']): StartIndex {
   return {
     candidates: async (range, after, most) => {

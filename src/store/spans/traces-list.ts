@@ -11,7 +11,6 @@ import { IN_KEYS } from './trace-keys.ts';
 import { readHalted } from './facts.ts';
 import type { TraceListFilter, TraceSummary } from '../contracts/lists.ts';
 
-/** Source of a list of traces. */
 export interface TraceListing {
   tables(): Promise<SpanTables>;
   /** Newest arrivals first. */

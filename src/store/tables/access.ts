@@ -3,7 +3,6 @@ import { StoreUnavailableError } from '../../domain/errors.ts';
 import type { AuditRecord } from '../contracts/stores.ts';
 import { type Database, readValue } from '../database.ts';
 
-/** Creates the store of the writes through the API. */
 export function createAuditStore(database: Database) {
   return {
     // Two equal writes are two rows, so each insert has a token of its own.

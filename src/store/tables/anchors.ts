@@ -17,7 +17,6 @@ export interface CandidateQuery {
   readonly limit: number;
 }
 
-/** Creates the store of anchors. */
 export function createAnchorStore(database: Database) {
   return bind(database, {
     write: anchorRows.write,
@@ -73,7 +72,6 @@ async function countJudgedRuns(database: Database, sinceMs: number): Promise<Map
   return new Map(rows.map(({ scorer, runs }) => [scorer, runs]));
 }
 
-/** Reads which anchors have a label of a person. */
 function readLabelled(database: Database): Promise<Pick<AnchorRow, 'tenant' | 'scorer' | 'traceId'>[]> {
   return database.rows(
     `SELECT DISTINCT Tenant AS tenant, Scorer AS scorer, TraceId AS traceId FROM scores FINAL

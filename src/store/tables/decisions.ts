@@ -96,7 +96,6 @@ function readDeferred(
   );
 }
 
-/** Creates the store of the work of repairs. */
 export function createRepairStore(database: Database) {
   return bind(database, { read: readToRepair, count: countToRepair });
 }

@@ -19,7 +19,6 @@ import { hourOf, READ_SETTINGS } from '../sums/score-sums.ts';
 import { failureRows, issueRows } from '../table-rows.ts';
 import type { QueryParams } from '../values.ts';
 
-/** Creates the store of failures and their groups. */
 export function createFailureStore(database: Database) {
   return bind(database, {
     ofTraces,

@@ -81,7 +81,6 @@ const MAX_CALLS = 200;
 /** Longest reason of a failure, in characters. */
 const MAX_REASON = 80;
 
-/** Creates the store of what judges did. */
 export function createJudgeUseStore(database: Database) {
   return {
     /** Reads the calls for some scores of one trace, the oldest first. */

@@ -58,11 +58,9 @@ const DISMISSAL = `INSERT INTO members (Duty, Member, JoinedAt, Leaving, BeatAt)
   SELECT Duty, Member, min(JoinedAt), 1, max(BeatAt) + toIntervalMillisecond(1) FROM members WHERE Duty != '${SCORING_DUTY}'
   GROUP BY Duty, Member HAVING max(Leaving) = 0`;
 
-/** Creates the store of the processes that share duties. */
 export function createDutyStore(database: Database) {
   const mark = markProcess();
   return {
-    /** Returns a new name for a member of this process. */
     nameMember: () => `${randomUUID()} ${mark}`,
     /** Stores beats, stamped by the store. */
     beat: (beats: readonly DutyBeat[]) =>

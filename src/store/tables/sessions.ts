@@ -57,7 +57,6 @@ export function createSessionStore(database: Database) {
       );
       return rows.map(({ at }) => at);
     },
-    /** Reads the current scores of a session. */
     scores: ({ tenant, sessionId }: SessionKey) =>
       scoreRows.read(
         database,

@@ -40,7 +40,6 @@ function recordVersion(
   return database.insertRows('rule_versions', [{ ...row, Definition: JSON.stringify(definition ?? null) }]);
 }
 
-/** Creates the store of the first targets of each version. */
 export function createVersionSampleStore(database: Database) {
   return bind(database, { read: readSamples, append: appendTargets, findInUse });
 }

@@ -62,15 +62,6 @@ export function onlyRun(spans: readonly Span[], logs?: readonly LogRecord[]): Ag
   return runs[0] as AgentRun;
 }
 
-/** Lists name, arguments and result of the calls in a run's output. */
-export function listCalls(run: AgentRun): unknown[] {
-  return invocations(run).map((call) => [
-    call.toolName,
-    call.args,
-    call.state === 'result' ? call.result : (call.errorText ?? call.state),
-  ]);
-}
-
 export function invocationParts(messages: readonly AgentMessage[]): ToolInvocationPart[] {
   return messages.flatMap((message) =>
     message.content.parts.filter((part): part is ToolInvocationPart => part.type === 'tool-invocation'),

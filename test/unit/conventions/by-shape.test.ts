@@ -4,8 +4,7 @@ import { readStepKinds } from '../../../src/conventions/normalise-trace.ts';
 import type { AgentRun } from '../../../src/domain/trace/agent-run.ts';
 import type { TraceData } from '../../../src/domain/trace/span.ts';
 import { buildLog, buildSpan, buildTrace } from '../../support/builders/spans.ts';
-import { WRAPPERS, type Wrapper } from '../../support/recordings/wrappers.ts';
-import { STRANGERS } from '../../support/recordings/strangers.ts';
+import { STRANGERS, WRAPPERS, type Wrapper } from '../../support/recordings/wrappers.ts';
 import { textOfMessage } from '../../support/recordings/facts.ts';
 
 /** Facts of the only run in the form of a wrapper's expectation. */

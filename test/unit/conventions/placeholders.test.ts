@@ -142,3 +142,51 @@ describe('content that is elsewhere or cut off', () => {
     ]);
   });
 });
+
+describe('content that an emitter hides or cuts in its own way', () => {
+  it('is read as far as it goes, with a warning, where Gemini CLI cut it off', () => {
+    const input = '[{"role":"user","parts":[{"text":"Where is P...[TRUNCATED: original length 12000]';
+    const run = onlyRun([
+      buildSpan(
+        'c1',
+        {
+          'gen_ai.operation.name': 'llm_call',
+          'gen_ai.input.messages': input,
+          'gen_ai.output.messages': { role: 'model', parts: [{ text: 'In Hamburg.' }] },
+        },
+        { scope: 'gemini-cli' },
+      ),
+    ]);
+    expect(run.input.inputMessages.map(textOfMessage)).toEqual(['Where is P']);
+    expect(run.warnings).toMatchObject([
+      { code: 'truncated', detail: expect.stringContaining('cut off by its emitter') },
+    ]);
+  });
+
+  it('is a placeholder where OpenTelemetry’s OpenAI Agents put a word in its place', () => {
+    const options = { scope: 'opentelemetry.instrumentation.openai_agents' };
+    const { notScorable } = onlyRun([chatSpan('c1', { input: 'readacted', output: 'readacted' }, options)]);
+    expect(notScorable?.code).toBe('redacted');
+    expect(notScorable?.detail).toContain('OTEL_INSTRUMENTATION_OPENAI_AGENTS_CAPTURE_CONTENT');
+  });
+
+  it('is known by the classes of Haystack’s components when it is not traced', () => {
+    const component = (id: string, type: string, at: number) =>
+      buildSpan(
+        id,
+        { 'haystack.component.type': type },
+        { scope: 'haystack', name: 'haystack.component.run', parent: 'agent', at },
+      );
+    const { notScorable } = onlyRun([
+      buildSpan(
+        'agent',
+        { 'haystack.agent.max_steps': 9 },
+        { scope: 'haystack', name: 'haystack.agent.run', lasts: 90 },
+      ),
+      component('llm', 'OpenAIChatGenerator', 1),
+      component('find', 'InMemoryBM25Retriever', 20),
+    ]);
+    expect(notScorable?.code).toBe('no_content_captured');
+    expect(notScorable?.detail).toContain('HAYSTACK_CONTENT_TRACING_ENABLED=true');
+  });
+});

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { computeFenceCode, withJudgeScope } from '../../../src/judge/judge-scope.ts';
 import { fence } from '../../../src/scorers/shared/judged.ts';
 import { fc } from '../../support/fast-check.ts';
-import { verdictsSchema } from '../../../src/scorers/shared/statements.ts';
+import { verdictsForm } from '../../../src/scorers/shared/statements.ts';
 import * as prebuilt from '../../../src/scorers/prebuilt/index.ts';
 import { createAgentTestRun } from '../../../src/scorers/shared/utils.ts';
 import { JUDGED_CASES, buildRun } from '../../support/builders/judged-cases.ts';
@@ -88,7 +88,7 @@ describe('fenced material', () => {
   });
 });
 
-const schema = verdictsSchema({
+const schema = verdictsForm({
   statements: ['one', 'two', 'three'],
   allowed: ['yes', 'no'],
   repeatStatements: true,

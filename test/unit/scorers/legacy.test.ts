@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { JudgeModel } from '../../../src/judge/judge.ts';
 import * as legacy from '../../../src/scorers/legacy/index.ts';
+import { recordedCases } from '../../parity/recorded-cases.ts';
 import { scriptedModel } from '../../support/fakes/scripted-model.ts';
 
 const QUESTION = 'How warm is it in Paris?';
@@ -14,9 +15,6 @@ const verdicts = (...said: string[]) => ({
 const pieces = (...said: string[]) => ({
   verdicts: said.map((verdict, context_index) => ({ context_index, verdict, reason: 'r' })),
 });
-const results = (...said: string[]) => ({
-  results: said.map((result, index) => ({ n: index + 1, result, reason: 'r' })),
-});
 const claims = { claims: ['It is 18 degrees.', 'It will rain.'] };
 
 interface MetricCase {
@@ -29,50 +27,14 @@ interface MetricCase {
   readonly info?: object;
 }
 
+/** Metrics that no recorded case measures in full; the others are compared with what the published ones gave. */
 const CASES: readonly MetricCase[] = [
-  {
-    name: 'HallucinationMetric',
-    create: (model) => new legacy.HallucinationMetric(model, { context, scale: 10 }),
-    replies: [claims, verdicts('no', 'yes')],
-    score: 5,
-  },
-  {
-    name: 'FaithfulnessMetric',
-    create: (model) => new legacy.FaithfulnessMetric(model, { context }),
-    replies: [claims, verdicts('yes', 'no')],
-    score: 0.5,
-  },
-  {
-    name: 'AnswerRelevancyMetric',
-    create: (model) => new legacy.AnswerRelevancyMetric(model),
-    replies: [{ statements: ['18 degrees', 'rain'] }, results('yes', 'unsure')],
-    score: 0.65,
-  },
-  {
-    name: 'BiasMetric',
-    create: (model) => new legacy.BiasMetric(model),
-    replies: [{ opinions: ['Rain is best.', 'Rome whines.'] }, results('no', 'yes')],
-    score: 0.5,
-  },
-  {
-    name: 'ToxicityMetric',
-    create: (model) => new legacy.ToxicityMetric(model),
-    replies: [{ verdicts: [{ passage: 'It will rain.', verdict: 'yes', reason: 'r' }] }],
-    score: 1,
-  },
   {
     // Useful are the first and the third of three: (1 + 1/3) / (1 + 1/2 + 1/3).
     name: 'ContextPositionMetric',
     create: (model) => new legacy.ContextPositionMetric(model, { context }),
     replies: [pieces('yes', 'no', 'yes')],
     score: 0.73,
-  },
-  {
-    // Mean of 1/1 and 2/3.
-    name: 'ContextPrecisionMetric',
-    create: (model) => new legacy.ContextPrecisionMetric(model, { context }),
-    replies: [pieces('yes', 'no', 'yes')],
-    score: 0.83,
   },
   {
     name: 'ContextRelevancyMetric',
@@ -187,8 +149,9 @@ it.each([
   await expect(metric.measure('q', undefined as never)).rejects.toThrow('takes two texts');
 });
 
-it('every judged metric is measured here', () => {
-  expect(CASES.map(({ name }) => name).sort()).toEqual(judged.map(([name]) => name).sort());
+it('every judged metric is measured here or in the recorded cases', () => {
+  const measured = [...CASES.map(({ name }) => name), ...recordedCases('legacy').map(({ cls }) => cls)];
+  expect(judged.map(([name]) => name).filter((name) => !measured.includes(name))).toEqual([]);
 });
 
 it.each(CASES)('$name measures a question and an answer', async ({ create, replies, score, info = {} }) => {

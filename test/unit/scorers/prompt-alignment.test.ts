@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createPromptAlignmentScorerLLM } from '../../../src/scorers/prebuilt/index.ts';
 import { createTestMessage } from '../../../src/scorers/shared/utils.ts';
 import { scriptedModel } from '../../support/fakes/scripted-model.ts';
-import { alignmentSchema } from '../../../src/scorers/prebuilt/prompt-alignment.ts';
+import { alignmentForm } from '../../../src/scorers/prebuilt/prompt-alignment.ts';
 import { whyFields } from '../../../src/scorers/shared/judged.ts';
 import { JUDGED_CASES } from '../../support/builders/judged-cases.ts';
 import { answeredRun } from '../../support/builders/answered-run.ts';
@@ -48,8 +48,8 @@ describe('the conversation that the judge of prompt alignment sees', () => {
 });
 
 const [honest] = JUDGED_CASES.find(({ name }) => name === 'prompt-alignment')?.replies ?? [];
-const explained = alignmentSchema(whyFields('judge'));
-const bare = alignmentSchema(whyFields(false));
+const explained = alignmentForm(whyFields('judge'));
+const bare = alignmentForm(whyFields(false));
 
 /** Analysis with counted parts and no explanation. */
 const COUNTED = {
