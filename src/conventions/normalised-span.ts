@@ -104,7 +104,6 @@ export interface SpanFacts {
   withheld?: readonly (keyof SpanFacts)[] | undefined;
 }
 
-/** A span with the facts of all its conventions. */
 export interface NormalisedSpan {
   readonly span: Span;
   readonly facts: SpanFacts;

@@ -7,10 +7,8 @@ import { readState } from './read-issues.ts';
 import { BEFORE_MS, cutHours, type IssueHours, joinHours, rateHours, verifyIssue } from './verify-issue.ts';
 import { computeThresholds, isBack, ShareWatch, WATCHED_MS } from './watch-share.ts';
 
-/** Stores that states are decided with. */
 export type StateStores = Pick<Store, 'failures' | 'alerts' | 'spans'>;
 
-/** Terms of states, as configured. */
 export interface StateTerms {
   /** False alarms of an agent in 30 days. */
   readonly falseAlarmBudget: number;

@@ -185,7 +185,6 @@ const CHOICES: Readonly<Record<string, (tool: string) => string>> = {
   'wrong arguments': (tool) => `calls \`${tool}\` with wrong arguments`,
 };
 
-/** Titles by kind. */
 const TITLES: Readonly<Record<FailureKind, (subject: FailureSubject) => string>> = {
   'tool-error': ({ tool = '', errorType, text }) =>
     `tool \`${tool}\` fails: ${errorType || text || 'an error'}`,

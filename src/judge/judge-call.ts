@@ -6,7 +6,6 @@ import type { JudgeCall, JudgeExecution, JudgeUsage, TokenEstimate } from './jud
 import type { CallReservation, JudgeScope, PlannedCall } from './judge-scope.ts';
 import { callModel, type ChatMessage, type ModelCall, type ModelReply } from './model-call.ts';
 
-/** Needs of one call to a judge. */
 export interface JudgeCallDeps {
   readonly judge: ResolvedJudge;
   readonly registry: JudgeRegistry;

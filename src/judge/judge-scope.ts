@@ -80,7 +80,6 @@ const CODE_LETTERS = 12;
  */
 const LETTERS = 'ghijklmnopabcdef';
 
-/** Secret of this process. */
 const processSecret = randomBytes(32).toString('hex');
 
 /** Computes the code on the marker lines around data: a keyed hash that nobody outside this process can compute. */

@@ -59,7 +59,6 @@ export class CircuitBreaker {
     return opened;
   }
 
-  /** Ends a call. */
   ended(failure?: JudgeError): void {
     const says = failure === undefined ? 'works' : FAILURES[failure.code].provider;
     this.#isProbing = false;

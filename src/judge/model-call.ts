@@ -71,7 +71,6 @@ export interface ChatMessage {
   readonly text: string;
 }
 
-/** Request of one model call. */
 export interface ModelCall {
   readonly messages: readonly ChatMessage[];
   readonly temperature: number | undefined;
@@ -88,7 +87,6 @@ export interface ModelCall {
   readonly signal: AbortSignal;
 }
 
-/** Reply of one model call. */
 export interface ModelReply {
   readonly text: string;
   /** `stop`, `length`, `content-filter`, `tool-calls`, `error`, `other`, … */

@@ -63,7 +63,6 @@ function lacking({ name, kind }: ProviderEntry, what: string): JudgeError {
   );
 }
 
-/** Opens the chat models of a provider. */
 export function openModels(entry: ProviderEntry): (id: string) => Promise<JudgeModelObject> {
   const { api = entry.kind === OPENAI_COMPATIBLE ? 'chatModel' : 'languageModel' } = entry;
   return opener(entry, (provider) => provider[api], `api "${api}"`);
@@ -74,7 +73,6 @@ function ofOpenAi(entry: ProviderEntry): ProviderEntry {
   return entry.kind === OPENAI_COMPATIBLE ? { ...entry, kind: OPENAI } : entry;
 }
 
-/** Opens the decision models of a provider. */
 export function openDecisionModels(entry: ProviderEntry): (id: string) => Promise<DecisionModelObject> {
   return opener(
     ofOpenAi(entry),
@@ -83,7 +81,6 @@ export function openDecisionModels(entry: ProviderEntry): (id: string) => Promis
   );
 }
 
-/** Opens the batch interface of a provider. */
 export async function openBatch(given: ProviderEntry): Promise<BatchApi> {
   const entry = ofOpenAi(given);
   const { experimental_batch: open } = await createProvider(entry);

@@ -84,7 +84,6 @@ async function readPairs(
 /** Score rows of a range of runs. */
 type AgreementQuery = Range &
   Pick<LabelledScorer, 'tenant'> & {
-    /** Names of the score rows. */
     readonly scorers: readonly string[];
   };
 
@@ -142,7 +141,6 @@ export interface VersionEstimate extends PassRateEstimate {
   readonly certificate: Certificate;
 }
 
-/** Choice of scores whose pass rates are estimated. */
 export type EstimatesQuery = AgreementQuery & Pick<JudgedQuery, 'by' | 'chosen' | 'untilMs'>;
 
 /**

@@ -61,7 +61,6 @@ export async function readQueue(
   return { day, labelled, left, targets: chooseTargets(targets, { limit, part }) };
 }
 
-/** Target with the verdict of the scorer. */
 interface Drawn {
   readonly passes: boolean;
   /** Random number from 0 to 1 that orders the targets of a verdict. */

@@ -352,7 +352,6 @@ class Purge {
   }
 }
 
-/** Joins the rows of each table. */
 function joinRows(parts: readonly PurgedRows[], join: (a: number, b: number) => number): PurgedRows {
   const all: Record<string, number> = {};
   for (const [table, rows] of parts.flatMap((part) => Object.entries(part))) {

@@ -51,7 +51,6 @@ export async function scoreTask(context: Scoring, task: TraceTask, mode: Scoring
   }
 }
 
-/** Returns the error of a trace that could not be scored. */
 export function traceError(error: unknown): AppError {
   return toAppError(error, { failed: 'scoring a trace failed', stage: 'judge', retryable: true });
 }
@@ -442,7 +441,6 @@ function buildLeftOutRows(task: TraceTask, selected: SelectedRule, reading: Trac
   return buildTraceRows(task, { ...selected, prior }, verdict, targetId);
 }
 
-/** Builds the rows of a target that cannot be scored. */
 function buildTargetRows(
   task: TraceTask,
   selected: SelectedRule,

@@ -58,7 +58,6 @@ export type ScoringStores = Pick<
 /** Judges and reply cache of the calls of all scorers. */
 export type SharedJudgeScope = Omit<JudgeScope, 'redactor' | 'onReuse'>;
 
-/** Reads the agent runs of a trace. */
 export type TraceReader = (data: TraceData, options?: ReadingOptions) => TraceReading | Promise<TraceReading>;
 
 /** Finds what went wrong in the runs of a trace. */

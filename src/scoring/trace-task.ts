@@ -37,7 +37,6 @@ export interface TraceCandidate {
   readonly nowMs: number;
 }
 
-/** Facts of a trace for the choice of rules. */
 export interface KnownFacts {
   /** Facts from the query without content; undefined when nobody asked for them. */
   readonly facts: TraceFacts | undefined;
@@ -52,7 +51,6 @@ export type VersionStates = ReadonlyMap<
 
 /** Facts about a trace from the store before its content is read. */
 export interface TraceLookups extends KnownFacts {
-  /** Current scores of the trace. */
   readonly existing: readonly Score[];
   /** Time at which `existing` was read, milliseconds of the monotonic clock. */
   readonly existingReadMs: number;
@@ -79,7 +77,6 @@ export function isTraceData(read: TraceTask['read']): read is TraceData {
   return read !== null && 'spans' in read;
 }
 
-/** Result of one trace. */
 export interface TraceOutcome {
   readonly key: TraceKey;
   /** Activity of the trace; null when no agent or model span of it is stored. */
@@ -88,7 +85,6 @@ export interface TraceOutcome {
   readonly decisions: readonly Decision[];
   /** Scores that were computed now. */
   readonly scores: readonly Score[];
-  /** Scores that were withdrawn. */
   readonly tombstones: readonly Score[];
   /** Time at which a trace that still arrives is ready, by the store's clock; else null. */
   readonly waitUntilMs: number | null;
@@ -179,7 +175,6 @@ const MOST_SHOWN = 3;
 /** A session that was read as one conversation. */
 export interface SessionContent {
   readonly session: AgentRun;
-  /** Number of turns that were read. */
   readonly turns: number;
   /** True when turns were left out: the session has more than are read at once. */
   readonly isPartial: boolean;

@@ -65,7 +65,6 @@ export interface SourceDeps {
   readonly timers?: DutyDeps['timers'];
 }
 
-/** Sources of a process. */
 export interface ConfiguredSources {
   /** Starts them beside the receivers of a collector, which stores their spans. */
   readonly start: StartReceiver;

@@ -98,7 +98,6 @@ function notScorableReason(evaluations: number): NotScorableReason {
 interface ModelCalls {
   /** In order of time. */
   readonly modelCalls: AgentRun[];
-  /** Number of calls beyond the limit. */
   readonly modelCallsLeftOut: number;
 }
 

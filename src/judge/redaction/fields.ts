@@ -14,7 +14,6 @@ interface FieldRedaction {
   run<T>(value: T): T;
 }
 
-/** Placeholders for values. */
 interface Placeholders {
   of(label: string, value: string): string;
 }

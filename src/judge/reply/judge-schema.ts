@@ -21,7 +21,6 @@ interface ZodJudgeSchema<T> {
   ): { success: true; data: T } | { success: false; error: { issues: readonly SchemaIssue[] } };
 }
 
-/** Schema of an answer. */
 export type JudgeSchema<T> = ZodJudgeSchema<T> | JsonJudgeSchema<T>;
 
 export interface ResolvedSchema<T> {

@@ -25,7 +25,6 @@ const COUNT_EVERY_MS = 30_000;
 const AT_ONCE = 4;
 const PER_LOOK = 20;
 
-/** Settings of anchors. */
 export interface AnchorSettings {
   readonly size: number;
   readonly share: number;
@@ -237,7 +236,6 @@ export class AnchorKeeper {
 
 const nameRun = ({ tenant, traceId }: TraceKey) => JSON.stringify([tenant, traceId]);
 
-/** Lists the runs that are frozen. */
 function listAnchors(rows: readonly AnchorRow[]): TraceKey[] {
   const firsts = rows.filter(({ first }) => first);
   return [

@@ -25,7 +25,6 @@ export interface Pair {
   readonly plan: PairPlan;
 }
 
-/** Result of a pair in one pass. */
 export interface PairResult {
   /** Row to write; null when the earlier row is still right, or when the run was broken off. */
   readonly row: Decision | null;

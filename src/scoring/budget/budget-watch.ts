@@ -5,13 +5,11 @@ import { untilAborted } from '../../domain/waits.ts';
 import type { Store } from '../../store/store.ts';
 import type { Reading } from '../../telemetry/metrics.ts';
 
-/** State of a cap. */
 export interface CapState extends BudgetReading {
   /** Time at which the cap is full again, Unix milliseconds. */
   readonly renewsAtMs: number;
 }
 
-/** State of all configured caps at one time. */
 export interface BudgetMoment {
   /** Time of the read by the store's clock, Unix milliseconds. */
   readonly nowMs: number;

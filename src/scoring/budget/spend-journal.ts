@@ -91,7 +91,6 @@ export class BudgetPool {
     return freeUsd;
   }
 
-  /** Takes the entries that are to be written. */
   takeEntries(nowMs: number): SpendEntry[] {
     const changes = this.#changeUsd === 0 ? [] : [this.buildLease(this.#changeUsd, nowMs)];
     this.#changeUsd = 0;

@@ -19,9 +19,7 @@ import { parseTime } from './score-rows.ts';
 /** Scores, withdrawn scores and feedback that one pass has for a trace. */
 interface SaidOfTrace {
   readonly scores: readonly Score[];
-  /** Scores that it withdraws. */
   readonly tombstones: readonly Score[];
-  /** Feedback of users. */
   readonly feedback: readonly Feedback[];
 }
 
@@ -61,7 +59,6 @@ export async function recordFailures(
   }
 }
 
-/** Target with the feedback on it. */
 interface FoundOn {
   readonly target: ScoringTarget;
   readonly feedback: readonly Feedback[];

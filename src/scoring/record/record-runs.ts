@@ -89,7 +89,6 @@ interface RunTerms {
   readonly marks: boolean;
 }
 
-/** Builds the record of a target that was read. */
 function buildRunRecord(task: TraceTask, { kind, targetId, run }: ScoringTarget, terms: RunTerms): RunRecord {
   const startedAt = parseTime(run.startedAt, task.clock.nowMs());
   return {

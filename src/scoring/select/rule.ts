@@ -151,7 +151,6 @@ function fingerprintOfScorer(scorer: Scorer): string {
 export interface RuleInForce {
   readonly rate: number;
   readonly always: readonly PriorityReason[];
-  /** Names of the scorers at that time. */
   readonly scorers: ReadonlySet<string>;
   /** Time since which this version of the rule is in force, Unix milliseconds. */
   readonly fromMs: number;

@@ -69,7 +69,6 @@ export function describeLeftOut(reading: TraceReading, kind: TargetKind): LeftOu
     : null;
 }
 
-/** Returns the reason why a trace has no target of this kind. */
 export function explainNoTarget(reading: TraceReading, kind: TargetKind): NotScorableReason {
   if (reading.notScorable !== null) {
     return reading.notScorable;

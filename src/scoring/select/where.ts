@@ -15,7 +15,6 @@ export interface UnreadTrace {
   readonly facts: TraceFacts | undefined;
 }
 
-/** Lists the attribute keys that the conditions need. */
 export function listAttributeKeys(where: Where | undefined): string[] {
   return [where, where?.not].flatMap((conditions) => Object.keys(conditions?.attributes ?? {}));
 }

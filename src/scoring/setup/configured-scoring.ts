@@ -103,7 +103,6 @@ function createCache({ judges }: Config) {
   return judges.reuse ? createReplyCache(REPLY_CACHE) : undefined;
 }
 
-/** Returns the limits of the calls to a provider. */
 export function findProviderPace({ judges: { providers } }: Config, name: string) {
   const { concurrency, requestsPerMinute, tokensPerMinute } = Object.hasOwn(providers, name)
     ? (providers[name] ?? {})
@@ -188,7 +187,6 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
 
 /** Parts that scoring takes over while it runs. */
 interface RevisedParts extends Pick<ConfiguredScoringOptions, 'config' | 'kit' | 'facets'> {
-  /** Configuration before. */
   readonly former: Config;
   /** Stores that read by other conventions. Absent: the conventions are the same. */
   readonly stores?: ScoringStores | undefined;
@@ -235,7 +233,6 @@ export function reviseScoring(
   return revised;
 }
 
-/** Forgets what is remembered of purged traces. */
 function forgetPurged(
   cache: ReturnType<typeof createCache>,
   { joining }: Scoring,

@@ -150,7 +150,6 @@ export function createPassLineFinder(
   return async (row) => (await find(row)).line;
 }
 
-/** Finds a scorer of rules by its name. */
 export function findBound(
   name: string,
   rules: readonly PreparedRule[] | undefined,
