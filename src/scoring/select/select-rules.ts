@@ -242,7 +242,6 @@ function declineRule(
     prior,
     selection,
     evidenceUntilMs: activity.lastArrivalMs,
-    evidenceHash: '',
   });
   return { outcome: 'declined', rule, rows };
 }
