@@ -101,19 +101,8 @@ export interface ReplyCache {
   readonly inFlight: Map<string, Promise<void>>;
 }
 
-/** Cache that can forget all answers. */
-export interface OwnReplyCache extends ReplyCache {
-  clear(): void;
-}
-
 /** Creates a cache that keeps at most `maxEntries` answers with together at most `maxChars` characters. */
-export function createReplyCache({
-  maxEntries,
-  maxChars,
-}: {
-  maxEntries: number;
-  maxChars: number;
-}): OwnReplyCache {
+export function createReplyCache({ maxEntries, maxChars }: { maxEntries: number; maxChars: number }) {
   const replies = new LruMap<CachedReply>({ maxEntries, maxSize: maxChars }, ({ text }) => text.length);
   return Object.assign(replies, { inFlight: new Map<string, Promise<void>>() });
 }

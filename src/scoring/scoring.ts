@@ -55,9 +55,6 @@ export type ScoringStores = Pick<
   | 'judgeCalls'
 > & { readonly failures: Pick<Store['failures'], 'ofTraces' | 'write'> };
 
-/** Judges and reply cache of the calls of all scorers. */
-export type SharedJudgeScope = Omit<JudgeScope, 'redactor' | 'onReuse'>;
-
 export type TraceReader = (data: TraceData, options?: ReadingOptions) => TraceReading | Promise<TraceReading>;
 
 /** Finds what went wrong in the runs of a trace. */
@@ -77,7 +74,8 @@ export interface ScoringPorts {
   readonly joiner: TraceJoiner | null;
   readonly log: Log;
   readonly metrics: Pick<MetricWriter, 'add' | 'record'>;
-  readonly judgeScope: SharedJudgeScope;
+  /** Judges and reply cache of the calls of all scorers. */
+  readonly judgeScope: Omit<JudgeScope, 'redactor' | 'onReuse'>;
   /** Redaction of the texts that a judge gets. */
   readonly redaction: RedactionOptions;
   /** Prices of models over the built-in ones, for the costs of runs. */

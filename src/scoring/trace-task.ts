@@ -13,12 +13,6 @@ import { showUsd } from '../domain/money/usd.ts';
 import type { VersionRequest, VersionState } from './select/new-versions.ts';
 import type { PriorityFacts, RunSize, SamplePlan } from './select/sample-trace.ts';
 
-/** A trace that is a piece of a run; another trace owns the run. */
-interface PartOfRun {
-  /** Trace id of the owner. */
-  readonly partOf: string;
-}
-
 /** A trace or a session whose content is not read yet. */
 export interface TraceCandidate {
   /** Activity from before the content was read. */
@@ -62,8 +56,11 @@ export interface TraceLookups extends KnownFacts {
 /** One trace or session whose content has been read. */
 export interface TraceTask extends TraceCandidate, TraceLookups {
   readonly key: TraceKey;
-  /** Spans and logs, or the reason why they cannot be read; null when no rule needs them. */
-  readonly read: TraceData | AppError | PartOfRun | SessionContent | null;
+  /**
+   * Spans and logs, or the reason why they cannot be read; null when no rule needs them. `partOf`: the trace is a piece of a run that
+   * the trace with this id owns.
+   */
+  readonly read: TraceData | AppError | { readonly partOf: string } | SessionContent | null;
   /** Called when the spans are not needed any more. */
   readonly onRead?: (() => void) | undefined;
   readonly rules: readonly SelectedRule[];

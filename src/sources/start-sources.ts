@@ -55,13 +55,11 @@ export function createLabelReaders({
   });
 }
 
-export type SourceDuties = Pick<Duties, 'join' | 'readEpoch' | 'leave' | 'stop'>;
-
 export interface SourceDeps {
   readonly cursors: CursorStore;
   readonly engineFiles: EngineFiles;
   /** Starts to beat for the duties of this process. */
-  readonly startDuties: () => SourceDuties;
+  readonly startDuties: () => Pick<Duties, 'join' | 'readEpoch' | 'leave' | 'stop'>;
   readonly timers?: DutyDeps['timers'];
 }
 

@@ -22,9 +22,7 @@ export interface BudgetConfig {
   readonly budgets: SharedBudgets;
 }
 
-/** Configured budgets, with the spending of every process on the store. */
-export type BudgetWatch = ReturnType<typeof createBudgetWatch>;
-
+/** Creates the reader of the configured budgets, with the spending of every process on the store. */
 export function createBudgetWatch(
   config: BudgetConfig,
   store: {
@@ -82,7 +80,7 @@ const MAX_AGE_MS = 10_000;
 const WAIT_MS = 1_000;
 
 /** Returns the metrics of all budgets of the store. Throws what the store throws, and when it does not answer in time. */
-export async function budgetReadings(watch: BudgetWatch): Promise<Reading[]> {
+export async function budgetReadings(watch: ReturnType<typeof createBudgetWatch>): Promise<Reading[]> {
   const { caps } = await untilAborted(watch.readRecent(MAX_AGE_MS), AbortSignal.timeout(WAIT_MS));
   return caps.flatMap(({ scope: { kind, name }, period, spentUsd, reservedUsd, capUsd }) => {
     const labels = {

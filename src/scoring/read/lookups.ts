@@ -1,4 +1,3 @@
-import type { RunStore } from '../../store/tables/runs.ts';
 import {
   type AgentKey,
   joinAgentKey,
@@ -7,7 +6,7 @@ import {
   type SpanSource,
   type TraceKey,
 } from '../../store/contracts/stores.ts';
-import type { DecisionStore } from '../../store/tables/decisions.ts';
+import type { Store } from '../../store/store.ts';
 import type { AgentPastStore, ScoreStore } from '../../store/tables/scores.ts';
 import { formatScoreName } from '../record/score-rows.ts';
 import type { AgentPast } from '../../domain/behaviour/measures.ts';
@@ -29,18 +28,13 @@ const MOST_SHARED = 500;
 /** Reads something about traces. The result is keyed by `joinTraceKey` and lacks traces without it. */
 type Lookup<Value> = (keys: readonly TraceKey[]) => Promise<Map<string, Value>>;
 
-interface SharedStores {
-  readonly spans: Pick<SpanSource, 'activity'>;
-  readonly decisions: Pick<DecisionStore, 'ofTraces'>;
-  readonly scores: Pick<ScoreStore, 'ofTraces'>;
-  readonly runs: Pick<RunStore, 'ofTraces'>;
-}
-
 /**
  * Returns the stores with look-ups that several batches share: a look-up costs the store nearly the same for one trace and for 500. A
  * thousand batches of one trace each would keep all others waiting for a minute.
  */
-export function shareLookups<Stores extends SharedStores>(stores: Stores): Stores {
+export function shareLookups<Stores extends Pick<Store, 'spans' | 'decisions' | 'scores' | 'runs'>>(
+  stores: Stores,
+): Stores {
   const { spans, decisions, scores, runs } = stores;
   return {
     ...stores,
