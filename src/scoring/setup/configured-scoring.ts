@@ -17,7 +17,6 @@ import { shareLookups } from '../read/lookups.ts';
 import type { CommitPace } from '../record/group-commit.ts';
 import type { SessionSettings } from '../sessions/score-session.ts';
 import type { WatchedTraces } from '../../purge/purged-traces.ts';
-import type { JudgeCallRecord } from '../../domain/judge-call.ts';
 import { countArrivalDays } from '../../store/schema/table-settings.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { MetricWriter, Reading } from '../../telemetry/metrics.ts';
@@ -242,48 +241,6 @@ function forgetPurged(
     cache?.clear();
     joining?.cache.clear();
   });
-}
-
-/** Wraps stores and counts the rows written to them. */
-export function meteredStores(stores: ScoringStores, metrics: MetricWriter): ScoringStores {
-  const { decisions, scores, judgeCalls } = stores;
-  return {
-    ...stores,
-    decisions: {
-      ...decisions,
-      async write(written) {
-        await decisions.write(written);
-        for (const [status, { length }] of Map.groupBy(written, (decision) => decision.status)) {
-          metrics.add('spanscore.decisions', length, { status });
-        }
-      },
-    },
-    scores: {
-      ...scores,
-      async write(written) {
-        await scores.write(written);
-        const rows = written.filter((score) => !score.isDeleted);
-        for (const [scorer, { length }] of Map.groupBy(rows, (score) => score.scorer)) {
-          metrics.add('spanscore.scores.written', length, { scorer });
-        }
-      },
-    },
-    judgeCalls: {
-      ...judgeCalls,
-      async write(calls) {
-        await judgeCalls.write(calls);
-        calls.forEach((call) => countCall(call, metrics));
-      },
-    },
-  };
-}
-
-function countCall(call: JudgeCallRecord, metrics: MetricWriter): void {
-  const { model, status, inputTokens, outputTokens } = call;
-  metrics.add('spanscore.judge.calls', 1, { model, status });
-  metrics.record('spanscore.judge.duration', call.durationMs / 1_000, { model });
-  metrics.add('spanscore.judge.tokens', inputTokens ?? 0, { model, type: 'input' });
-  metrics.add('spanscore.judge.tokens', outputTokens ?? 0, { model, type: 'output' });
 }
 
 /** Label of a scorer without a judge. */
