@@ -107,7 +107,6 @@ export interface SpanFacts {
 export interface NormalisedSpan {
   readonly span: Span;
   readonly facts: SpanFacts;
-  /** Number of facts by convention. */
   readonly conventions: ReadonlyMap<string, number>;
   readonly warnings: readonly ReadingWarning[];
 }

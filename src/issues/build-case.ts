@@ -19,7 +19,6 @@ export interface CaseSource {
   readonly failure: Failure;
   readonly data: TraceData;
   readonly run: AgentRun;
-  /** Current scores of the run. */
   readonly scores: readonly Score[];
 }
 

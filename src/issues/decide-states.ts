@@ -30,7 +30,6 @@ interface Decided {
   readonly verification: Verification | null;
   /** Entry of the history; '' where nothing new is to be told. */
   readonly what: string;
-  /** Share before the change. */
   readonly before?: number | null | undefined;
 }
 

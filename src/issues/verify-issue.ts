@@ -37,7 +37,6 @@ export function joinHours({ failing, runs }: IssueHours): ShareHour[] {
     }));
 }
 
-/** Adds hours up. */
 function sumHours(hours: IssueHours): ShareHour {
   const move = <Hour extends { readonly hourMs: number }>(list: readonly Hour[]) =>
     list.map((hour) => ({ ...hour, hourMs: 0 }));

@@ -6,7 +6,6 @@ import type { JudgeRegistry } from './judge-registry.ts';
 import type { ProviderShare } from './limits.ts';
 import type { Redactor } from './redaction/redaction.ts';
 
-/** A call to a judge before it is made. */
 export interface PlannedCall {
   /** `provider/model` as configured. */
   readonly model: string;
@@ -20,7 +19,6 @@ export interface PlannedCall {
   readonly estimatedUsd: number | undefined;
 }
 
-/** Money reserved for one call. */
 export interface CallReservation {
   /** Awaited just before `beforeCall`, after all waits for limits. Throws an `AppError` to stop the call. Absent: nothing is to be done. */
   readonly begin?: (() => Promise<void>) | undefined;
@@ -88,7 +86,6 @@ export function computeFenceCode(value: string): string {
   return hash.replace(/[0-9a-f]/g, (digit) => LETTERS.charAt(Number.parseInt(digit, 16)));
 }
 
-/** A usable answer with its text and its model. */
 interface CachedReply {
   readonly text: string;
   readonly modelId: string | undefined;

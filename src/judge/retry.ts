@@ -28,7 +28,6 @@ export interface Conversation<T> {
   /** Questions for a decision judge; the prompt shows them. */
   readonly decisions?: Decisions | undefined;
   readonly schema: ResolvedSchema<T> | undefined;
-  /** Reads the answer from a reply to the prompt. */
   readonly read: (reply: Pick<ModelReply, 'text' | 'isThought'>, prompt: string) => SchemaVerdict<T>;
   /** End of the message that asks again. */
   readonly again: string;

@@ -44,7 +44,6 @@ export interface JudgedStores {
 interface AgreementStores extends JudgedStores {
   readonly labels: Pick<LabelStore, 'judged' | 'reviewers'>;
   readonly comparedScores: ComparedScoreStore;
-  /** Rates that a certificate needs. */
   readonly required: RequiredRates;
   readonly alerts: Pick<AlertStore, 'judgeDrifts'>;
 }
@@ -81,7 +80,6 @@ async function readPairs(
   });
 }
 
-/** Score rows of a range of runs. */
 type AgreementQuery = Range &
   Pick<LabelledScorer, 'tenant'> & {
     readonly scorers: readonly string[];

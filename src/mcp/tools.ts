@@ -503,7 +503,6 @@ async function buildTest(
   ];
 }
 
-/** All tools, in the order of their list. */
 export const TOOLS: readonly Tool[] = [
   whatsWrong,
   explainIncident,

@@ -232,12 +232,9 @@ type Checkpoint = Readonly<z.infer<typeof Checkpoint>>;
 
 const START: Checkpoint = { pass: 0, buriedAtMs: null, passes: [{}, {}], traces: 0, sessions: 0 };
 
-export interface PurgeDeps {
-  readonly purges: PurgeStore;
+export interface PurgeDeps extends Pick<PurgeStores, 'purges' | 'nowMs'> {
   readonly jobs: Pick<JobStore, 'list' | 'order' | 'leave'>;
   readonly key: PurgeKey;
-  /** Clock of the store, Unix milliseconds. */
-  readonly nowMs: () => Promise<number>;
   /** Default 45 s. */
   readonly secondPassMs?: number;
 }

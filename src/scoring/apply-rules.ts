@@ -12,10 +12,11 @@ import { listFeedback } from '../domain/trace/feedback.ts';
 import { AppError, toAppError, readErrorMessage } from '../domain/errors.ts';
 import { allSettled } from '../domain/waits.ts';
 import type { Score } from '../domain/score.ts';
-import { findSlots, waitingResult, resultWithoutRun, runPair, type PairRun } from './attempt/run-pair.ts';
+import { findSlots, runPair, type PairRun } from './attempt/run-pair.ts';
 import type { WaitingRuns, RunSlots, QueueEnd } from './live/queue.ts';
 import {
   buildGoneRow,
+  buildPlannedRow,
   buildVerdictRows,
   buildWithdrawnRow,
   type Unscored,
@@ -137,7 +138,7 @@ async function runPairs(
   const allPairs = passes.flatMap((pass) => pass.pairs);
   const results = new Map<Pair, PairResult>();
   for (const pair of allPairs.filter(({ plan }) => plan.action !== 'run')) {
-    results.set(pair, resultWithoutRun(pair));
+    results.set(pair, { row: buildPlannedRow(pair), scores: [], abandoned: false });
   }
   const ends = new Map<RunSlots, QueueEnd>();
   const run: PairRun = { ...terms, ends };
@@ -160,7 +161,8 @@ async function runPairs(
     }
     const end = findEnd(task, slots, { runs: pairs.length, mode: run.mode });
     if (end === null) {
-      pairs.forEach((pair) => results.set(pair, waitingResult()));
+      const result = { row: null, scores: [], abandoned: false, waiting: true } as const;
+      pairs.forEach((pair) => results.set(pair, result));
       waiting.push({ slots, runs: pairs.length });
     } else {
       ends.set(slots, end);

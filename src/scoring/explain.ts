@@ -36,7 +36,6 @@ export interface Explanation {
   readonly activity: TraceActivity | null;
   readonly decisions: readonly Decision[];
   readonly computed: readonly ComputedLine[];
-  /** Current scores of the trace. */
   readonly scores: readonly Score[];
   /** The store's clock, Unix milliseconds. */
   readonly nowMs: number;

@@ -41,7 +41,6 @@ export interface ScopeSurvey {
 
 export interface Survey {
   traces: number;
-  /** Traces without any run. */
   withoutRun: number;
   /** Most spans first. */
   scopes: ScopeSurvey[];

@@ -40,7 +40,6 @@ export interface AnchorSource {
   readonly settings: AnchorSettings;
 }
 
-/** The part of the store that anchors use. */
 export interface AnchorKeepStore {
   readonly anchors: Pick<AnchorStore, 'since' | 'write' | 'candidates' | 'judgedRuns'>;
   readonly alerts: Pick<AlertStore, 'deciding' | 'judgeDrifts'>;

@@ -93,7 +93,6 @@ class ScorerWatches {
   }
 }
 
-/** Counts of attempts. */
 interface Tally {
   succeeded: number;
   deferred: number;

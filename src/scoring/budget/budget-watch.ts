@@ -16,7 +16,6 @@ export interface BudgetMoment {
   readonly caps: readonly CapState[];
 }
 
-/** Budgets of rules, of tenants and of the installation. */
 export interface BudgetConfig {
   readonly rules: readonly { readonly name: string; readonly budget?: BudgetCaps | undefined }[];
   readonly budgets: SharedBudgets;
@@ -58,7 +57,6 @@ export function createBudgetWatch(
   };
 }
 
-/** Lists the budgets of a configuration: of rules, of tenants and of the installation. */
 function listConfiguredBudgets({ rules, budgets }: BudgetConfig): ScopedBudget[] {
   const { total, tenants } = budgets;
   return [

@@ -156,7 +156,6 @@ export class SpendJournal {
     this.#writeIn(this.#writeDelayMs);
   }
 
-  /** Writes the entries of this turn. */
   writeNow(): void {
     if (!this.#isDue) {
       this.#isDue = true;

@@ -34,7 +34,6 @@ export interface WaitingRuns {
   readonly runs: number;
 }
 
-/** Slots that are reserved for the runs of one trace. */
 export interface Reservation {
   readonly slots: RunSlots;
   /** Slots that the runs may use. */

@@ -240,7 +240,6 @@ const EXAMPLE_KEPT_MS = 60_000;
 /** Question and answer of a run that a judge is shown as an example. */
 export type ExampleRun = Pick<AgentRun, 'input' | 'output'>;
 
-/** Parts of scoring that read an example. */
 interface ExamplePorts {
   readonly readTrace: (data: TraceData) => TraceReading | Promise<TraceReading>;
   readonly monotonicMs: () => number;

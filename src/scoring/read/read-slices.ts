@@ -164,7 +164,6 @@ export class ContentMemory {
     }
   }
 
-  /** Removes content from its part. */
   release(data: TraceData): void {
     void (this.quick.release(data) || [...this.#parts.values()].some(({ memory }) => memory.release(data)));
   }

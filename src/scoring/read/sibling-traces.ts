@@ -69,7 +69,6 @@ export class PieceCache {
     this.#entries.set(joinTraceKey(key), { lastArrivalMs, piece, chars });
   }
 
-  /** Forgets all traces. */
   clear(): void {
     this.#entries.clear();
   }

@@ -135,7 +135,6 @@ function buildPairRow(pair: Pair, columns: CellColumns): Decision {
   };
 }
 
-/** Facts for the rows of a verdict on a whole rule. */
 export interface VerdictFacts {
   readonly key: TraceKey;
   readonly rule: PreparedRule;

@@ -9,7 +9,6 @@ import { findCost } from '../../domain/money/model-prices.ts';
 /** Most values that a reason names. */
 const MOST_SHOWN = 5;
 
-/** Trace before its content is read. */
 export interface UnreadTrace {
   readonly activity: Pick<TraceActivity, 'firstStartUnixNano' | 'lastEndUnixNano'>;
   readonly facts: TraceFacts | undefined;
@@ -73,7 +72,6 @@ export function computeDurationMs({ firstStartUnixNano, lastEndUnixNano }: Unrea
   return Math.max(0, Number(lastEndUnixNano - firstStartUnixNano) / 1e6);
 }
 
-/** One condition on one trace. */
 interface Check {
   readonly name: string;
   readonly isMet: boolean;

@@ -61,7 +61,6 @@ interface OwnScorerProcesses extends Pick<OwnScorers, 'readings' | 'stop'> {
   share(settings: string): SharedPool | undefined;
 }
 
-/** Processes of one own scorer. */
 interface SharedPool {
   readonly started: Started;
   readonly pool: OwnScorers;

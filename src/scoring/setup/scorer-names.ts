@@ -106,7 +106,6 @@ export async function readScale(entry: Found['entry'], prebuilt: Found['prebuilt
   return declareScale(entry, await createUnasked(entry, prebuilt));
 }
 
-/** Pass line of the score rows of a name. */
 export interface PassLine {
   /** Directed score from which scores pass. */
   readonly line: number;
