@@ -59,7 +59,7 @@ function listRecords(
     const records = facts === undefined ? [] : [buildFactsRecord(task, facts, terms)];
     return records.filter((record) => !isStored(record));
   }
-  const marker = terms.marks ? [buildMarker(task, terms)] : [];
+  const marker = terms.marks ? [buildGoneRecord(task, buildFactsRecord(task, {}, terms))] : [];
   if ('partOf' in read) {
     return [...marker, ...knownRuns.map((known) => buildGoneRecord(task, known))];
   }
@@ -178,11 +178,6 @@ function buildFactsRecord(
     evidenceUntil: activity.lastArrivalMs,
     isDeleted: false,
   };
-}
-
-/** Builds the deleted row of a trace that was read and has no run. */
-function buildMarker(task: TraceTask, terms: RunTerms): RunRecord {
-  return buildGoneRecord(task, buildFactsRecord(task, {}, terms));
 }
 
 /** Builds the row that hides a record whose target the trace no longer has. */
