@@ -37,7 +37,6 @@ import type { Scoring } from './scoring/scoring.ts';
 import { SessionLoop } from './scoring/sessions/session-loop.ts';
 import {
   createConfiguredScoring,
-  meteredStores,
   reviseScoring,
   scorerReadings,
   sessionSettings,
@@ -121,7 +120,7 @@ export async function startScorer(
   const scoring = createConfiguredScoring({
     config,
     kit,
-    stores: meteredStores(store, metrics),
+    stores: store,
     purged,
     readTrace: createTurnReader(),
     log,
@@ -135,7 +134,7 @@ export async function startScorer(
 
   async function prepare(next: ServeParts, reading?: Store) {
     const former = current;
-    const revised = await reviseParts(former, next, { reading, purged, log, metrics });
+    const revised = await reviseParts(former, next, { reading, purged, log });
     const commit = async () => {
       const retired = Promise.withResolvers<void>();
       const { rules } = revised.kit;
@@ -184,16 +183,15 @@ function startConfiguredLabels(
 async function reviseParts(
   former: ScorerRevision,
   next: ServeParts,
-  { reading, purged, log, metrics }: ReviseTerms,
+  { reading, purged, log }: ReviseTerms,
 ): Promise<ScorerRevision> {
   const { config, modules } = next;
   createExporters(config.exporters, EXPORTERS);
   createChannels(config, CHANNELS);
   const kit = await loadScorerKit(config, { log, modules, former: former.kit });
   try {
-    const stores = reading && meteredStores(reading, metrics);
     const facets = listFacets(next.groups);
-    const revised = { config, former: former.parts.config, kit, facets, stores, purged };
+    const revised = { config, former: former.parts.config, kit, facets, stores: reading, purged };
     const scoring = reviseScoring(former.scoring, revised);
     return { parts: next, kit, scoring, store: reading ?? former.store };
   } catch (error) {
@@ -202,7 +200,7 @@ async function reviseParts(
   }
 }
 
-interface ReviseTerms extends Pick<ScorerDependencies, 'log' | 'metrics'>, Pick<PurgeAwareStore, 'purged'> {
+interface ReviseTerms extends Pick<ScorerDependencies, 'log'>, Pick<PurgeAwareStore, 'purged'> {
   readonly reading: Store | undefined;
 }
 

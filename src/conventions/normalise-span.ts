@@ -151,19 +151,15 @@ function roleByFacts(facts: SpanFacts): SpanFacts['role'] {
 
 /** Warns of content that the emitter dropped, or that was cut when it was stored. */
 function listLosses(span: Span): ReadingWarning[] {
-  const { spanId, droppedAttributesCount: dropped } = span;
-  const cut = listCutKeys(span);
+  const { spanId, droppedAttributesCount: dropped, truncated = [] } = span;
+  // A stub has no content to lose.
+  const cut = truncated.includes(STUB_MARK) ? [] : truncated;
   const droppedDetail = `the emitter dropped ${dropped} attributes; raise its attribute count limit (OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT)`;
   const cutDetail = `cut when it was stored: ${cut.join(', ')}; raise ingest.limits`;
   return [
     ...(dropped > 0 ? [{ code: 'attributes_dropped', spanId, detail: droppedDetail }] : []),
     ...(cut.length > 0 ? [{ code: 'truncated', spanId, detail: cutDetail }] : []),
   ];
-}
-
-/** Lists the keys of content that the store cut off; empty for a stub, which has no content to lose. */
-function listCutKeys({ truncated = [] }: Span): readonly string[] {
-  return truncated.includes(STUB_MARK) ? [] : truncated;
 }
 
 function without(facts: SpanFacts, withheld: SpanFacts['withheld']): SpanFacts {

@@ -104,11 +104,9 @@ export interface SpanFacts {
   withheld?: readonly (keyof SpanFacts)[] | undefined;
 }
 
-/** A span with the facts of all its conventions. */
 export interface NormalisedSpan {
   readonly span: Span;
   readonly facts: SpanFacts;
-  /** Number of facts by convention. */
   readonly conventions: ReadonlyMap<string, number>;
   readonly warnings: readonly ReadingWarning[];
 }

@@ -14,13 +14,11 @@ import { nameTool, readActs, readRecordedCall } from '../scorers/shared/acts.ts'
 import { getTextContentFromMastraDBMessage, readQuestion } from '../scorers/shared/messages.ts';
 import { encodeOtlpJson } from '../wire/encode-otlp.ts';
 
-/** A failure with the run that it is in. */
 export interface CaseSource {
   readonly issueId: string;
   readonly failure: Failure;
   readonly data: TraceData;
   readonly run: AgentRun;
-  /** Current scores of the run. */
   readonly scores: readonly Score[];
 }
 
@@ -46,12 +44,10 @@ function redactionOfExports(options: RedactionOptions): RedactionOptions {
   return known;
 }
 
-/** Redacts the title of an issue. */
 export function redactTitle(title: string, options: RedactionOptions): string {
   return createRedactor(redactionOfExports(options)).text(title);
 }
 
-/** Builds the case of a failure. */
 export async function buildCase(source: CaseSource, { redaction, findBar }: CaseTerms): Promise<WholeCase> {
   const { issueId, failure, run, data } = source;
   const measured = await measureRun(run);

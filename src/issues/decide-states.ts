@@ -7,10 +7,8 @@ import { readState } from './read-issues.ts';
 import { BEFORE_MS, cutHours, type IssueHours, joinHours, rateHours, verifyIssue } from './verify-issue.ts';
 import { computeThresholds, isBack, ShareWatch, WATCHED_MS } from './watch-share.ts';
 
-/** Stores that states are decided with. */
 export type StateStores = Pick<Store, 'failures' | 'alerts' | 'spans'>;
 
-/** Terms of states, as configured. */
 export interface StateTerms {
   /** False alarms of an agent in 30 days. */
   readonly falseAlarmBudget: number;
@@ -32,7 +30,6 @@ interface Decided {
   readonly verification: Verification | null;
   /** Entry of the history; '' where nothing new is to be told. */
   readonly what: string;
-  /** Share before the change. */
   readonly before?: number | null | undefined;
 }
 

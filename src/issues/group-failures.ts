@@ -185,7 +185,6 @@ const CHOICES: Readonly<Record<string, (tool: string) => string>> = {
   'wrong arguments': (tool) => `calls \`${tool}\` with wrong arguments`,
 };
 
-/** Titles by kind. */
 const TITLES: Readonly<Record<FailureKind, (subject: FailureSubject) => string>> = {
   'tool-error': ({ tool = '', errorType, text }) =>
     `tool \`${tool}\` fails: ${errorType || text || 'an error'}`,
@@ -202,7 +201,6 @@ const TITLES: Readonly<Record<FailureKind, (subject: FailureSubject) => string>>
       : `answer contradicts \`${tool}\`${path === '' ? '' : `: ${path}`}`,
 };
 
-/** Formats the title of an issue, by rule. */
 export function formatTitle(kind: FailureKind, subject: FailureSubject): string {
   return TITLES[kind](subject);
 }

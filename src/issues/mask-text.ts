@@ -95,7 +95,6 @@ function replaceWord(text: string, value: string): string {
   return text.replace(new RegExp(`(?<![\\p{L}\\p{N}<])${escaped}(?![\\p{L}\\p{N}>])`, 'gu'), '<name>');
 }
 
-/** Lists the names in a text. */
 export function listNames(text: string): string[] {
   return text.match(NAMES)?.filter((name) => !NO_NAME.has(name)) ?? [];
 }

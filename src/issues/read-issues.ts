@@ -6,7 +6,6 @@ import { type IssueCount, POINTS, type RunCount } from '../store/contracts/issue
 /** Age up to which an issue is new. */
 const NEW_MS = DAY_MS;
 
-/** States of an issue. */
 export const ISSUE_STATES = [
   'new',
   'ongoing',
@@ -37,7 +36,6 @@ export interface IssueReading extends IssueRow {
   }[];
 }
 
-/** Counts of a range: of issues and of all runs. */
 export interface IssueCounts {
   readonly counts: readonly IssueCount[];
   readonly runs: readonly RunCount[];

@@ -21,7 +21,6 @@ const LEAST_REST = 20;
 /** Time by which a look may be early, milliseconds: looks come a little more often than the work. */
 const PACE_SLACK_MS = 100;
 
-/** Settings of issues, as configured. */
 interface IssueSettings extends StateTerms {
   readonly enabled: boolean;
   /** Time between two decisions on states, milliseconds. */
@@ -125,7 +124,6 @@ export function emptyIssue<Row extends IssueRow>(issue: Row): Row {
   return { ...issue, title: '', named: [], subject: null, isDeleted: true };
 }
 
-/** Facts about the stored issues. */
 interface StoredFacts {
   /** Version of a new row. */
   readonly version: number;

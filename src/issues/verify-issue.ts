@@ -7,7 +7,6 @@ import { boundShare, type ShareHour, verifyShare } from './watch-share.ts';
 /** Time before a version that the former share is read from. */
 export const BEFORE_MS = 30 * DAY_MS;
 
-/** Hours of one issue, and of its agent. */
 export interface IssueHours {
   readonly failing: readonly FailingHour[];
   readonly runs: readonly RunHour[];
@@ -38,7 +37,6 @@ export function joinHours({ failing, runs }: IssueHours): ShareHour[] {
     }));
 }
 
-/** Adds hours up. */
 function sumHours(hours: IssueHours): ShareHour {
   const move = <Hour extends { readonly hourMs: number }>(list: readonly Hour[]) =>
     list.map((hour) => ({ ...hour, hourMs: 0 }));

@@ -240,13 +240,13 @@ function stepWatch(state: WatchState, hour: ShareHour, terms: WatchTerms): Watch
     quiet:
       guards.quietBound === 0
         ? state.quiet
-        : weigh(state.quiet, fallStakes(guards.quietBound), guards.quietBound, scores),
+        : weigh(
+            state.quiet,
+            FALLS.map((part) => part / (1 - guards.quietBound)),
+            guards.quietBound,
+            scores,
+          ),
   };
-}
-
-/** Returns the stakes against "the mean is at least the bound", for a share that falls. */
-function fallStakes(bound: number): number[] {
-  return FALLS.map((part) => part / (1 - bound));
 }
 
 function readFinding(state: WatchState | null, { thresholds, nowMs }: WatchTerms): ShareFinding {

@@ -312,7 +312,7 @@ class BackfillRun {
       ...scoring,
       ...places,
       ...createReadLimits(this.#kind === 'quick' ? QUICK_CHARS : undefined),
-      ...createWriters(scoring.stores, {
+      ...createWriters(scoring, {
         judgedPace,
         commitPace: hasten(commitPace),
         giveTurns: scoring.giveTurns,

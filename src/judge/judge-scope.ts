@@ -6,7 +6,6 @@ import type { JudgeRegistry } from './judge-registry.ts';
 import type { ProviderShare } from './limits.ts';
 import type { Redactor } from './redaction/redaction.ts';
 
-/** A call to a judge before it is made. */
 export interface PlannedCall {
   /** `provider/model` as configured. */
   readonly model: string;
@@ -86,7 +85,6 @@ export function computeFenceCode(value: string): string {
   return hash.replace(/[0-9a-f]/g, (digit) => LETTERS.charAt(Number.parseInt(digit, 16)));
 }
 
-/** A usable answer with its text and its model. */
 interface CachedReply {
   readonly text: string;
   readonly modelId: string | undefined;
@@ -99,19 +97,8 @@ export interface ReplyCache {
   readonly inFlight: Map<string, Promise<void>>;
 }
 
-/** Cache that can forget all answers. */
-export interface OwnReplyCache extends ReplyCache {
-  clear(): void;
-}
-
 /** Creates a cache that keeps at most `maxEntries` answers with together at most `maxChars` characters. */
-export function createReplyCache({
-  maxEntries,
-  maxChars,
-}: {
-  maxEntries: number;
-  maxChars: number;
-}): OwnReplyCache {
+export function createReplyCache({ maxEntries, maxChars }: { maxEntries: number; maxChars: number }) {
   const replies = new LruMap<CachedReply>({ maxEntries, maxSize: maxChars }, ({ text }) => text.length);
   return Object.assign(replies, { inFlight: new Map<string, Promise<void>>() });
 }

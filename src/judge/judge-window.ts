@@ -280,7 +280,6 @@ function findScript(text: string): string {
   return most === undefined || most[1] < letters * FOREIGN_SHARE ? '' : String(most[0]);
 }
 
-/** Window of the models of a family. */
 interface KnownWindow {
   readonly tokens: number;
   /** True where every server of the model has this window. */

@@ -35,7 +35,6 @@ export interface JudgeSettings {
   redaction?: boolean | undefined;
 }
 
-/** Parts of every question. */
 export interface AnyQuestion {
   readonly settings?: JudgeSettings | undefined;
   /** Name of the scorer step, for the record of calls. */

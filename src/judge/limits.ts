@@ -59,7 +59,6 @@ export class CircuitBreaker {
     return opened;
   }
 
-  /** Ends a call. */
   ended(failure?: JudgeError): void {
     const says = failure === undefined ? 'works' : FAILURES[failure.code].provider;
     this.#isProbing = false;
@@ -111,8 +110,8 @@ interface PermitRequest {
 export class ProviderGate {
   readonly limits: ProviderLimits;
   readonly #clock: Clock;
-  readonly #requests: TokenBucket;
-  readonly #tokens: TokenBucket;
+  readonly #requests: ReturnType<typeof createTokenBucket>;
+  readonly #tokens: ReturnType<typeof createTokenBucket>;
   readonly #places: ReturnType<typeof createPlaces>;
   readonly #queue: { readonly tokens: number; readonly grant: () => void }[] = [];
   #active = 0;
@@ -259,21 +258,11 @@ function createPlaces({ concurrency, startsAt }: ProviderLimits, clock: Clock) {
 /** Share of a minute's allowance that may be used at once. */
 const BURST_SHARE = 1 / 6;
 
-interface TokenBucket {
-  /** Returns the milliseconds until `amount` may be taken; 0 when it may be taken now. */
-  waitMs(amount: number): number;
-  /**
-   * Takes an amount. A negative amount gives tokens back; an amount beyond the content leaves a debt, which later calls wait
-   * for.
-   */
-  take(amount: number): void;
-}
-
 /**
  * Creates a token bucket that refills evenly with `perMinute` a minute and holds a sixth of it. An amount larger than the
  * bucket may be taken when the bucket is full, so that no single call waits for ever. Undefined: no limit.
  */
-export function createTokenBucket(perMinute: number | undefined, clock: Clock): TokenBucket {
+export function createTokenBucket(perMinute: number | undefined, clock: Clock) {
   if (perMinute === undefined) {
     return { waitMs: () => 0, take: () => undefined };
   }
@@ -289,11 +278,13 @@ export function createTokenBucket(perMinute: number | undefined, clock: Clock): 
   }
 
   return {
-    waitMs(amount) {
+    /** Returns the milliseconds until `amount` may be taken; 0 when it may be taken now. */
+    waitMs(amount: number): number {
       refill();
       return Math.max(0, (Math.min(amount, capacity) - level) / perMs);
     },
-    take(amount) {
+    /** Takes an amount. A negative one gives tokens back; one beyond the content leaves a debt, for which later calls wait. */
+    take(amount: number): void {
       refill();
       level = Math.min(capacity, level - amount);
     },

@@ -60,7 +60,6 @@ export type DecisionQuestion =
     }
   | { readonly type: 'boolean'; readonly instructions: string };
 
-/** Questions about one state, by name. */
 export interface Decisions {
   readonly state: readonly StatePart[];
   readonly questions: Readonly<Record<string, DecisionQuestion>>;
@@ -92,7 +91,6 @@ export interface ModelReply {
   /** `stop`, `length`, `content-filter`, `tool-calls`, `error`, `other`, … */
   readonly finishReason: string;
   readonly usage: JudgeUsage | undefined;
-  /** Name of the model in the reply. */
   readonly modelId: string | undefined;
   /** True when the server filed the whole text under the thoughts. */
   readonly isThought?: boolean | undefined;

@@ -26,7 +26,6 @@ export interface LabelReader {
   read(traces: readonly LabelledTrace[], signal: AbortSignal): Promise<ForeignLabel[]>;
 }
 
-/** A label to store. */
 export type GivenLabel = Omit<ForeignLabel, 'author'> & {
   readonly sessionId: '';
   readonly source: 'human';

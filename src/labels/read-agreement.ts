@@ -44,7 +44,6 @@ export interface JudgedStores {
 interface AgreementStores extends JudgedStores {
   readonly labels: Pick<LabelStore, 'judged' | 'reviewers'>;
   readonly comparedScores: ComparedScoreStore;
-  /** Rates that a certificate needs. */
   readonly required: RequiredRates;
   readonly alerts: Pick<AlertStore, 'judgeDrifts'>;
 }
@@ -81,10 +80,8 @@ async function readPairs(
   });
 }
 
-/** Score rows of a range of runs. */
 type AgreementQuery = Range &
   Pick<LabelledScorer, 'tenant'> & {
-    /** Names of the score rows. */
     readonly scorers: readonly string[];
   };
 
@@ -142,7 +139,6 @@ export interface VersionEstimate extends PassRateEstimate {
   readonly certificate: Certificate;
 }
 
-/** Choice of scores whose pass rates are estimated. */
 export type EstimatesQuery = AgreementQuery & Pick<JudgedQuery, 'by' | 'chosen' | 'untilMs'>;
 
 /**

@@ -2,7 +2,6 @@ import { allocateLabels } from '../domain/agreement/pass-rate.ts';
 import type { QueueStrategy } from '../domain/agreement/label-agreement.ts';
 import type { IssueRow } from '../domain/failure.ts';
 import { computeAuthorFingerprint } from '../domain/identity.ts';
-import type { LabelTarget } from '../store/contracts/sums.ts';
 import type { LabelStore } from '../store/tables/labels.ts';
 import { type JudgedStores, readVersions, sumJudged } from './read-agreement.ts';
 
@@ -18,15 +17,6 @@ export interface QueueRequest {
   readonly issue?: Pick<IssueRow, 'tenant' | 'issueId'> | undefined;
 }
 
-/** Targets for a reviewer. */
-export interface QueueChoice {
-  /** UTC day for which the order holds, `YYYY-MM-DD`. */
-  readonly day: string;
-  readonly labelled: number;
-  readonly left: number;
-  readonly targets: readonly LabelTarget[];
-}
-
 /**
  * Chooses targets for a reviewer: those with which the interval of the pass rate shrinks most. The order is the same for a reviewer and a
  * scorer during a day, while the labels stay the same.
@@ -35,7 +25,7 @@ export async function readQueue(
   stores: JudgedStores & { readonly labels: LabelStore },
   tenant: string | undefined,
   { scorer, reviewer, sinceMs, nowMs, limit, strategy, issue }: QueueRequest,
-): Promise<QueueChoice> {
+) {
   const { labels } = stores;
   const day = new Date(nowMs).toISOString().slice(0, 10);
   const query = { tenant, scorer, sinceMs, fingerprint: computeAuthorFingerprint('human', reviewer) };
@@ -61,7 +51,6 @@ export async function readQueue(
   return { day, labelled, left, targets: chooseTargets(targets, { limit, part }) };
 }
 
-/** Target with the verdict of the scorer. */
 interface Drawn {
   readonly passes: boolean;
   /** Random number from 0 to 1 that orders the targets of a verdict. */

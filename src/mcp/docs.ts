@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { packageRoot } from '../process/package.ts';
 
-/** Page of the documentation. */
 export interface DocsPage {
   /** Path below `docs`, without its ending: `quickstarts/mastra`. */
   readonly name: string;
@@ -11,7 +10,6 @@ export interface DocsPage {
   readonly read: () => string;
 }
 
-/** Lists the pages for users that the package has. */
 export function listDocs(): DocsPage[] {
   const root = new URL('docs/', packageRoot());
   const names = ['', 'quickstarts/'].flatMap((folder) =>
@@ -43,7 +41,6 @@ ${lines.join('\n')}
 `;
 }
 
-/** Writes all pages as one text. */
 export function writeAllDocs(pages: readonly DocsPage[]): string {
   return pages.map(({ name, read }) => `<a id="${name}"></a>\n\n${read().trim()}\n`).join('\n');
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { CallToolResult as ToolResult } from '@modelcontextprotocol/server';
 import { stringify } from 'yaml';
+import { cutText } from '../domain/cut-text.ts';
 
 export type { ToolResult };
 
@@ -34,9 +35,7 @@ export interface ResultTerms {
 }
 
 interface Limits {
-  /** Most items of a list. */
   readonly items: number;
-  /** Most characters of a text. */
   readonly text: number;
 }
 
@@ -97,7 +96,9 @@ interface FenceTerms {
 function fenceTexts(value: unknown, terms: FenceTerms, field = ''): unknown {
   if (typeof value === 'string') {
     const isPlain = terms.own.has(field) || value === '' || (!TEXT_FIELDS.has(field) && NAME.test(value));
-    return isPlain ? value : `<data-${terms.code}>${cutText(value, terms.limits.text)}</data-${terms.code}>`;
+    return isPlain
+      ? value
+      : `<data-${terms.code}>${cutText(value.toWellFormed(), terms.limits.text)}</data-${terms.code}>`;
   }
   if (Array.isArray(value)) {
     return value.slice(0, terms.limits.items).map((item) => fenceTexts(item, terms, field));
@@ -105,9 +106,4 @@ function fenceTexts(value: unknown, terms: FenceTerms, field = ''): unknown {
   return value !== null && typeof value === 'object'
     ? Object.fromEntries(Object.entries(value).map(([name, item]) => [name, fenceTexts(item, terms, name)]))
     : value;
-}
-
-/** Cuts a long text, and says so with `…`. */
-function cutText(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most - 1).toWellFormed()}…` : text.toWellFormed();
 }

@@ -403,7 +403,6 @@ const proposeRule = defineTool(
   },
 );
 
-/** Checks a rule with the schema of the configuration. */
 function checkRule(given: unknown): z.output<typeof ruleSchema> {
   try {
     return checkValue(ruleSchema, given);
@@ -423,7 +422,6 @@ function writeRule({ rule: name, target, scorers, where, sample, budget }: RuleR
   };
 }
 
-/** Name of the tool that writes. */
 export const ADD_LABEL = 'add_label';
 
 const addLabel = defineTool(
@@ -505,7 +503,6 @@ async function buildTest(
   ];
 }
 
-/** All tools, in the order of their list. */
 export const TOOLS: readonly Tool[] = [
   whatsWrong,
   explainIncident,

@@ -47,7 +47,6 @@ export async function leaveOutPurged(config: Config, store: Store, log: Log): Pr
   return { store: withoutPurged(store, purged, (records) => purgeLateTraces(deps, records)), purged };
 }
 
-/** Creates the kind of job that purges. */
 export function configurePurgeKind(config: Config, { purges, jobs, spans }: Store): JobKind {
   return createPurgeKind({ purges, jobs, key: loadPurgeKey(config.store), nowMs: () => spans.nowMs() });
 }

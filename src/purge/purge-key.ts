@@ -13,7 +13,6 @@ export interface PurgeKey extends PurgeHashKey {
 const BLOCK = 64;
 const DIGEST = 32;
 
-/** Creates the key from a secret. */
 export function createPurgeKey(secret: string): PurgeKey {
   const short = Buffer.byteLength(secret) > BLOCK ? hash('sha256', secret, 'buffer') : Buffer.from(secret);
   const pad = (value: number) => Buffer.alloc(BLOCK).map((_, index) => (short[index] ?? 0) ^ value);

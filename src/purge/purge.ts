@@ -232,12 +232,9 @@ type Checkpoint = Readonly<z.infer<typeof Checkpoint>>;
 
 const START: Checkpoint = { pass: 0, buriedAtMs: null, passes: [{}, {}], traces: 0, sessions: 0 };
 
-export interface PurgeDeps {
-  readonly purges: PurgeStore;
+export interface PurgeDeps extends Pick<PurgeStores, 'purges' | 'nowMs'> {
   readonly jobs: Pick<JobStore, 'list' | 'order' | 'leave'>;
   readonly key: PurgeKey;
-  /** Clock of the store, Unix milliseconds. */
-  readonly nowMs: () => Promise<number>;
   /** Default 45 s. */
   readonly secondPassMs?: number;
 }
@@ -352,7 +349,6 @@ class Purge {
   }
 }
 
-/** Joins the rows of each table. */
 function joinRows(parts: readonly PurgedRows[], join: (a: number, b: number) => number): PurgedRows {
   const all: Record<string, number> = {};
   for (const [table, rows] of parts.flatMap((part) => Object.entries(part))) {

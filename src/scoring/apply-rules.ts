@@ -12,9 +12,16 @@ import { listFeedback } from '../domain/trace/feedback.ts';
 import { AppError, toAppError, readErrorMessage } from '../domain/errors.ts';
 import { allSettled } from '../domain/waits.ts';
 import type { Score } from '../domain/score.ts';
-import { findSlots, waitingResult, resultWithoutRun, runPair, type PairRun } from './attempt/run-pair.ts';
+import { findSlots, runPair, type PairRun } from './attempt/run-pair.ts';
 import type { WaitingRuns, RunSlots, QueueEnd } from './live/queue.ts';
-import { buildGoneRow, buildVerdictRows, buildWithdrawnRow, type Unscored } from './record/decision-rows.ts';
+import {
+  buildGoneRow,
+  buildPlannedRow,
+  buildVerdictRows,
+  buildWithdrawnRow,
+  type Unscored,
+  type VerdictFacts,
+} from './record/decision-rows.ts';
 import { recordFailures } from './record/record-failures.ts';
 import { showFailure, startInterimRows } from './record/record-attempt.ts';
 import { recordRuns } from './record/record-runs.ts';
@@ -51,7 +58,6 @@ export async function scoreTask(context: Scoring, task: TraceTask, mode: Scoring
   }
 }
 
-/** Returns the error of a trace that could not be scored. */
 export function traceError(error: unknown): AppError {
   return toAppError(error, { failed: 'scoring a trace failed', stage: 'judge', retryable: true });
 }
@@ -72,12 +78,7 @@ async function applyRules(context: Scoring, whole: TraceTask, mode: ScoringMode)
   const running = settleBoth(
     runPairs(task, passes, { context, mode, terms }),
     mode.write
-      ? recordRuns(context, whole, reading, {
-          completeness,
-          prices: context.prices,
-          facets: context.facets,
-          marks: mode.sessionRules.length > 0,
-        })
+      ? recordRuns(context, whole, reading, { completeness, marks: mode.sessionRules.length > 0 })
       : undefined,
   );
   whole.onRead?.();
@@ -137,7 +138,7 @@ async function runPairs(
   const allPairs = passes.flatMap((pass) => pass.pairs);
   const results = new Map<Pair, PairResult>();
   for (const pair of allPairs.filter(({ plan }) => plan.action !== 'run')) {
-    results.set(pair, resultWithoutRun(pair));
+    results.set(pair, { row: buildPlannedRow(pair), scores: [], abandoned: false });
   }
   const ends = new Map<RunSlots, QueueEnd>();
   const run: PairRun = { ...terms, ends };
@@ -160,7 +161,8 @@ async function runPairs(
     }
     const end = findEnd(task, slots, { runs: pairs.length, mode: run.mode });
     if (end === null) {
-      pairs.forEach((pair) => results.set(pair, waitingResult()));
+      const result = { row: null, scores: [], abandoned: false, waiting: true } as const;
+      pairs.forEach((pair) => results.set(pair, result));
       waiting.push({ slots, runs: pairs.length });
     } else {
       ends.set(slots, end);
@@ -356,7 +358,13 @@ export function buildPass(
       ),
     ),
     verdicts: [
-      ...others.flatMap((target) => buildTargetRows(task, selected, target)),
+      ...others.flatMap(({ targetId, run }) =>
+        buildTraceRows(task, selected, notApplicable(run.notScorable), {
+          targetId,
+          evidenceHash: computeEvidenceHash(run),
+          readByShape: isReadByShape(run),
+        }),
+      ),
       ...leftOut,
       ...buildGoneRows(task, selected, [...targets, ...leftOut]),
     ],
@@ -410,23 +418,25 @@ function notApplicable(reason: NotScorableReason | null): Unscored {
   };
 }
 
-/** Builds the rows of a verdict on the whole trace, or on one target without content. */
+/**
+ * Builds the rows of a verdict on the whole trace, or on one target.
+ * @param target evidenceHash and readByShape: absent without content
+ */
 function buildTraceRows(
   task: TraceTask,
-  selected: SelectedRule,
+  { rule, selection, prior }: SelectedRule,
   verdict: Unscored,
-  targetId = task.key.traceId,
+  target?: Pick<VerdictFacts, 'targetId' | 'evidenceHash' | 'readByShape'>,
 ): Decision[] {
-  const { rule, selection, prior } = selected;
   return buildVerdictRows(verdict, {
     key: task.key,
     rule,
-    targetId,
-    prior,
     selection,
     evidenceUntilMs: task.activity.lastArrivalMs,
-    evidenceHash: '',
     nowMs: task.clock.nowMs(),
+    ...(target === undefined
+      ? { targetId: task.key.traceId, prior }
+      : { ...target, prior: prior.filter((row) => row.targetId === target.targetId) }),
   });
 }
 
@@ -437,29 +447,8 @@ function buildLeftOutRows(task: TraceTask, selected: SelectedRule, reading: Trac
     return [];
   }
   const { targetId, code, detail } = leftOut;
-  const prior = selected.prior.filter((row) => row.targetId === targetId);
   const verdict = { status: 'not_applicable', reason: formatReason(code, detail) } as const;
-  return buildTraceRows(task, { ...selected, prior }, verdict, targetId);
-}
-
-/** Builds the rows of a target that cannot be scored. */
-function buildTargetRows(
-  task: TraceTask,
-  selected: SelectedRule,
-  { targetId, run }: ScoringTarget,
-): Decision[] {
-  const { rule, selection, prior } = selected;
-  return buildVerdictRows(notApplicable(run.notScorable), {
-    key: task.key,
-    rule,
-    targetId,
-    prior: prior.filter((row) => row.targetId === targetId),
-    selection,
-    evidenceUntilMs: task.activity.lastArrivalMs,
-    evidenceHash: computeEvidenceHash(run),
-    readByShape: isReadByShape(run),
-    nowMs: task.clock.nowMs(),
-  });
+  return buildTraceRows(task, selected, verdict, { targetId });
 }
 
 function buildGoneRows(

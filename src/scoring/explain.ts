@@ -36,7 +36,6 @@ export interface Explanation {
   readonly activity: TraceActivity | null;
   readonly decisions: readonly Decision[];
   readonly computed: readonly ComputedLine[];
-  /** Current scores of the trace. */
   readonly scores: readonly Score[];
   /** The store's clock, Unix milliseconds. */
   readonly nowMs: number;
@@ -243,21 +242,12 @@ function describeParentWait(
 
 const SCORED_ENOUGH = 'it was scored as often as readiness.session.rescores allows in 24 hours';
 
-export interface SessionExplanation {
-  readonly decisions: readonly Decision[];
-  /** Reasons why rules on sessions have no current row. They are computed, not stored. */
-  readonly computed: readonly (ComputedLine & { readonly targetId: string })[];
-  readonly scores: readonly Score[];
-  /** The store's clock, Unix milliseconds. */
-  readonly nowMs: number;
-}
-
 /** Reads every decision of a session and finds the reason for every rule that has none. Throws when the store does. */
 export async function explainSession(
   stores: Pick<ScoringStores, 'sessions' | 'ruleVersions' | 'spans'>,
   activity: SessionActivity,
   { rules, settings }: { readonly rules: readonly Rule[]; readonly settings: SessionSettings },
-): Promise<SessionExplanation> {
+) {
   const { tenant, sessionId, lastArrivalMs } = activity;
   const targetId = buildSessionTargetId(sessionId);
   const [decisions, scores, versions, nowMs] = await Promise.all([

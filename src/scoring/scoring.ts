@@ -41,7 +41,6 @@ const TRACES_PER_BATCH = 500;
 /** Traces whose scorers run at the same time; their rows go to the store together. */
 const TRACES_AT_ONCE = 256;
 
-/** Stores that scoring reads and writes. */
 export type ScoringStores = Pick<
   Store,
   | 'spans'
@@ -55,10 +54,6 @@ export type ScoringStores = Pick<
   | 'judgeCalls'
 > & { readonly failures: Pick<Store['failures'], 'ofTraces' | 'write'> };
 
-/** Judges and reply cache of the calls of all scorers. */
-export type SharedJudgeScope = Omit<JudgeScope, 'redactor' | 'onReuse'>;
-
-/** Reads the agent runs of a trace. */
 export type TraceReader = (data: TraceData, options?: ReadingOptions) => TraceReading | Promise<TraceReading>;
 
 /** Finds what went wrong in the runs of a trace. */
@@ -78,7 +73,8 @@ export interface ScoringPorts {
   readonly joiner: TraceJoiner | null;
   readonly log: Log;
   readonly metrics: Pick<MetricWriter, 'add' | 'record'>;
-  readonly judgeScope: SharedJudgeScope;
+  /** Judges and reply cache of the calls of all scorers. */
+  readonly judgeScope: Omit<JudgeScope, 'redactor' | 'onReuse'>;
   /** Redaction of the texts that a judge gets. */
   readonly redaction: RedactionOptions;
   /** Prices of models over the built-in ones, for the costs of runs. */
@@ -162,13 +158,13 @@ export function createScoring({ joiner, ...ports }: ScoringPorts, limits: Scorin
     newVersions: new NewVersions(stores.versionSamples, log),
     /** Count of traces of which `costly` could not know the cost. */
     unpriced: { count: 0 },
-    ...createWriters(stores, { ...limits, giveTurns }),
+    ...createWriters(ports, { ...limits, giveTurns }),
   };
 }
 
-/** Creates the writers of rows, in the order in which the rows of a trace follow each other. */
+/** Creates the writers of rows, in the order in which the rows of a trace follow each other. They count what is stored. */
 export function createWriters(
-  stores: ScoringStores,
+  { stores, metrics }: Pick<ScoringPorts, 'stores' | 'metrics'>,
   {
     commitPace,
     judgedPace,
@@ -177,19 +173,43 @@ export function createWriters(
 ) {
   const rounds = new CommitRounds(commitPace, giveTurns);
   const judgedRounds = new CommitRounds(judgedPace, giveTurns);
-  const writeScores = (scores: readonly Score[]) => stores.scores.write(scores);
+  const writeScores = async (scores: readonly Score[]) => {
+    await stores.scores.write(scores);
+    const rows = scores.filter(({ isDeleted }) => !isDeleted);
+    for (const [scorer, { length }] of Map.groupBy(rows, (score) => score.scorer)) {
+      metrics.add('spanscore.scores.written', length, { scorer });
+    }
+  };
   const runWriter = rounds.add<RunRecord>((records) => stores.runs.write(records));
   const scoreWriter = rounds.add(writeScores);
   return {
     runWriter,
     scoreWriter,
     failureWriter: rounds.add<Failure>((failures) => stores.failures.write(failures)),
-    decisionWriter: rounds.add<Decision>((decisions) => stores.decisions.write(decisions)),
-    callWriter: judgedRounds.add<JudgeCallRecord>((calls) => stores.judgeCalls.write(calls)),
+    decisionWriter: rounds.add<Decision>(async (decisions) => {
+      await stores.decisions.write(decisions);
+      for (const [status, { length }] of Map.groupBy(decisions, (decision) => decision.status)) {
+        metrics.add('spanscore.decisions', length, { status });
+      }
+    }),
+    callWriter: judgedRounds.add<JudgeCallRecord>(async (calls) => {
+      await stores.judgeCalls.write(calls);
+      calls.forEach((call) => countCall(call, metrics));
+    }),
     judgedScoreWriter: judgedRounds.add(writeScores, scoreWriter),
     /** Ends the waits of the writers: the process stops. */
     hurryWrites: () => [rounds, judgedRounds].forEach((each) => each.hurry()),
   };
+}
+
+function countCall(
+  { model, status, inputTokens, outputTokens, durationMs }: JudgeCallRecord,
+  metrics: ScoringPorts['metrics'],
+): void {
+  metrics.add('spanscore.judge.calls', 1, { model, status });
+  metrics.record('spanscore.judge.duration', durationMs / 1_000, { model });
+  metrics.add('spanscore.judge.tokens', inputTokens ?? 0, { model, type: 'input' });
+  metrics.add('spanscore.judge.tokens', outputTokens ?? 0, { model, type: 'output' });
 }
 
 /** Derives the scoring of a look from that of the process: its attempts count in no figures of judges, and join no other runs. */

@@ -13,12 +13,6 @@ import { showUsd } from '../domain/money/usd.ts';
 import type { VersionRequest, VersionState } from './select/new-versions.ts';
 import type { PriorityFacts, RunSize, SamplePlan } from './select/sample-trace.ts';
 
-/** A trace that is a piece of a run; another trace owns the run. */
-interface PartOfRun {
-  /** Trace id of the owner. */
-  readonly partOf: string;
-}
-
 /** A trace or a session whose content is not read yet. */
 export interface TraceCandidate {
   /** Activity from before the content was read. */
@@ -37,7 +31,6 @@ export interface TraceCandidate {
   readonly nowMs: number;
 }
 
-/** Facts of a trace for the choice of rules. */
 export interface KnownFacts {
   /** Facts from the query without content; undefined when nobody asked for them. */
   readonly facts: TraceFacts | undefined;
@@ -52,7 +45,6 @@ export type VersionStates = ReadonlyMap<
 
 /** Facts about a trace from the store before its content is read. */
 export interface TraceLookups extends KnownFacts {
-  /** Current scores of the trace. */
   readonly existing: readonly Score[];
   /** Time at which `existing` was read, milliseconds of the monotonic clock. */
   readonly existingReadMs: number;
@@ -64,8 +56,11 @@ export interface TraceLookups extends KnownFacts {
 /** One trace or session whose content has been read. */
 export interface TraceTask extends TraceCandidate, TraceLookups {
   readonly key: TraceKey;
-  /** Spans and logs, or the reason why they cannot be read; null when no rule needs them. */
-  readonly read: TraceData | AppError | PartOfRun | SessionContent | null;
+  /**
+   * Spans and logs, or the reason why they cannot be read; null when no rule needs them. `partOf`: the trace is a piece of a run that
+   * the trace with this id owns.
+   */
+  readonly read: TraceData | AppError | { readonly partOf: string } | SessionContent | null;
   /** Called when the spans are not needed any more. */
   readonly onRead?: (() => void) | undefined;
   readonly rules: readonly SelectedRule[];
@@ -79,7 +74,6 @@ export function isTraceData(read: TraceTask['read']): read is TraceData {
   return read !== null && 'spans' in read;
 }
 
-/** Result of one trace. */
 export interface TraceOutcome {
   readonly key: TraceKey;
   /** Activity of the trace; null when no agent or model span of it is stored. */
@@ -88,7 +82,6 @@ export interface TraceOutcome {
   readonly decisions: readonly Decision[];
   /** Scores that were computed now. */
   readonly scores: readonly Score[];
-  /** Scores that were withdrawn. */
   readonly tombstones: readonly Score[];
   /** Time at which a trace that still arrives is ready, by the store's clock; else null. */
   readonly waitUntilMs: number | null;
@@ -179,7 +172,6 @@ const MOST_SHOWN = 3;
 /** A session that was read as one conversation. */
 export interface SessionContent {
   readonly session: AgentRun;
-  /** Number of turns that were read. */
   readonly turns: number;
   /** True when turns were left out: the session has more than are read at once. */
   readonly isPartial: boolean;

@@ -79,7 +79,8 @@ export function createLangfuseReader(options: KindOptions<'langfuse'>, sinceMs: 
         (each) => each.traceId !== undefined && read.get(each.id) !== describeState(each),
       );
       if (changed.length > 0) {
-        yield { requests: listServices(changed) };
+        // Langfuse keeps no resource: the environment is all that is known of the service.
+        yield { requests: [buildRequest(changed.map(toSpan), '')] };
         changed.forEach((each) => read.set(each.id, describeState(each)));
       }
       cursor = page.meta?.cursor;
@@ -109,11 +110,6 @@ export function createLangfuseReader(options: KindOptions<'langfuse'>, sinceMs: 
 
 function describeState({ startTime, endTime, updatedAt }: Observation): string {
   return `${startTime} ${endTime} ${updatedAt}`;
-}
-
-/** Langfuse keeps no resource: the environment is all that is known of the service. */
-function listServices(observations: readonly Observation[]): object[] {
-  return [buildRequest(observations.map(toSpan), '')];
 }
 
 /** Builds a span with the attributes that the SDKs of Langfuse write. */

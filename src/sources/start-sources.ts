@@ -56,21 +56,17 @@ export function createLabelReaders({
   });
 }
 
-export type SourceDuties = Pick<Duties, 'join' | 'readEpoch' | 'leave' | 'stop'>;
-
 export interface SourceDeps {
   readonly cursors: CursorStore;
   readonly engineFiles: EngineFiles;
   /** Starts to beat for the duties of this process. */
-  readonly startDuties: () => SourceDuties;
+  readonly startDuties: () => Pick<Duties, 'join' | 'readEpoch' | 'leave' | 'stop'>;
   readonly timers?: DutyDeps['timers'];
 }
 
-/** Sources of a process. */
 export interface ConfiguredSources {
   /** Starts them beside the receivers of a collector, which stores their spans. */
   readonly start: StartReceiver;
-  /** Returns their states since the start of this process. */
   readonly states: () => SourceState[];
 }
 

@@ -39,7 +39,6 @@ export interface Reading {
 /** Returns current values at each scrape; must be fast. */
 export type ReadingSource = () => Iterable<Reading> | Promise<Iterable<Reading>>;
 
-/** Writer of counts and durations. */
 export interface MetricWriter {
   add(name: CounterName, by: number, labels?: MetricLabels): void;
   /** Records a value in the unit of the histogram: seconds, bytes, rows. */
@@ -54,7 +53,6 @@ const MAX_SERIES = 20_000;
 /** Values of a series without an observer; a total keeps its value. */
 const ABSENT: Partial<Record<MetricKind, number>> = { level: 0, gauge: Number.NaN };
 
-/** Metrics of one process. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 /**

@@ -3,7 +3,6 @@ import type { Span } from '../../domain/trace/span.ts';
 import type { ContentSwitch } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
 
-/** A span, and the conventions that read it. */
 interface ReadSpan {
   readonly span: Span;
   readonly conventions: ReadonlyMap<string, number>;

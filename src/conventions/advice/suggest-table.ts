@@ -23,14 +23,11 @@ const KINDS: Readonly<Partial<Record<SpanRole, string>>> = {
 /** Most words of a kind that a key may have; a key with more is no kind. */
 const MAX_WORDS = 30;
 
-interface SuggestedTable {
-  readonly table: ConventionTable;
-  /** False when the traces have facts that the table does not read as the reading by shape does. */
-  readonly isWhole: boolean;
-}
-
-/** Makes a table of what was read by shape in spans that no convention understands. Undefined without such a span. */
-export function suggestTable(traces: readonly TraceData[], name?: string): SuggestedTable | undefined {
+/**
+ * Makes a table of what was read by shape in spans that no convention understands. Undefined without such a span. `isWhole` is false when
+ * the traces have facts that the table does not read as the reading by shape does.
+ */
+export function suggestTable(traces: readonly TraceData[], name?: string) {
   const spans = traces.flatMap((data) => normaliseTrace(data).spans);
   const shaped = spans.filter(({ conventions }) => conventions.has(BY_SHAPE));
   const fields = fieldsOf(shaped);

@@ -41,7 +41,6 @@ export interface ScopeSurvey {
 
 export interface Survey {
   traces: number;
-  /** Traces without any run. */
   withoutRun: number;
   /** Most spans first. */
   scopes: ScopeSurvey[];
@@ -93,7 +92,12 @@ export function createSurvey(): {
         survey.byShape++;
       }
     },
-    result: () => ({ ...totals, scopes: [...tallies.values()].map(finished).toSorted(bySpans) }),
+    result: () => ({
+      ...totals,
+      scopes: [...tallies.values()]
+        .map(finished)
+        .toSorted((a, b) => b.spans - a.spans || (a.service < b.service ? -1 : 1)),
+    }),
   };
 }
 
@@ -182,10 +186,6 @@ function finished({ survey, conventions, unread }: Tally): ScopeSurvey {
     notUnderstood: survey.notUnderstood.toSorted((a, b) => b.spans - a.spans),
     unreadAttributes: unread.result(),
   };
-}
-
-function bySpans(a: ScopeSurvey, b: ScopeSurvey): number {
-  return b.spans - a.spans || (a.service < b.service ? -1 : 1);
 }
 
 /** Most keys that are counted separately, and most that are listed. */

@@ -17,7 +17,12 @@ import { toMessages } from './to-messages.ts';
 import { buildTranscript, type Transcript } from './transcript.ts';
 import type { NormalisedSpan, NormalPart, SpanFacts } from '../normalised-span.ts';
 import type { Steps } from '../steps.ts';
-import type { AgentRun, NotScorableReason, ReadingOptions } from '../../domain/trace/agent-run.ts';
+import type {
+  AgentRun,
+  NotScorableReason,
+  ReadingOptions,
+  TraceReading,
+} from '../../domain/trace/agent-run.ts';
 import { canonicalJson } from '../../domain/identity.ts';
 import { textIn } from '../messages/read-messages.ts';
 import { fillGaps } from '../normalise-span.ts';
@@ -40,17 +45,12 @@ class Texts {
   }
 }
 
-interface AssembledTrace extends Partial<ModelCalls> {
-  readonly runs: AgentRun[];
-  readonly notScorable: NotScorableReason | null;
-}
-
 /** Builds the runs of a trace in order of their start, or the reason why there is none; one run per step. Knows no convention. */
 export function* assembleTrace(
   traceId: string,
   normalised: readonly NormalisedSpan[],
   { modelCalls = 0 }: ReadingOptions = {},
-): Steps<AssembledTrace> {
+): Steps<Partial<ModelCalls> & Pick<TraceReading, 'runs' | 'notScorable'>> {
   const tree = buildTree(normalised);
   yield;
   foldDuplicates(tree.nodes);
@@ -98,7 +98,6 @@ function notScorableReason(evaluations: number): NotScorableReason {
 interface ModelCalls {
   /** In order of time. */
   readonly modelCalls: AgentRun[];
-  /** Number of calls beyond the limit. */
   readonly modelCallsLeftOut: number;
 }
 

@@ -212,14 +212,11 @@ function findAsking({ askedBy }: FreeGroup, { facts }: SpanNode): RunPlan | null
   return byId === null ? (askedBy.get(`${id} ${callKey(toolName, toolArgs)}`) ?? null) : (byId ?? null);
 }
 
-interface CallsByTop {
-  free: Map<SpanNode, SpanNode[]>;
-  /** Calls and tools that stand alone; all calls of the group are listed under the first of them. */
-  bareTops: SpanNode[];
-}
-
-/** Groups the model calls without an agent, workflow or tool above them by the topmost span of their tree, in order. */
-function freeCallsByTop(nodes: readonly SpanNode[]): CallsByTop {
+/**
+ * Groups the model calls without an agent, workflow or tool above them by the topmost span of their tree, in order. Calls that stand
+ * alone are one group, under the first call or tool that does.
+ */
+function freeCallsByTop(nodes: readonly SpanNode[]) {
   const bareTops = nodes.filter((node) => node.parent === null && (BARE.has(node.role) || isToolStep(node)));
   const bare = new Set(bareTops);
   const topByNode = new Map<SpanNode, SpanNode | undefined>();

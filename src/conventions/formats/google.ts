@@ -62,7 +62,13 @@ function readGoogleAdk(view: SpanView): SpanFacts {
   if (request === undefined && response === undefined) {
     return { ...facts, input: withoutNotes(view) };
   }
-  return { ...facts, ...requestFacts(request ?? {}), ...responseFacts(response ?? {}) };
+  return {
+    ...facts,
+    system: readSystem(firstField(field(request, 'config'), 'systemInstruction', 'system_instruction')),
+    input: ownMessages(readMessages(field(request, 'contents'), 'user')),
+    output: answerParts(field(response, 'content')),
+    model: textOrUndefined(firstField(response, 'modelVersion', 'model_version')),
+  };
 }
 
 /** Finds the role of a span. A further span sums parallel tool calls; a span without an operation is a container. */
@@ -84,20 +90,6 @@ function structure(view: SpanView, key: string): Fields | undefined {
   const isHidden = PLACEHOLDERS.has(view.span.attributes.get(key) ?? '');
   const value = isHidden ? undefined : readStructure(view, key);
   return isRecord(value) ? value : undefined;
-}
-
-function requestFacts(request: Fields): SpanFacts {
-  return {
-    system: readSystem(firstField(field(request, 'config'), 'systemInstruction', 'system_instruction')),
-    input: ownMessages(readMessages(field(request, 'contents'), 'user')),
-  };
-}
-
-function responseFacts(response: Fields): SpanFacts {
-  return {
-    output: answerParts(field(response, 'content')),
-    model: textOrUndefined(firstField(response, 'modelVersion', 'model_version')),
-  };
 }
 
 function googleAdkToolFacts(attributes: Attributes): SpanFacts {

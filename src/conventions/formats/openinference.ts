@@ -101,9 +101,7 @@ function isModelCall(attributes: Attributes): boolean {
 }
 
 function readMetadata(attributes: Attributes): Fields {
-  const text = readText(attributes, 'metadata');
-  const parsed = structureIn(text);
-  return isRecord(parsed) ? parsed : {};
+  return readFields(structureIn(readText(attributes, 'metadata')));
 }
 
 function metadataIdentity(attributes: Attributes): SpanFacts {
@@ -177,24 +175,13 @@ function failedOr(view: SpanView, output: SpanFacts['output']): SpanFacts['outpu
   return view.span.statusCode === 'Error' ? undefined : output;
 }
 
-interface FreeValues {
-  input: unknown;
-  output: unknown;
-}
-
-function parseValues(view: SpanView): FreeValues {
+function parseValues(view: SpanView) {
   const [input, output] = ['input.value', 'output.value'].map((key) => readStructure(view, key));
   return { input, output };
 }
 
 /** Reads input and output of a span from its free-form values, when they can be read. */
-function findValues(
-  view: SpanView,
-  { input, output }: FreeValues = parseValues(view),
-): {
-  input: NormalMessage[] | undefined;
-  output: SpanFacts['output'];
-} {
+function findValues(view: SpanView, { input, output } = parseValues(view)) {
   return {
     input: questionIn(openArguments(input)),
     output: failedOr(

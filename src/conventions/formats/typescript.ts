@@ -147,17 +147,16 @@ function readFlue(view: SpanView): SpanFacts {
   const [asked, answered] =
     facts.role === 'agent'
       ? ['flue.task.prompt', 'flue.task.result']
-      : ['flue.workflow.payload', answerKey(attributes)];
+      : [
+          'flue.workflow.payload',
+          attributes.has('flue.workflow.result') ? 'flue.workflow.result' : 'flue.operation.result',
+        ];
   return {
     ...facts,
     agent: readText(attributes, facts.role === 'agent' ? 'flue.task.agent' : 'flue.workflow.name'),
     input: questionIn(readStructure(view, asked)),
     output: answerIn(readStructure(view, answered)),
   };
-}
-
-function answerKey(attributes: Attributes): string {
-  return attributes.has('flue.workflow.result') ? 'flue.workflow.result' : 'flue.operation.result';
 }
 
 /** Reads a turn. A turn that summarises the conversation is not part of the agent's work. */

@@ -128,7 +128,6 @@ interface Frame {
   type: string | undefined;
   items: unknown[];
   entries: [string, unknown][];
-  /** Key of the next value. */
   key: string | undefined;
 }
 

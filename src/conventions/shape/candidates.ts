@@ -124,17 +124,11 @@ const FORMS: Readonly<Partial<Record<ShapeField, Form>>> = {
   'tool.callId': isIdentity,
 };
 
-interface Spoken {
-  readonly source: string;
-  /** True for a piece of a text that comes in pieces. */
-  readonly isChunk: boolean;
-  /** The longest value. */
-  readonly value: unknown;
-  readonly messages: NormalMessage[];
-}
-
-/** Reads what one event or record says: a message with a role, or one whose name says who speaks. */
-export function spokenIn({ words, carriers }: Moment): Spoken[] {
+/**
+ * Reads what one event or record says in its longest value: a message with a role, or one whose name says who speaks. `isChunk`: it is a piece
+ * of a text that comes in pieces.
+ */
+export function spokenIn({ words, carriers }: Moment) {
   const own = carriers.filter(({ source }) => !source.includes(' $'));
   const fields: Record<string, unknown> = {};
   for (const { source, value } of own) {

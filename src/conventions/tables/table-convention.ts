@@ -36,7 +36,6 @@ const ROLES = {
   embedding: 'embedding',
 } as const satisfies Readonly<Record<string, SpanRole>>;
 
-/** Kinds of the tables of this program. */
 export type BuiltInKind = keyof typeof ROLES;
 
 const compiled = new WeakMap<ConventionTable, Convention>();

@@ -9,12 +9,6 @@ const MIN_KNOWN_CHARS = 6;
 /** Longest name of a field in a text. */
 const MAX_NAME_CHARS = 200;
 
-interface FieldRedaction {
-  text(text: string): string;
-  run<T>(value: T): T;
-}
-
-/** Placeholders for values. */
 interface Placeholders {
   of(label: string, value: string): string;
 }
@@ -39,7 +33,7 @@ export function createFieldRedaction(
   fields: readonly string[],
   placeholders: Placeholders,
   redactText: (text: string) => string,
-): FieldRedaction {
+) {
   const names = new Map(fields.map((field) => [field.toLowerCase(), formatLabel(field)]));
   const known = new Map<string, string>();
   const finder = nameFinder(fields);
@@ -82,7 +76,7 @@ export function createFieldRedaction(
   const hiding: Walk = { names, sign: finder.sign, onField: hide, onSecret: hideSecret, onText: plainText };
 
   return {
-    text: (text) => walk(text, hiding) as string,
+    text: (text: string) => walk(text, hiding) as string,
     run<T>(value: T): T {
       // The values of the fields come first, wherever they are: an answer may repeat a value that a later tool call names.
       walk(value, { ...hiding, onText: hideKeyed });

@@ -25,7 +25,6 @@ const COUNT_EVERY_MS = 30_000;
 const AT_ONCE = 4;
 const PER_LOOK = 20;
 
-/** Settings of anchors. */
 export interface AnchorSettings {
   readonly size: number;
   readonly share: number;
@@ -41,7 +40,6 @@ export interface AnchorSource {
   readonly settings: AnchorSettings;
 }
 
-/** The part of the store that anchors use. */
 export interface AnchorKeepStore {
   readonly anchors: Pick<AnchorStore, 'since' | 'write' | 'candidates' | 'judgedRuns'>;
   readonly alerts: Pick<AlertStore, 'deciding' | 'judgeDrifts'>;
@@ -237,7 +235,6 @@ export class AnchorKeeper {
 
 const nameRun = ({ tenant, traceId }: TraceKey) => JSON.stringify([tenant, traceId]);
 
-/** Lists the runs that are frozen. */
 function listAnchors(rows: readonly AnchorRow[]): TraceKey[] {
   const firsts = rows.filter(({ first }) => first);
   return [

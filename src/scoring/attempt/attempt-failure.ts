@@ -4,7 +4,6 @@ import { AppError, findCause, readErrorMessage } from '../../domain/errors.ts';
 import { JudgeError } from '../../judge/judge-error.ts';
 import { cutText } from '../../domain/cut-text.ts';
 
-/** One value of a scorer. */
 export interface ScoreValue {
   /** '' for the scorer's own score, else the name of a further score. */
   readonly name: string;
@@ -24,7 +23,6 @@ export interface ScoreValue {
   readonly range: readonly [number, number] | null;
 }
 
-/** Result of one attempt of a scorer. */
 export type AttemptResult =
   | {
       readonly status: 'scored';
@@ -77,7 +75,6 @@ export interface RecordedAttempt {
   readonly scores: readonly Score[];
 }
 
-/** Sums the cost of the calls of an attempt. */
 export function sumCost(
   calls: readonly JudgeCall[],
   { reused = [], ...extra }: { durationMs: number; redactions: number; reused?: readonly string[] },

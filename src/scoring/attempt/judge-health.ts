@@ -1,7 +1,6 @@
 import { HELD_BACK } from '../../domain/decision.ts';
 import type { Log } from '../../telemetry/log.ts';
 
-/** Outcome of one attempt of a scorer. */
 interface TryOutcome {
   /** `provider/model`; '' for a scorer that uses no configured judge. */
   readonly judge: string;
@@ -23,7 +22,6 @@ export interface JudgeState {
   readonly succeeded: number;
   readonly deferred: number;
   readonly failed: number;
-  /** Failures by kind. */
   readonly kinds: Readonly<Record<string, number>>;
   readonly lastFailure: { readonly kind: string; readonly reason: string; readonly atMs: number } | null;
   readonly lastSuccessMs: number | null;
@@ -95,7 +93,6 @@ class ScorerWatches {
   }
 }
 
-/** Counts of attempts. */
 interface Tally {
   succeeded: number;
   deferred: number;

@@ -25,7 +25,6 @@ export interface Pair {
   readonly plan: PairPlan;
 }
 
-/** Result of a pair in one pass. */
 export interface PairResult {
   /** Row to write; null when the earlier row is still right, or when the run was broken off. */
   readonly row: Decision | null;
@@ -64,21 +63,8 @@ export function buildPairs(
     const existing = scores.filter(({ fingerprint }) => fingerprint === bound.fingerprint);
     const prior = selected.prior.find((row) => row.targetId === target.targetId && row.scorer === bound.name);
     const priorScores = scores.filter(({ fingerprint }) => fingerprint === prior?.fingerprint);
-    const plan = planPair(
-      {
-        prior,
-        existing,
-        hasPriorScore: priorScores.length > 0,
-        isLimited: target.kind !== 'session',
-        fingerprint: bound.fingerprint,
-        evidenceHash: hash,
-        evidenceUntilMs: task.activity.lastArrivalMs,
-        nowMs: task.clock.nowMs(),
-        reread: task.reread,
-      },
-      mode,
-    );
-    return { task, selected, target, bound, hash, existing, prior, priorScores, plan };
+    const pair = { task, selected, target, bound, hash, existing, prior, priorScores };
+    return { ...pair, plan: planRedo(pair, mode) ?? planAttempt(pair, mode) };
   });
 }
 
@@ -86,26 +72,9 @@ export function buildPairs(
 const MAX_RESCORES = 3;
 const LATE_WINDOW_MS = 24 * 3_600_000;
 
-/** Facts that decide whether one scorer runs on one run. */
-export interface PairFacts {
-  /** Current decision row. */
-  readonly prior: Decision | undefined;
-  /** Current scores of this run, scorer and fingerprint. */
-  readonly existing: readonly Score[];
-  /** True when a score of the fingerprint of `prior` is current. */
-  readonly hasPriorScore: boolean;
-  /** False for a session: the wait for it limits its re-scores. */
-  readonly isLimited: boolean;
-  readonly fingerprint: string;
-  readonly evidenceHash: string;
-  /** Last arrival of the activity from before the content was read. */
-  readonly evidenceUntilMs: number;
-  readonly nowMs: number;
-  /** True when new spans have an arrival that is not after the decided one. */
-  readonly reread: boolean;
-}
+type UnplannedPair = Omit<Pair, 'plan'>;
 
-export type PairPlan =
+type PairPlan =
   /** The decision is still right. */
   | { readonly action: 'keep' }
   /** Only the decision is written. */
@@ -124,73 +93,52 @@ export type PairPlan =
 
 type PlanMode = Pick<ScoringMode, 'reuses' | 'retriesEarly' | 'keepsFormerResults' | 'redo'>;
 
-/** Decides, without a judge call, whether a scorer has to run. */
-export function planPair(facts: PairFacts, mode: PlanMode): PairPlan {
-  return planRedo(facts, mode) ?? planAttempt(facts, mode);
-}
-
 /** Plans a decision that a repair makes again: the scorer runs once, also beside a stored result. Null for any other decision. */
-function planRedo(facts: PairFacts, mode: PlanMode): PairPlan | null {
-  const { prior, existing, evidenceHash, fingerprint } = facts;
+function planRedo(pair: UnplannedPair, mode: PlanMode): PairPlan | null {
+  const { prior, existing, hash } = pair;
   const { redo } = mode;
   if (redo === null || !redo.selects(prior)) {
     return null;
   }
-  const attempts = countAttempts(facts);
+  const attempts = countAttempts(pair);
   if (existing.length === 0) {
-    return { action: 'run', revision: computeRevision(facts, mode), attempts };
+    return { action: 'run', revision: computeRevision(pair, mode), attempts };
   }
   const revision = maxRevision(existing);
-  return existing.some((score) => isResultOf(redo, score, evidenceHash))
-    ? {
-        action: 'decide',
-        fingerprint,
-        status: 'scored',
-        reason: '',
-        revision,
-        attempts: attempts + 1,
-        nextAttemptAt: null,
-        evidenceHash,
-      }
+  return existing.some((score) => isResultOf(redo, score, hash))
+    ? { ...planDecision(pair, revision), status: 'scored', reason: '' }
     : { action: 'run', revision: revision + 1, attempts };
 }
 
-function planAttempt(facts: PairFacts, mode: PlanMode): PairPlan {
-  const { prior, existing, evidenceHash } = facts;
-  const revision = computeRevision(facts, mode);
-  const isSameEvidence = prior !== undefined && prior.evidenceUntil >= facts.evidenceUntilMs;
-  const attempts = countAttempts(facts);
-  const run: PairPlan = { action: 'run', revision, attempts };
+/** Decides, without a judge call, whether a scorer has to run. */
+function planAttempt(pair: UnplannedPair, mode: PlanMode): PairPlan {
+  const { prior, existing, hash, bound, task } = pair;
+  const revision = computeRevision(pair, mode);
+  const isSameEvidence = prior !== undefined && prior.evidenceUntil >= task.activity.lastArrivalMs;
+  const run: PairPlan = { action: 'run', revision, attempts: countAttempts(pair) };
   if (!mode.reuses) {
     return run;
   }
-  if (isSameEvidence && !facts.reread && isStanding(prior, facts, mode)) {
+  if (isSameEvidence && !task.reread && isStanding(prior, pair, mode)) {
     return { action: 'keep' };
   }
-  const decide = {
-    action: 'decide',
-    fingerprint: facts.fingerprint,
-    revision,
-    attempts: attempts + 1,
-    nextAttemptAt: null,
-    evidenceHash,
-  } as const;
-  if (existing.some((score) => score.evidenceHash === evidenceHash)) {
-    return { ...decide, status: 'scored', reason: isReuseNote(prior) ? prior.reason : '' };
+  const decision = planDecision(pair, revision);
+  if (existing.some((score) => score.evidenceHash === hash)) {
+    return { ...decision, status: 'scored', reason: isReuseNote(prior) ? prior.reason : '' };
   }
   if (prior === undefined) {
     return run;
   }
-  if (prior.evidenceHash === evidenceHash) {
+  if (prior.evidenceHash === hash) {
     const { fingerprint, status, reason, nextAttemptAt } = prior;
-    return isStanding(prior, facts, mode) ? { ...decide, fingerprint, status, reason, nextAttemptAt } : run;
+    return isStanding(prior, pair, mode) ? { ...decision, fingerprint, status, reason, nextAttemptAt } : run;
   }
-  if (prior.fingerprint !== facts.fingerprint) {
+  if (prior.fingerprint !== bound.fingerprint) {
     return run;
   }
-  return isLimitReached(facts, prior)
+  return isLimitReached(pair, prior)
     ? {
-        ...decide,
+        ...decision,
         status: existing.length > 0 ? 'scored' : 'failed',
         reason: `late_limit: spans came after ${MAX_RESCORES} re-scores within a day; the last result stands`,
         revision: prior.revision,
@@ -199,9 +147,20 @@ function planAttempt(facts: PairFacts, mode: PlanMode): PairPlan {
     : run;
 }
 
+function planDecision(pair: UnplannedPair, revision: number) {
+  return {
+    action: 'decide',
+    fingerprint: pair.bound.fingerprint,
+    revision,
+    attempts: countAttempts(pair) + 1,
+    nextAttemptAt: null,
+    evidenceHash: pair.hash,
+  } as const;
+}
+
 /** Counts the attempts at the present evidence. */
-function countAttempts({ prior, evidenceUntilMs }: PairFacts): number {
-  return prior !== undefined && prior.evidenceUntil >= evidenceUntilMs ? prior.attempts : 0;
+function countAttempts({ prior, task }: UnplannedPair): number {
+  return prior !== undefined && prior.evidenceUntil >= task.activity.lastArrivalMs ? prior.attempts : 0;
 }
 
 /** Returns true for a score that a repair has written on this evidence: it is not made again. */
@@ -227,50 +186,50 @@ function isReuseNote(prior: Decision | undefined): prior is Decision {
  * change of the scorer's configuration, too: live scoring never judges the same evidence twice. An attempt without a result is
  * made again with the new configuration.
  */
-function isStanding(prior: Decision, facts: PairFacts, mode: PlanMode): boolean {
-  const isFormer = prior.fingerprint !== facts.fingerprint;
+function isStanding(prior: Decision, pair: UnplannedPair, mode: PlanMode): boolean {
+  const isFormer = prior.fingerprint !== pair.bound.fingerprint;
   const hasResult = prior.status !== 'deferred' && prior.status !== 'failed';
   if (isFormer && !(hasResult && mode.keepsFormerResults)) {
     return false;
   }
   if (prior.status === 'deferred') {
-    return !mode.retriesEarly && (prior.nextAttemptAt ?? 0) > facts.nowMs;
+    return !mode.retriesEarly && (prior.nextAttemptAt ?? 0) > pair.task.clock.nowMs();
   }
   // A `scored` row without a stored score does not count.
-  return prior.status !== 'scored' || facts.hasPriorScore;
+  return prior.status !== 'scored' || pair.priorScores.length > 0;
 }
 
 /**
  * Computes the revision: one more than before when the evidence of an earlier result changed, or when a scorer runs again on
  * purpose. An attempt without a result does not count.
  */
-function computeRevision(facts: PairFacts, { reuses }: PlanMode): number {
-  const { prior, existing, evidenceHash } = facts;
+function computeRevision({ prior, existing, hash }: UnplannedPair, { reuses }: PlanMode): number {
   if (existing.length > 0) {
     const revision = maxRevision(existing);
-    const isStale = existing.every((each) => each.evidenceHash !== evidenceHash);
+    const isStale = existing.every((each) => each.evidenceHash !== hash);
     return isStale || !reuses ? revision + 1 : revision;
   }
   if (prior === undefined) {
     return 1;
   }
   const hadOutcome = prior.status !== 'deferred' && prior.evidenceHash !== '';
-  return hadOutcome && prior.evidenceHash !== evidenceHash ? prior.revision + 1 : Math.max(prior.revision, 1);
+  return hadOutcome && prior.evidenceHash !== hash ? prior.revision + 1 : Math.max(prior.revision, 1);
 }
 
 /**
  * Returns true when a re-score has to wait. Only the time of the last result is stored. So after the third re-score there is at
  * most one in 24 hours, which is never more than three.
  */
-function isLimitReached(facts: PairFacts, prior: Decision): boolean {
-  if (!facts.isLimited || (prior.status === 'deferred' && facts.existing.length === 0)) {
+function isLimitReached({ task, target, existing }: UnplannedPair, prior: Decision): boolean {
+  // The wait for a session limits its re-scores.
+  if (target.kind === 'session' || (prior.status === 'deferred' && existing.length === 0)) {
     return false;
   }
   const lastMs = Math.max(
-    ...facts.existing.map((score) => score.scoredAt),
+    ...existing.map((score) => score.scoredAt),
     prior.status === 'failed' ? prior.decidedAt : 0,
   );
-  return prior.revision > MAX_RESCORES && facts.nowMs - lastMs < LATE_WINDOW_MS;
+  return prior.revision > MAX_RESCORES && task.clock.nowMs() - lastMs < LATE_WINDOW_MS;
 }
 
 /**

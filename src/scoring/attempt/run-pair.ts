@@ -8,7 +8,7 @@ import {
   type ScorerAttempt,
 } from './attempt-failure.ts';
 import { isScoreOfPair, isResultOf, type Pair, type PairResult } from './pair.ts';
-import { buildAttemptRow, buildPlannedRow } from '../record/decision-rows.ts';
+import { buildAttemptRow } from '../record/decision-rows.ts';
 import { buildScoreId, buildScoreRows, type ScoreTerms } from '../record/score-rows.ts';
 import { recordAttempt } from '../record/record-attempt.ts';
 import type { Scoring } from '../scoring.ts';
@@ -34,16 +34,6 @@ export interface PairRun {
   readonly terms: ScoreTerms;
   /** Slots that the runs of this pass may use, by slots. */
   readonly ends: ReadonlyMap<RunSlots, QueueEnd>;
-}
-
-/** Returns the result of a pair whose run got no slots. */
-export function waitingResult(): PairResult {
-  return { row: null, scores: [], abandoned: false, waiting: true };
-}
-
-/** Returns the result of a pair whose plan needs no run. */
-export function resultWithoutRun(pair: Pair): PairResult {
-  return { row: buildPlannedRow(pair), scores: [], abandoned: false };
 }
 
 /** Runs the scorer of a pair and stores its scores. Returns them with the row, which is not stored yet. Throws what the store throws. */

@@ -42,7 +42,6 @@ export interface AccountShares {
   readonly random: () => number;
 }
 
-/** Money that one budget reserved for a call. */
 export interface AccountReservation {
   /** UTC day to which the money belongs, Unix milliseconds. */
   readonly dayMs: number;
@@ -51,7 +50,6 @@ export interface AccountReservation {
   settle(costUsd: number): void;
 }
 
-/** Request that has no answer yet. */
 interface PendingRequest extends AccountRequest {
   readonly askedAtMs: number;
   readonly resolve: (reservation: AccountReservation) => void;

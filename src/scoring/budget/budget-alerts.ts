@@ -16,89 +16,37 @@ import type { BudgetMoment, CapState } from './budget-watch.ts';
 /** Interval of the checks of all caps, milliseconds. */
 const CHECK_EVERY_MS = 10_000;
 
-/** Budgets and their alerts. */
-export interface BudgetAlertStore {
+interface BudgetAlertStore {
   readonly alerts: Pick<AlertStore, 'open' | 'known' | 'write'>;
-  readCaps(): Promise<BudgetMoment>;
+  readonly readCaps: () => Promise<BudgetMoment>;
   /** Lists the caps that refuse further calls of this process. */
-  listSpent(nowMs: number): readonly SpentCap[];
+  readonly listSpent: (nowMs: number) => readonly SpentCap[];
 }
 
 /**
- * Starts to check the caps of all budgets, and writes the beginnings and ends of their incidents. Each process that gets this duty reads the
- * stored incidents first, so it writes what a killed one did not write. Two processes for a moment write the same ids. Without budgets, it
- * only ends the incidents of former budgets.
+ * Starts to check the caps of all budgets, and writes the beginnings and ends of their incidents. They are planned from the stored
+ * incidents, so a process writes what a killed one did not write, under the same ids. Without budgets, it only ends the incidents of former
+ * budgets.
  * @param percents returns the parts of a cap at which an incident begins
  */
 export function startBudgetAlerts(
   percents: () => readonly number[],
-  store: BudgetAlertStore,
+  { alerts, readCaps, listSpent }: BudgetAlertStore,
   deps: DutyDeps,
 ): StartedPart {
-  let pass: BudgetPass | undefined;
-  const work = async (_signal: AbortSignal, epoch: number) => {
-    const current = pass?.epoch === epoch ? pass : await beginPass(epoch, store);
-    // After a failure it is not known what was written, so the next check reads it.
-    pass = undefined;
-    await current.check(percents());
-    pass = current;
-  };
-  const onIdle = () => {
-    pass = undefined;
+  const work = async () => {
+    const open = (await alerts.open()).filter(({ budget }) => budget !== undefined);
+    const moment = await readCaps();
+    const spent = listSpent(moment.nowMs);
+    const planned = planBudgetAlerts({ ...moment, spent, open }, percents());
+    if (planned.length > 0) {
+      // An incident begins and ends once, also when its cap is removed and comes back in the same period.
+      const known = await alerts.known(planned.map(({ id }) => id));
+      await alerts.write(planned.filter(({ id }) => !known.has(id)));
+    }
   };
   const failing = 'alerts of budgets wait for the store';
-  return startRepeatedDuty({ duty: 'budget alerts', everyMs: CHECK_EVERY_MS, failing, work, onIdle }, deps);
-}
-
-/** Checks of one epoch, in which no other process writes incidents of budgets. */
-interface BudgetPass {
-  readonly epoch: number;
-  check(percents: readonly number[]): Promise<void>;
-}
-
-async function beginPass(epoch: number, store: BudgetAlertStore): Promise<BudgetPass> {
-  const { alerts } = store;
-  const stored = (await alerts.open()).filter(({ budget }) => budget !== undefined);
-  const open = new Map(stored.map((event) => [event.incidentId, event]));
-  /** Ids of stored events. An incident begins and ends once, also when its cap is removed and comes back in the same period. */
-  const written = new Set(stored.map(({ id }) => id));
-  let isDone = false;
-
-  async function listNew(events: readonly AlertEvent[]): Promise<AlertEvent[]> {
-    const unknown = events.filter(({ id }) => !written.has(id));
-    if (unknown.length === 0) {
-      return [];
-    }
-    const known = await alerts.known(unknown.map(({ id }) => id));
-    known.forEach((id) => written.add(id));
-    return unknown.filter(({ id }) => !known.has(id));
-  }
-
-  return {
-    epoch,
-    async check(percents) {
-      if (isDone) {
-        return;
-      }
-      const moment = await store.readCaps();
-      const spent = store.listSpent(moment.nowMs);
-      const planned = planBudgetAlerts({ ...moment, spent, open: [...open.values()] }, percents);
-      const events = await listNew(planned);
-      if (events.length > 0) {
-        await alerts.write(events);
-      }
-      for (const event of planned) {
-        written.add(event.id);
-        if (event.status === 'firing') {
-          open.set(event.incidentId, event);
-        } else {
-          open.delete(event.incidentId);
-        }
-      }
-      const mayBegin = moment.caps.length > 0 && percents.length > 0;
-      isDone = !mayBegin && open.size === 0;
-    },
-  };
+  return startRepeatedDuty({ duty: 'budget alerts', everyMs: CHECK_EVERY_MS, failing, work }, deps);
 }
 
 /** Percentage of a cap whose rest pays for no further call. */
@@ -107,10 +55,9 @@ const ALL = 100;
 /** Percentages from which an alert is a warning, and an error; below, it is information. */
 const WARNING_FROM = 80;
 
-export interface BudgetAlertFacts extends BudgetMoment {
+interface BudgetAlertFacts extends BudgetMoment {
   /** Caps that refuse further calls of this process, which may be before the whole cap is spent. */
   readonly spent: readonly SpentCap[];
-  /** Beginnings of the open incidents of budgets. */
   readonly open: readonly AlertEvent[];
 }
 
@@ -118,7 +65,7 @@ export interface BudgetAlertFacts extends BudgetMoment {
  * Plans the events of budgets: for each cap the beginning at the highest percentage that is reached, and the ends of open incidents whose
  * period is over, or whose cap or percentage is not configured any more. The same facts give the same ids.
  */
-export function planBudgetAlerts(facts: BudgetAlertFacts, percents: readonly number[]): AlertEvent[] {
+function planBudgetAlerts(facts: BudgetAlertFacts, percents: readonly number[]): AlertEvent[] {
   const begins = facts.caps.flatMap((cap) => {
     const percent = findReached(cap, facts, percents);
     return percent === undefined ? [] : [buildBegin(cap, percent, facts.nowMs)];

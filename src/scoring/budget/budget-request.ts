@@ -44,7 +44,6 @@ export interface SpentCap {
   readonly renewsAtMs: number;
 }
 
-/** Money for further calls. */
 export interface BudgetRest {
   /** Money that is not spent, under all caps, USD; Infinity when nothing is known or no cap applies. */
   readonly restUsd: number;

@@ -9,28 +9,23 @@ import { untilAborted } from '../../domain/waits.ts';
 import type { Store } from '../../store/store.ts';
 import type { Reading } from '../../telemetry/metrics.ts';
 
-/** State of a cap. */
 export interface CapState extends BudgetReading {
   /** Time at which the cap is full again, Unix milliseconds. */
   readonly renewsAtMs: number;
 }
 
-/** State of all configured caps at one time. */
 export interface BudgetMoment {
   /** Time of the read by the store's clock, Unix milliseconds. */
   readonly nowMs: number;
   readonly caps: readonly CapState[];
 }
 
-/** Budgets of rules, of tenants and of the installation. */
 export interface BudgetConfig {
   readonly rules: readonly { readonly name: string; readonly budget?: BudgetCaps | undefined }[];
   readonly budgets: SharedBudgets;
 }
 
-/** Configured budgets, with the spending of every process on the store. */
-export type BudgetWatch = ReturnType<typeof createBudgetWatch>;
-
+/** Creates the reader of the configured budgets, with the spending of every process on the store. */
 export function createBudgetWatch(
   config: BudgetConfig,
   store: {
@@ -66,7 +61,6 @@ export function createBudgetWatch(
   };
 }
 
-/** Lists the budgets of a configuration: of rules, of tenants and of the installation. */
 function listConfiguredBudgets({ rules, budgets }: BudgetConfig): ScopedBudget[] {
   const { total, tenants } = budgets;
   return [
@@ -88,7 +82,7 @@ const MAX_AGE_MS = 10_000;
 const WAIT_MS = 1_000;
 
 /** Returns the metrics of all budgets of the store. Throws what the store throws, and when it does not answer in time. */
-export async function budgetReadings(watch: BudgetWatch): Promise<Reading[]> {
+export async function budgetReadings(watch: ReturnType<typeof createBudgetWatch>): Promise<Reading[]> {
   const { caps } = await untilAborted(watch.readRecent(MAX_AGE_MS), AbortSignal.timeout(WAIT_MS));
   return caps.flatMap(({ scope: { kind, name }, period, spentUsd, reservedUsd, capUsd }) => {
     const labels = {

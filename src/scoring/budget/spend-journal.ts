@@ -90,7 +90,6 @@ export class BudgetPool {
     return freeUsd;
   }
 
-  /** Takes the entries that are to be written. */
   takeEntries(nowMs: number): SpendEntry[] {
     const changes = this.#changeUsd === 0 ? [] : [this.buildLease(this.#changeUsd, nowMs)];
     this.#changeUsd = 0;
@@ -156,7 +155,6 @@ export class SpendJournal {
     this.#writeIn(this.#writeDelayMs);
   }
 
-  /** Writes the entries of this turn. */
   writeNow(): void {
     if (!this.#isDue) {
       this.#isDue = true;

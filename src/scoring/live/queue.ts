@@ -34,7 +34,6 @@ export interface WaitingRuns {
   readonly runs: number;
 }
 
-/** Slots that are reserved for the runs of one trace. */
 export interface Reservation {
   readonly slots: RunSlots;
   /** Slots that the runs may use. */
@@ -269,7 +268,6 @@ export class WorkQueue {
     return entries === undefined ? 0 : countEntries(entries);
   }
 
-  /** Slots for which traces wait. */
   awaitedSlots(): RunSlots[] {
     return [...this.#waiting.keys()].filter((slots) => this.waiting(slots) > 0);
   }
@@ -348,7 +346,6 @@ export class WorkQueue {
     );
   }
 
-  /** Removes all entries of a trace. */
   #remove(key: string): { item: WorkItem; urgency: Urgency } | undefined {
     let removed: { item: WorkItem; urgency: Urgency } | undefined;
     for (const { urgency, entries } of this.#maps()) {

@@ -58,7 +58,6 @@ export class RetrySchedule {
     return due;
   }
 
-  /** Number of traces. */
   size(): number {
     return this.#entries.size;
   }

@@ -61,7 +61,6 @@ export class LiveRevisions {
     this.#revisions = [this.#current];
   }
 
-  /** The revision in force. */
   get current(): Readonly<Pick<LiveRevision, 'scoring' | 'rules' | 'history'>> {
     return this.#current;
   }

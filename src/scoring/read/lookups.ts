@@ -1,4 +1,3 @@
-import type { RunStore } from '../../store/tables/runs.ts';
 import {
   type AgentKey,
   joinAgentKey,
@@ -7,7 +6,7 @@ import {
   type SpanSource,
   type TraceKey,
 } from '../../store/contracts/stores.ts';
-import type { DecisionStore } from '../../store/tables/decisions.ts';
+import type { Store } from '../../store/store.ts';
 import type { AgentPastStore, ScoreStore } from '../../store/tables/scores.ts';
 import { formatScoreName } from '../record/score-rows.ts';
 import type { AgentPast } from '../../domain/behaviour/measures.ts';
@@ -29,18 +28,13 @@ const MOST_SHARED = 500;
 /** Reads something about traces. The result is keyed by `joinTraceKey` and lacks traces without it. */
 type Lookup<Value> = (keys: readonly TraceKey[]) => Promise<Map<string, Value>>;
 
-interface SharedStores {
-  readonly spans: Pick<SpanSource, 'activity'>;
-  readonly decisions: Pick<DecisionStore, 'ofTraces'>;
-  readonly scores: Pick<ScoreStore, 'ofTraces'>;
-  readonly runs: Pick<RunStore, 'ofTraces'>;
-}
-
 /**
  * Returns the stores with look-ups that several batches share: a look-up costs the store nearly the same for one trace and for 500. A
  * thousand batches of one trace each would keep all others waiting for a minute.
  */
-export function shareLookups<Stores extends SharedStores>(stores: Stores): Stores {
+export function shareLookups<Stores extends Pick<Store, 'spans' | 'decisions' | 'scores' | 'runs'>>(
+  stores: Stores,
+): Stores {
   const { spans, decisions, scores, runs } = stores;
   return {
     ...stores,
@@ -100,7 +94,6 @@ function shareLookup<Value>(lookup: Lookup<Value>): Lookup<Value> {
 /** Age up to which scores that were read are used, milliseconds. */
 const RECENT_MS = 3_000;
 
-/** Trace whose scores are read before a judge is asked. */
 type JudgedTask = Pick<TraceTask, 'key' | 'existing' | 'existingReadMs'>;
 
 /**
@@ -247,7 +240,6 @@ const EXAMPLE_KEPT_MS = 60_000;
 /** Question and answer of a run that a judge is shown as an example. */
 export type ExampleRun = Pick<AgentRun, 'input' | 'output'>;
 
-/** Parts of scoring that read an example. */
 interface ExamplePorts {
   readonly readTrace: (data: TraceData) => TraceReading | Promise<TraceReading>;
   readonly monotonicMs: () => number;

@@ -61,10 +61,8 @@ const SLOW_READS_AT_ONCE = 2;
 /** Size that one read should return at most: it fits into memory beside reads of other batches. */
 const MAX_PER_READ = 16 * MIB;
 
-/** Spans that one read should return at most. */
 const MAX_SPANS_PER_READ = 20_000;
 
-/** Most traces of one read. */
 const MAX_TRACES_PER_READ = 1_000;
 
 /** Traces of the first read, while their size is unknown. */
@@ -109,7 +107,6 @@ export class ReadMemory {
     return Math.max(1, Math.floor(most));
   }
 
-  /** Adds the content of a read. */
   add(read: readonly TraceData[]): void {
     const size = read.reduce((sum, data) => sum + (data.size ?? 0), 0);
     const spans = read.reduce((sum, data) => sum + data.spans.length, 0);
@@ -167,7 +164,6 @@ export class ContentMemory {
     }
   }
 
-  /** Removes content from its part. */
   release(data: TraceData): void {
     void (this.quick.release(data) || [...this.#parts.values()].some(({ memory }) => memory.release(data)));
   }

@@ -10,7 +10,6 @@ import { readSlices } from './read-slices.ts';
 
 /** Finds and joins the pieces of runs: some instrumentations make a trace of every model call. */
 export interface TraceJoiner {
-  /** Most spans of one piece. */
   readonly maxPieceSpans: number;
   /** Returns undefined for a trace that is not a piece of a run. */
   readPiece(trace: TraceData): TracePiece | undefined;
@@ -70,7 +69,6 @@ export class PieceCache {
     this.#entries.set(joinTraceKey(key), { lastArrivalMs, piece, chars });
   }
 
-  /** Forgets all traces. */
   clear(): void {
     this.#entries.clear();
   }

@@ -30,8 +30,11 @@ export interface Unscored {
 
 /** Builds the row of a pair from its plan; null for a plan that writes no row by itself. */
 export function buildPlannedRow(pair: Pair): Decision | null {
-  const { plan } = pair;
-  return plan.action === 'decide' ? buildPairRow(pair, plan) : null;
+  if (pair.plan.action !== 'decide') {
+    return null;
+  }
+  const { action: _action, ...columns } = pair.plan;
+  return buildPairRow(pair, columns);
 }
 
 /** Builds the row of a pair from an attempt; null for an attempt that was broken off. */
@@ -112,31 +115,26 @@ type CellColumns = Pick<Decision, 'status' | 'reason' | 'attempts' | 'revision'>
 
 function buildPairRow(pair: Pair, columns: CellColumns): Decision {
   const { task, selected, target, bound } = pair;
-  const { status, reason, attempts, revision } = columns;
   return {
     ...task.key,
     target: target.kind,
     targetId: target.targetId,
     rule: selected.rule.name,
     scorer: bound.name,
-    fingerprint: columns.fingerprint ?? bound.fingerprint,
+    fingerprint: bound.fingerprint,
     agent: target.run.agent ?? '',
     environment: target.run.environment ?? '',
     ...(isReadByShape(target.run) ? { readByShape: true } : {}),
-    status,
-    reason,
-    attempts,
-    nextAttemptAt: columns.nextAttemptAt ?? null,
+    nextAttemptAt: null,
     ...selected.selection,
-    revision,
     evidenceUntil: task.activity.lastArrivalMs,
-    evidenceHash: columns.evidenceHash ?? pair.hash,
-    costUsd: columns.costUsd ?? null,
+    evidenceHash: pair.hash,
+    costUsd: null,
     decidedAt: task.clock.nowMs(),
+    ...columns,
   };
 }
 
-/** Facts for the rows of a verdict on a whole rule. */
 export interface VerdictFacts {
   readonly key: TraceKey;
   readonly rule: PreparedRule;
@@ -146,43 +144,42 @@ export interface VerdictFacts {
   readonly prior: readonly Decision[];
   readonly selection: Selection;
   readonly evidenceUntilMs: number;
-  /** '' when the content was not read. */
-  readonly evidenceHash: string;
+  /** Absent: the content was not read. */
+  readonly evidenceHash?: string;
   readonly readByShape?: boolean;
   readonly nowMs: number;
 }
 
 /** Builds the row of a verdict on a whole rule, and a new row in place of each earlier one. */
 export function buildVerdictRows(verdict: Unscored, facts: VerdictFacts): Decision[] {
-  const isOwn = (row: Decision) => row.targetId === facts.targetId && row.scorer === WHOLE_RULE;
-  const whole = buildWholeRuleRow(verdict, facts, facts.prior.find(isOwn));
-  const replaced = facts.prior.filter((row) => !isOwn(row));
-  return [whole, ...replaced.map((row) => replaceRow(row, whole))];
-}
-
-function buildWholeRuleRow(verdict: Unscored, facts: VerdictFacts, prior: Decision | undefined): Decision {
-  const { key, rule, evidenceUntilMs, evidenceHash } = facts;
-  const isChanged = prior !== undefined && prior.evidenceHash !== '' && prior.evidenceHash !== evidenceHash;
-  return {
+  const { key, rule, targetId, prior, selection, evidenceUntilMs, evidenceHash = '', nowMs } = facts;
+  const columns: VerdictColumns = {
+    ...verdict,
+    ...selection,
+    evidenceUntil: evidenceUntilMs,
+    evidenceHash,
+    decidedAt: nowMs,
+  };
+  const isOwn = (row: Decision) => row.targetId === targetId && row.scorer === WHOLE_RULE;
+  const former = prior.find(isOwn);
+  const isChanged =
+    former !== undefined && former.evidenceHash !== '' && former.evidenceHash !== evidenceHash;
+  const whole = {
     tenant: key.tenant,
     traceId: key.traceId,
     target: rule.target,
-    targetId: facts.targetId,
+    targetId,
     rule: rule.name,
     scorer: WHOLE_RULE,
     fingerprint: '',
     ...(facts.readByShape === true ? { readByShape: true } : {}),
-    status: verdict.status,
-    reason: verdict.reason,
-    attempts: prior !== undefined && prior.evidenceUntil >= evidenceUntilMs ? prior.attempts + 1 : 0,
+    ...columns,
+    attempts: former !== undefined && former.evidenceUntil >= evidenceUntilMs ? former.attempts + 1 : 0,
     nextAttemptAt: null,
-    ...facts.selection,
-    revision: (prior?.revision ?? 1) + (isChanged ? 1 : 0),
-    evidenceUntil: evidenceUntilMs,
-    evidenceHash,
+    revision: (former?.revision ?? 1) + (isChanged ? 1 : 0),
     costUsd: null,
-    decidedAt: facts.nowMs,
   };
+  return [whole, ...prior.filter((row) => !isOwn(row)).map((row) => replaceRow(row, columns))];
 }
 
 /**
@@ -205,7 +202,6 @@ export function buildGoneRow(row: Decision, task: TraceTask, selection: Selectio
 /** Builds the row that ends a deferred decision whose rule or scorer no process has any more. */
 export function buildRemovedRow(row: Decision, nowMs: number): Decision {
   return replaceRow(row, {
-    ...row,
     status: 'filtered',
     reason: formatReason('rule_removed', `no process has scorer ${row.scorer} of rule ${row.rule} any more`),
     decidedAt: nowMs,
@@ -216,7 +212,7 @@ export function buildRemovedRow(row: Decision, nowMs: number): Decision {
 export function buildHeldRow(row: Decision, { cap, renewsAtMs }: SpentCap, nowMs: number): Decision {
   const budget = `${nameBudget(cap.scope)} of ${showUsd(cap.capUsd)} USD a UTC ${cap.period}`;
   const reason = formatReason(HELD_BACK, `${budget} is spent`);
-  return { ...replaceRow(row, { ...row, reason, decidedAt: nowMs }), nextAttemptAt: renewsAtMs };
+  return { ...replaceRow(row, { reason, decidedAt: nowMs }), nextAttemptAt: renewsAtMs };
 }
 
 /** Builds the row that ends a decision that its budget held back for too long. */
@@ -224,7 +220,6 @@ export function buildLapsedRow(row: Decision, maxAgeMs: number, nowMs: number): 
   const age = `${Math.round((10 * maxAgeMs) / DAY_MS) / 10} days`;
   const former = row.reason.slice(HELD_BACK.length + 1).trim();
   return replaceRow(row, {
-    ...row,
     status: 'failed',
     reason: formatReason(HELD_BACK, `no money within ${age} (scoring.catchUp); at last: ${former}`),
     decidedAt: nowMs,
@@ -234,7 +229,6 @@ export function buildLapsedRow(row: Decision, maxAgeMs: number, nowMs: number): 
 /** Builds the row that ends a deferred decision whose spans expired before its next attempt. */
 export function buildExpiredRow(row: Decision, nowMs: number): Decision {
   return replaceRow(row, {
-    ...row,
     status: 'failed',
     reason: formatReason('evidence_gone', 'the spans of the trace expired before the next attempt'),
     decidedAt: nowMs,
@@ -245,19 +239,13 @@ type VerdictColumns = Selection &
   Pick<Decision, 'status' | 'reason' | 'evidenceUntil' | 'evidenceHash' | 'decidedAt'>;
 
 /** Gives an earlier row the columns of a verdict, so that a key never has two current truths. */
-function replaceRow(row: Decision, verdict: VerdictColumns): Decision {
+function replaceRow(row: Decision, verdict: Partial<VerdictColumns>): Decision {
+  const { evidenceUntil = row.evidenceUntil } = verdict;
   return {
     ...row,
-    status: verdict.status,
-    reason: verdict.reason,
-    attempts: row.evidenceUntil >= verdict.evidenceUntil ? row.attempts + 1 : 0,
+    ...verdict,
+    attempts: row.evidenceUntil >= evidenceUntil ? row.attempts + 1 : 0,
     nextAttemptAt: null,
-    stratum: verdict.stratum,
-    inclusionProbability: verdict.inclusionProbability,
-    weight: verdict.weight,
-    evidenceUntil: verdict.evidenceUntil,
-    evidenceHash: verdict.evidenceHash,
     costUsd: null,
-    decidedAt: verdict.decidedAt,
   };
 }

@@ -49,7 +49,6 @@ export class GroupCommit<T> {
     this.#slower = slower;
   }
 
-  /** Number of items that wait. */
   get size(): number {
     return this.#size;
   }

@@ -76,7 +76,6 @@ export async function recordCalls(
   }
 }
 
-/** Score that a call is for. */
 type CallSubject = Pick<JudgeCallRecord, 'tenant' | 'traceId' | 'scoreId' | 'scorer'>;
 
 /** Builds the row of a call about a run. */
@@ -96,7 +95,6 @@ export function buildCallRecord(
 /** Time that an own scorer may run before the decisions of the other scorers are shown, milliseconds. */
 const INTERIM_AFTER_MS = 2_000;
 
-/** A trace whose scorers run. */
 export interface RunningTrace {
   readonly task: TraceTask;
   readonly passes: readonly RulePass[];

@@ -1,11 +1,5 @@
 import { readErrorMessage, AppError } from '../../domain/errors.ts';
-import {
-  computeIssueId,
-  type Failure,
-  type Feedback,
-  type FoundFailure,
-  signFailure,
-} from '../../domain/failure.ts';
+import { computeIssueId, type Failure, type Feedback, signFailure } from '../../domain/failure.ts';
 import { sha256Hex } from '../../domain/identity.ts';
 import type { Score } from '../../domain/score.ts';
 import type { TraceReading } from '../../domain/trace/agent-run.ts';
@@ -16,12 +10,9 @@ import type { Selection, TraceTask } from '../trace-task.ts';
 import type { Unscored } from './decision-rows.ts';
 import { parseTime } from './score-rows.ts';
 
-/** Scores, withdrawn scores and feedback that one pass has for a trace. */
 interface SaidOfTrace {
   readonly scores: readonly Score[];
-  /** Scores that it withdraws. */
   readonly tombstones: readonly Score[];
-  /** Feedback of users. */
   readonly feedback: readonly Feedback[];
 }
 
@@ -61,7 +52,6 @@ export async function recordFailures(
   }
 }
 
-/** Target with the feedback on it. */
 interface FoundOn {
   readonly target: ScoringTarget;
   readonly feedback: readonly Feedback[];
@@ -112,15 +102,11 @@ function buildFailures(
       day: new Date(startedAt).toISOString().slice(0, 10),
       traceTimestamp: startedAt,
       ...selection,
-      revision: findRevision(found, judged),
+      revision: judged.find(({ scorer }) => scorer === found.scorer)?.revision ?? 1,
       evidenceUntil: task.activity.lastArrivalMs,
       isDeleted: false,
     };
   });
-}
-
-function findRevision({ scorer }: FoundFailure, judged: readonly Score[]): number {
-  return judged.find((score) => score.scorer === scorer)?.revision ?? 1;
 }
 
 /** Finds the draw by which the run is read: of several rules, the one that reads most. Undefined when no rule has drawn it. */

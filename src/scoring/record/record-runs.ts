@@ -6,7 +6,6 @@ import type { Unscored } from './decision-rows.ts';
 import type { Scoring } from '../scoring.ts';
 import { listTargets, type ScoringTarget } from '../select/targets.ts';
 import { isTraceData, type TraceTask } from '../trace-task.ts';
-import type { PriceTable } from '../../domain/money/model-prices.ts';
 import { cutText } from '../../domain/cut-text.ts';
 import type { AgentMessage } from '../../domain/trace/messages.ts';
 import { describeRun } from './run-facets.ts';
@@ -19,13 +18,14 @@ import type { Score } from '../../domain/score.ts';
  * good is logged, and the trace is decided all the same. Throws when the store cannot be reached.
  */
 export async function recordRuns(
-  { runWriter, scoreWriter, log }: Scoring,
+  scoring: Scoring,
   task: TraceTask,
   reading: TraceReading | Unscored,
   terms: RunTerms,
 ): Promise<void> {
+  const { runWriter, scoreWriter, log } = scoring;
   try {
-    const records = listRecords(task, reading, terms);
+    const records = listRecords(scoring, task, reading, terms);
     await runWriter.write(records);
     await scoreWriter.write(joinPostedScores(task.existing, [...records, ...task.knownRuns]));
   } catch (error) {
@@ -39,7 +39,12 @@ export async function recordRuns(
   }
 }
 
-function listRecords(task: TraceTask, reading: TraceReading | Unscored, terms: RunTerms): RunRecord[] {
+function listRecords(
+  scoring: Scoring,
+  task: TraceTask,
+  reading: TraceReading | Unscored,
+  terms: RunTerms,
+): RunRecord[] {
   const { read, facts, knownRuns, reread } = task;
   const isStored = ({ target, targetId }: RunRecord) =>
     !reread &&
@@ -54,7 +59,7 @@ function listRecords(task: TraceTask, reading: TraceReading | Unscored, terms: R
     const records = facts === undefined ? [] : [buildFactsRecord(task, facts, terms)];
     return records.filter((record) => !isStored(record));
   }
-  const marker = terms.marks ? [buildMarker(task, terms)] : [];
+  const marker = terms.marks ? [buildGoneRecord(task, buildFactsRecord(task, {}, terms))] : [];
   if ('partOf' in read) {
     return [...marker, ...knownRuns.map((known) => buildGoneRecord(task, known))];
   }
@@ -65,7 +70,7 @@ function listRecords(task: TraceTask, reading: TraceReading | Unscored, terms: R
   const kinds = new Set<TargetKind>([...whole, ...task.rules.map(({ rule }) => rule.target)]);
   const records = [...kinds]
     .flatMap((kind) => listTargets(reading, kind))
-    .map((target) => buildRunRecord(task, target, terms));
+    .map((target) => buildRunRecord(scoring, task, target, terms.completeness));
   const present = new Set(records.map(({ target, targetId }) => `${target} ${targetId}`));
   const gone = knownRuns.filter(
     ({ target, targetId }) => kinds.has(target) && !present.has(`${target} ${targetId}`),
@@ -82,15 +87,16 @@ function listRecords(task: TraceTask, reading: TraceReading | Unscored, terms: R
 /** Facts that all records of one pass share. */
 interface RunTerms {
   readonly completeness: 'partial' | 'complete';
-  readonly prices: PriceTable;
-  /** Attributes that are kept with each run. */
-  readonly facets: readonly string[];
   /** True: a trace without a run gets a deleted row, which says that it was read. */
   readonly marks: boolean;
 }
 
-/** Builds the record of a target that was read. */
-function buildRunRecord(task: TraceTask, { kind, targetId, run }: ScoringTarget, terms: RunTerms): RunRecord {
+function buildRunRecord(
+  { prices, facets }: Scoring,
+  task: TraceTask,
+  { kind, targetId, run }: ScoringTarget,
+  completeness: RunTerms['completeness'],
+): RunRecord {
   const startedAt = parseTime(run.startedAt, task.clock.nowMs());
   return {
     ...task.key,
@@ -106,7 +112,7 @@ function buildRunRecord(task: TraceTask, { kind, targetId, run }: ScoringTarget,
     environment: run.environment ?? '',
     models: run.models,
     ...run.usage,
-    costUsd: computeRunCost(run, terms.prices),
+    costUsd: computeRunCost(run, prices),
     startedAt,
     durationMs: Math.max(0, parseTime(run.endedAt, startedAt) - startedAt),
     status: run.status,
@@ -115,9 +121,9 @@ function buildRunRecord(task: TraceTask, { kind, targetId, run }: ScoringTarget,
     ...readTexts(run),
     turns: task.read !== null && 'session' in task.read ? task.read.turns : 1,
     notScorable: run.notScorable?.code ?? '',
-    facets: describeRun(run, isTraceData(task.read) ? task.read.spans : [], terms.facets),
+    facets: describeRun(run, isTraceData(task.read) ? task.read.spans : [], facets),
     readFrom: 'content',
-    completeness: terms.completeness,
+    completeness,
     evidenceUntil: task.activity.lastArrivalMs,
     isDeleted: false,
   };
@@ -172,11 +178,6 @@ function buildFactsRecord(
     evidenceUntil: activity.lastArrivalMs,
     isDeleted: false,
   };
-}
-
-/** Builds the deleted row of a trace that was read and has no run. */
-function buildMarker(task: TraceTask, terms: RunTerms): RunRecord {
-  return buildGoneRecord(task, buildFactsRecord(task, {}, terms));
 }
 
 /** Builds the row that hides a record whose target the trace no longer has. */

@@ -145,7 +145,7 @@ function buildScoreRow(
     scoredBy: '',
     evidenceHash: pair.hash,
     // A row keeps the day of the row that it replaces: the day is part of the key of the table.
-    day: former?.day ?? formatUtcDay(nowMs),
+    day: former?.day ?? new Date(nowMs).toISOString().slice(0, 10),
     evidenceUntil: task.activity.lastArrivalMs,
     isDeleted: false,
   };
@@ -229,10 +229,6 @@ export function buildTombstone(score: Score, evidenceUntilMs: number, nowMs: num
     evidenceUntil: Math.max(score.evidenceUntil, evidenceUntilMs),
     scoredAt: nowMs,
   };
-}
-
-function formatUtcDay(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
 }
 
 /** Reads an ISO time, Unix milliseconds; `fallbackMs` for one that is no time. */

@@ -108,25 +108,15 @@ export function prepareRule(rule: Rule): PreparedRule {
   };
 }
 
-/** Definition of a rule in `rule_versions`: plain data, without the code of the scorers. */
-export interface RuleDefinition {
-  readonly scorers: readonly string[];
-  readonly target: TargetKind;
-  readonly where: Where;
-  readonly sample: SamplePlan;
-  readonly budgetPerDay: number | null;
-  /** Absent without a limit, as in definitions of earlier versions. */
-  readonly budgetPerMonth?: number;
-}
-
-export function buildRuleDefinition(rule: Rule): RuleDefinition {
+/** Builds the definition of a rule for `rule_versions`: plain data, without the code of the scorers. */
+function buildRuleDefinition({ scorers, target, where = {}, sample, budget }: Rule) {
   return {
-    scorers: rule.scorers.map((bound) => bound.name),
-    target: rule.target,
-    where: rule.where ?? {},
-    sample: { rate: rule.sample.rate, always: [...rule.sample.always] },
-    budgetPerDay: rule.budget?.perDay ?? null,
-    ...(rule.budget?.perMonth === undefined ? {} : { budgetPerMonth: rule.budget.perMonth }),
+    scorers: scorers.map(({ name }) => name),
+    target,
+    where,
+    sample: { rate: sample.rate, always: [...sample.always] },
+    budgetPerDay: budget?.perDay ?? null,
+    ...(budget?.perMonth === undefined ? {} : { budgetPerMonth: budget.perMonth }),
   };
 }
 
@@ -151,7 +141,6 @@ function fingerprintOfScorer(scorer: Scorer): string {
 export interface RuleInForce {
   readonly rate: number;
   readonly always: readonly PriorityReason[];
-  /** Names of the scorers at that time. */
   readonly scorers: ReadonlySet<string>;
   /** Time since which this version of the rule is in force, Unix milliseconds. */
   readonly fromMs: number;

@@ -43,15 +43,8 @@ export function listTargets(reading: TraceReading, kind: TargetKind): ScoringTar
   });
 }
 
-/** Target that stands for those beyond the limit, and the reason. */
-export interface LeftOutTargets {
-  readonly targetId: string;
-  readonly code: 'too_many_calls' | 'too_many_targets';
-  readonly detail: string;
-}
-
 /** Describes the targets of a trace that are beyond the limit; null when all are listed. The runs' one has the id of the first of them. */
-export function describeLeftOut(reading: TraceReading, kind: TargetKind): LeftOutTargets | null {
+export function describeLeftOut(reading: TraceReading, kind: TargetKind) {
   const { traceId, runs, modelCallsLeftOut = 0 } = reading;
   const describe = (total: number, what: string, most: number) =>
     `the trace has ${total} ${what}; the first ${most} are scored`;
@@ -69,7 +62,6 @@ export function describeLeftOut(reading: TraceReading, kind: TargetKind): LeftOu
     : null;
 }
 
-/** Returns the reason why a trace has no target of this kind. */
 export function explainNoTarget(reading: TraceReading, kind: TargetKind): NotScorableReason {
   if (reading.notScorable !== null) {
     return reading.notScorable;

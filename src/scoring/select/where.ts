@@ -8,13 +8,11 @@ import { findPriceByModel, isSamePrice, type PriceTable, findCost } from '../../
 /** Most values that a reason names. */
 const MOST_SHOWN = 5;
 
-/** Trace before its content is read. */
 export interface UnreadTrace {
   readonly activity: Pick<TraceActivity, 'firstStartUnixNano' | 'lastEndUnixNano'>;
   readonly facts: TraceFacts | undefined;
 }
 
-/** Lists the attribute keys that the conditions need. */
 export function listAttributeKeys(where: Where | undefined): string[] {
   return [where, where?.not].flatMap((conditions) => Object.keys(conditions?.attributes ?? {}));
 }
@@ -73,7 +71,6 @@ export function computeDurationMs({ firstStartUnixNano, lastEndUnixNano }: Unrea
   return Math.max(0, Number(lastEndUnixNano - firstStartUnixNano) / 1e6);
 }
 
-/** One condition on one trace. */
 interface Check {
   readonly name: string;
   readonly isMet: boolean;

@@ -7,13 +7,7 @@ import type { SessionStore } from '../../store/tables/sessions.ts';
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../../store/contracts/stores.ts';
 import type { ScoringMode } from '../scoring-mode.ts';
 import type { StoreClock } from '../live/timers.ts';
-import {
-  joinTimes,
-  mergeFacts,
-  findVersionStates,
-  selectTrace,
-  type Selected,
-} from '../select/select-traces.ts';
+import { joinTimes, mergeFacts, findVersionStates, selectTrace } from '../select/select-traces.ts';
 import type { Where } from '../select/rule.ts';
 import type { TraceCandidate } from '../trace-task.ts';
 import { listOpenRules, needsFacts, needsFeedback } from '../select/select-rules.ts';
@@ -35,13 +29,6 @@ export interface ReadySession {
   readonly isLate?: boolean | undefined;
 }
 
-/** A session whose rules have been selected and whose turns are not read yet. */
-export interface SelectedSession {
-  readonly of: ReadySession;
-  readonly selected: Selected;
-  readonly listed: ListedTurns;
-}
-
 /** Returns the mode in which the rules on sessions score sessions, as rules on traces score traces. */
 export function sessionMode(mode: ScoringMode): ScoringMode {
   return { ...mode, rules: mode.sessionRules, sessionRules: [] };
@@ -51,11 +38,7 @@ export function sessionMode(mode: ScoringMode): ScoringMode {
  * Decides for each rule whether it scores a session, as for a trace: its turns together stand for the trace. Does so for several sessions, in
  * their order. Stored scores are not read. Throws what the store throws.
  */
-export async function selectSessions(
-  scoring: Scoring,
-  ready: readonly ReadySession[],
-  mode: ScoringMode,
-): Promise<SelectedSession[]> {
+export async function selectSessions(scoring: Scoring, ready: readonly ReadySession[], mode: ScoringMode) {
   const joined = await joinTurns(scoring.stores, ready);
   const all = joined.map((turns) => ({ ...turns, candidate: buildCandidate(turns) }));
   const open = mode.selects ? all.map(({ candidate }) => listOpenRules(candidate, mode).open) : [];

@@ -17,7 +17,6 @@ import { shareLookups } from '../read/lookups.ts';
 import type { CommitPace } from '../record/group-commit.ts';
 import type { SessionSettings } from '../sessions/score-session.ts';
 import type { WatchedTraces } from '../../purge/purged-traces.ts';
-import type { JudgeCallRecord } from '../../domain/judge-call.ts';
 import { countArrivalDays } from '../../store/schema/table-settings.ts';
 import type { Log } from '../../telemetry/log.ts';
 import type { MetricWriter, Reading } from '../../telemetry/metrics.ts';
@@ -103,7 +102,6 @@ function createCache({ judges }: Config) {
   return judges.reuse ? createReplyCache(REPLY_CACHE) : undefined;
 }
 
-/** Returns the limits of the calls to a provider. */
 export function findProviderPace({ judges: { providers } }: Config, name: string) {
   const { concurrency, requestsPerMinute, tokensPerMinute } = Object.hasOwn(providers, name)
     ? (providers[name] ?? {})
@@ -188,7 +186,6 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
 
 /** Parts that scoring takes over while it runs. */
 interface RevisedParts extends Pick<ConfiguredScoringOptions, 'config' | 'kit' | 'facets'> {
-  /** Configuration before. */
   readonly former: Config;
   /** Stores that read by other conventions. Absent: the conventions are the same. */
   readonly stores?: ScoringStores | undefined;
@@ -235,7 +232,6 @@ export function reviseScoring(
   return revised;
 }
 
-/** Forgets what is remembered of purged traces. */
 function forgetPurged(
   cache: ReturnType<typeof createCache>,
   { joining }: Scoring,
@@ -245,48 +241,6 @@ function forgetPurged(
     cache?.clear();
     joining?.cache.clear();
   });
-}
-
-/** Wraps stores and counts the rows written to them. */
-export function meteredStores(stores: ScoringStores, metrics: MetricWriter): ScoringStores {
-  const { decisions, scores, judgeCalls } = stores;
-  return {
-    ...stores,
-    decisions: {
-      ...decisions,
-      async write(written) {
-        await decisions.write(written);
-        for (const [status, { length }] of Map.groupBy(written, (decision) => decision.status)) {
-          metrics.add('spanscore.decisions', length, { status });
-        }
-      },
-    },
-    scores: {
-      ...scores,
-      async write(written) {
-        await scores.write(written);
-        const rows = written.filter((score) => !score.isDeleted);
-        for (const [scorer, { length }] of Map.groupBy(rows, (score) => score.scorer)) {
-          metrics.add('spanscore.scores.written', length, { scorer });
-        }
-      },
-    },
-    judgeCalls: {
-      ...judgeCalls,
-      async write(calls) {
-        await judgeCalls.write(calls);
-        calls.forEach((call) => countCall(call, metrics));
-      },
-    },
-  };
-}
-
-function countCall(call: JudgeCallRecord, metrics: MetricWriter): void {
-  const { model, status, inputTokens, outputTokens } = call;
-  metrics.add('spanscore.judge.calls', 1, { model, status });
-  metrics.record('spanscore.judge.duration', call.durationMs / 1_000, { model });
-  metrics.add('spanscore.judge.tokens', inputTokens ?? 0, { model, type: 'input' });
-  metrics.add('spanscore.judge.tokens', outputTokens ?? 0, { model, type: 'output' });
 }
 
 /** Label of a scorer without a judge. */

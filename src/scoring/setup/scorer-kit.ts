@@ -32,7 +32,6 @@ import {
 import type { PriorityReason } from '../select/sample-trace.ts';
 import { z } from 'zod';
 
-/** Default limits of a module. */
 const MODULE_LIMITS = { timeout: '30s', memory: '256MiB' };
 
 /** Time limit for loading a module; a longer time limit of its runs also applies to loading. */
@@ -40,7 +39,6 @@ const LOAD_WITHIN_MS = 30_000;
 
 /** Scorers of a configuration, ready to run. */
 export interface ScorerKit {
-  /** Rules of the configuration. */
   readonly rules: readonly PreparedRule[];
   readonly judges: JudgeRegistry;
   /** Processes of modules. A caller that continues after its work must stop them; otherwise they end with this process. */
@@ -63,7 +61,6 @@ interface OwnScorerProcesses extends Pick<OwnScorers, 'readings' | 'stop'> {
   share(settings: string): SharedPool | undefined;
 }
 
-/** Processes of one own scorer. */
 interface SharedPool {
   readonly started: Started;
   readonly pool: OwnScorers;
@@ -72,7 +69,6 @@ interface SharedPool {
 
 type Started = ReturnType<OwnScorers['start']>;
 
-/** Creates the own scorers of a kit. */
 function createOwnScorers(log: Log, former: OwnScorerProcesses | undefined) {
   const pools = new Map<string, SharedPool>();
   let isStopped = false;
@@ -238,7 +234,6 @@ function ownScorerSpec(name: string, path: string, entry: Entry, config: Config,
   };
 }
 
-/** Creates the registry of the judges of a configuration. */
 export function createConfiguredJudges({ judges }: Config, former?: JudgeRegistry): JudgeRegistry {
   const options = Object.entries(judges.options).map(([judge, { timeout, ...others }]) => [
     judge,

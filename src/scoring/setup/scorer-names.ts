@@ -106,7 +106,6 @@ export async function readScale(entry: Found['entry'], prebuilt: Found['prebuilt
   return declareScale(entry, await createUnasked(entry, prebuilt));
 }
 
-/** Pass line of the score rows of a name. */
 export interface PassLine {
   /** Directed score from which scores pass. */
   readonly line: number;
@@ -150,7 +149,6 @@ export function createPassLineFinder(
   return async (row) => (await find(row)).line;
 }
 
-/** Finds a scorer of rules by its name. */
 export function findBound(
   name: string,
   rules: readonly PreparedRule[] | undefined,

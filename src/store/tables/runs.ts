@@ -11,8 +11,6 @@ export function createRunStore(database: Database) {
   return bind(database, { ofTraces, readUntil, write: runRows.write });
 }
 
-export type RunStore = ReturnType<typeof createRunStore>;
-
 /** Reads the current rows of these traces, keyed by `joinTraceKey`. */
 function ofTraces(database: Database, keys: readonly TraceKey[]): Promise<Map<string, RunRecord[]>> {
   const from = `FROM runs FINAL PREWHERE ${IN_KEYS} ORDER BY Tenant, TraceId, Target, TargetId`;

@@ -793,7 +793,11 @@ describe('the metrics of a score', () => {
   it('have the wait since its trace was ready, by kind of scorer, and the cost by scorer and rule', async () => {
     const { store, timers, start } = createLoopWorld();
     const recorded: (readonly [name: string, value: number, labels: object | undefined])[] = [];
-    const note = (name: string, value: number, labels?: object) => void recorded.push([name, value, labels]);
+    const note = (name: string, value: number, labels?: object) => {
+      if (name === 'spanscore.scoring.delay' || name === 'spanscore.judge.cost') {
+        recorded.push([name, value, labels]);
+      }
+    };
     const gate = Promise.withResolvers<void>();
     const model = modelObject(() => 'fine', {
       usage: { inputTokens: { total: 0 }, outputTokens: { total: 500 } },

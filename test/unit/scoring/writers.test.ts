@@ -1,13 +1,14 @@
 import { afterEach, expect, it } from 'vitest';
-import { meteredStores } from '../../../../src/scoring/setup/configured-scoring.ts';
-import { StoreUnavailableError } from '../../../../src/domain/errors.ts';
-import type { JudgeCallRecord } from '../../../../src/domain/judge-call.ts';
-import { silentLog } from '../../../../src/telemetry/log.ts';
-import { createMetrics } from '../../../../src/telemetry/metrics.ts';
-import { aScore } from '../../../support/builders/a-score.ts';
-import { MemoryStore } from '../../../support/fakes/memory-store.ts';
-import { metricValue } from '../../../support/documents/metric-lines.ts';
-import { buildDecision } from '../../../support/store/store-rows.ts';
+import { NO_WAITS } from '../../../src/scoring/record/group-commit.ts';
+import { createWriters } from '../../../src/scoring/scoring.ts';
+import { StoreUnavailableError } from '../../../src/domain/errors.ts';
+import type { JudgeCallRecord } from '../../../src/domain/judge-call.ts';
+import { silentLog } from '../../../src/telemetry/log.ts';
+import { createMetrics } from '../../../src/telemetry/metrics.ts';
+import { aScore } from '../../support/builders/a-score.ts';
+import { MemoryStore } from '../../support/fakes/memory-store.ts';
+import { metricValue } from '../../support/documents/metric-lines.ts';
+import { buildDecision } from '../../support/store/store-rows.ts';
 
 const metrics = createMetrics({ version: '1', log: silentLog });
 afterEach(() => metrics.stop());
@@ -31,18 +32,21 @@ const CALL: JudgeCallRecord = {
   calledAtMs: 0,
 };
 
-it('counts written rows, and not refused ones', async () => {
+it('writers of rows count the rows that the store took', async () => {
   const memory = new MemoryStore();
-  const stores = meteredStores(memory.stores, metrics);
-  await stores.decisions.write([buildDecision({ status: 'scored' }), buildDecision({ status: 'failed' })]);
-  await stores.decisions.write([buildDecision({ status: 'scored' })]);
-  await stores.scores.write([aScore(), aScore({ isDeleted: true })]);
-  await stores.judgeCalls.write([
+  const { decisionWriter, scoreWriter, callWriter } = createWriters(
+    { stores: memory.stores, metrics },
+    { commitPace: NO_WAITS, judgedPace: NO_WAITS, giveTurns: async () => undefined },
+  );
+  await decisionWriter.write([buildDecision({ status: 'scored' }), buildDecision({ status: 'failed' })]);
+  await decisionWriter.write([buildDecision({ status: 'scored' })]);
+  await scoreWriter.write([aScore(), aScore({ isDeleted: true })]);
+  await callWriter.write([
     CALL,
     { ...CALL, status: 'failed', inputTokens: null, outputTokens: null, costUsd: null },
   ]);
   memory.failing = () => true;
-  await expect(stores.decisions.write([buildDecision({ status: 'scored' })])).rejects.toThrow(
+  await expect(decisionWriter.write([buildDecision({ status: 'scored' })])).rejects.toThrow(
     StoreUnavailableError,
   );
 
