@@ -4,6 +4,7 @@ import { defineReceiver, type ListenOptions } from './receiver.ts';
 import { parseEndpoint } from '../../src/config/index.ts';
 import { readServerTls } from '../../src/config/tls-files.ts';
 
+/** Description of the group `receivers.otlp`. */
 export const OTLP_GROUP = 'OpenTelemetry Protocol.';
 
 /** Field for the TLS files of an OTLP receiver. */

@@ -46,6 +46,7 @@ import { createStatusRoutes } from './resources/status.ts';
 import { createTraceRoutes } from './resources/traces.ts';
 import type { TenantStore } from './tenant-store.ts';
 
+/** Longest body of a request, bytes. */
 const MAX_BODY = 1024 * 1024;
 
 /** Longest time of a request until its reply begins, milliseconds. The events of a stream may come later. */
@@ -61,9 +62,11 @@ export interface ApiOptions
     SiteOptions,
     Pick<BrowserGuardOptions, 'hosts'>,
     Omit<RequestAccessOptions, 'onWrongToken'> {
+  /** Most requests of a token within a minute. */
   readonly requestsPerMinute: number;
   /** Limit of a request, milliseconds. Default 30,000. */
   readonly maxRequestMs?: number | undefined;
+  /** Undefined when the dashboard was not built. */
   readonly dashboard: DashboardFiles | undefined;
   /**
    * Returns the store for a caller, which shows its tenant only; `starting` while the process starts, `none` for a process that has only

@@ -8,6 +8,7 @@ export interface BrowserGuardOptions {
   readonly hosts: readonly string[];
   /** True without tokens: everything that reaches the API may ask. */
   readonly isOpen: boolean;
+  /** Paths that are not guarded. */
   readonly exempt: readonly string[];
   /** True for a path with data, which no foreign page may load as a script or an image either. */
   readonly hasData: (path: string) => boolean;

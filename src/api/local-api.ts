@@ -12,6 +12,7 @@ export type LocalApi = Awaited<ReturnType<typeof createLocalApi>>;
 /** Origin of the URLs of requests, which no route reads. */
 const ORIGIN = 'http://in-process';
 
+/** Most items of a page. */
 const PAGE = 500;
 
 /**

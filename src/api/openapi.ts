@@ -30,6 +30,7 @@ export interface OpenApiOperation {
   >;
 }
 
+/** Builds the OpenAPI document (3.1) of routes under a prefix. */
 export function buildOpenApi(prefix: string, routes: ApiRouter): OpenApiDocument {
   const api = createRouter();
   api.openAPIRegistry.registerComponent('securitySchemes', 'bearer', { type: 'http', scheme: 'bearer' });

@@ -40,6 +40,7 @@ export const ProblemSchema = z
   })
   .openapi('Problem');
 
+/** Error reply without its type. */
 export type Problem = Omit<z.infer<typeof ProblemSchema>, 'type'>;
 
 export const PROBLEM_HEADERS = {
@@ -235,6 +236,7 @@ function narrowCaller({ req }: Context, caller: Caller): Caller {
   }
 }
 
+/** Answers a request without access. */
 export function answerRefusal(c: Pick<Context, 'body'>, { status, message }: Refusal): Response {
   return answerProblem(
     c,

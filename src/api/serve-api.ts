@@ -93,6 +93,7 @@ export async function startServeApi(
       app = createApp(tokens);
       findStore = next ?? findStore;
     },
+    /** Answers the requests under way, then closes. */
     stop: async () => api?.stop(),
   };
 }

@@ -66,6 +66,7 @@ export interface ServeStatus extends Partial<StoreStatus>, Partial<ScorerStatus>
     readonly healthy: boolean;
     readonly error: string | null;
   }[];
+  /** Without secrets. */
   readonly config?: Readonly<Record<string, unknown>>;
   /** Parts of `config` that differ from the defaults. */
   readonly configChanges?: Readonly<Record<string, unknown>>;
@@ -133,6 +134,7 @@ export function createServeStatus(source: StatusSource) {
   };
 }
 
+/** Leaves out the keys of objects whose values are the defaults. */
 function leaveOutDefaults(value: unknown, defaults: unknown): unknown {
   return isRecord(value) && isRecord(defaults)
     ? Object.fromEntries(

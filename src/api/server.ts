@@ -53,6 +53,7 @@ export interface ApiServerOptions {
 
 export interface ApiServer {
   readonly address: { readonly host: string; readonly port: number };
+  /** Answers the requests under way, then closes. */
   stop(): Promise<void>;
 }
 

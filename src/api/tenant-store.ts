@@ -122,6 +122,7 @@ export async function createTenantStores(parts: TenantStoreParts) {
       sql: tenant === undefined ? store.sql : undefined,
       /** Control of the configuration; undefined in a process that cannot reload. */
       control: parts.control,
+      /** Clock of the store, Unix milliseconds. */
       nowMs: () => store.spans.nowMs(),
       status: () => readStatus(store, tenant),
       scores: createScoreReads(scope),
@@ -270,6 +271,7 @@ function createWrites(
       },
       labels: { store: (label: GivenLabel, named?: string) => storeLabel(posting, narrow(named), label) },
       traces: {
+        /** Stores a made trace. Returns its id. */
         sample: async () => storeSampleTrace(store, { tenant: tenant ?? '', nowMs: await spans.nowMs() }),
       },
       purges: { start: (request: PurgeRequest) => startPurge(config, store, caller, request) },

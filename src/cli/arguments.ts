@@ -23,6 +23,7 @@ export function parseNumber(text: string): number {
   return value;
 }
 
+/** Parses a duration like `30m` or `2h` to milliseconds. */
 export function parseSpan(text: string): number {
   const spanMs = parseDurationMs(text);
   if (spanMs === undefined || spanMs <= 0) {

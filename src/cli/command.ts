@@ -67,6 +67,7 @@ export function withExamples(command: Command, examples: readonly (readonly [str
   return command.addHelpText('before', `Examples:\n${lines.join('\n')}\n`);
 }
 
+/** Waits until a signal is aborted. */
 export async function aborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) {
     await once(signal, 'abort');

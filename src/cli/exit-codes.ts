@@ -12,6 +12,7 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/** Text of `--help`. */
 export const EXIT_CODES_HELP = `Exit codes:
   0 done · 1 failed · 2 wrong usage · 3 finished, some items failed · 4 not found
   69 a needed service is not reachable · 78 wrong configuration · 130 interrupted`;

@@ -126,6 +126,7 @@ export function openTraceSpool(terms: ReadingTerms = {}) {
       mark(traceIds);
       return traceIds;
     },
+    /** Marks traces that need not be taken. */
     mark,
     close: () => database.close(),
   };

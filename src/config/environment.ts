@@ -24,6 +24,7 @@ export type ReadVariable = (name: string) => string | undefined;
 const REFERENCE = /\$\{(env|file):([^}]*)\}/g;
 const NAME_AND_DEFAULT = /^([A-Za-z_]\w*)(?::-([\s\S]*))?$/;
 
+/** Most characters of a secret in a file. */
 const MAX_SECRET_CHARS = 65_536;
 
 /** Offset into the private-use characters: a hidden character is its code plus this number. */

@@ -1,3 +1,4 @@
+/** Path of a value in a configuration: keys and list positions. */
 export type KeyPath = readonly (string | number)[];
 
 /** Returns the path of fixed keys, written with points. */
@@ -28,6 +29,7 @@ export function isSame(a: KeyPath, b: KeyPath): boolean {
   return a.length === b.length && isAround(a, b);
 }
 
+/** Returns the value at a path, or undefined. */
 export function valueAt(root: unknown, path: KeyPath): unknown {
   let value = root;
   for (const step of path) {

@@ -33,7 +33,9 @@ export type ReloadedKey = keyof typeof RELOADED_KEYS;
 /** A configuration with the content of the files that it names. */
 export interface LoadedParts {
   readonly config: Config;
+  /** Groups of the monitors, of files too. */
   readonly groups: readonly MonitorGroup[];
+  /** Hashes of the modules of scorers, by scorer. */
   readonly modules: Readonly<Record<string, string>>;
 }
 
@@ -90,6 +92,7 @@ function listChangedLeaves(key: string, before: unknown, after: unknown): string
   return [...new Set(paths)];
 }
 
+/** Returns the name of an entry in a list; undefined for one without a name. */
 export function nameEntry(entry: unknown): string | undefined {
   const name = isRecord(entry) ? (entry['name'] ?? entry['alert']) : undefined;
   return typeof name === 'string' ? name : undefined;

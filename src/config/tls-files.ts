@@ -9,6 +9,7 @@ type Part = 'ca' | 'cert' | 'key';
 
 export type TlsMaterial = Readonly<Partial<Record<Part, Buffer>>>;
 
+/** TLS options of Node's servers. */
 export interface ServerTls {
   readonly cert: Buffer;
   readonly key: Buffer;

@@ -1,6 +1,7 @@
 // Attribute keys of the facts of a run that is not read. The store keeps these attributes of each span in the column `Facts`, and reads
 // the facts from them: a new key needs a line here only.
 
+/** Attribute keys of an agent's name. */
 export const AGENT_KEYS = ['gen_ai.agent.name', 'agent.name', 'ai.telemetry.functionId'];
 
 /** Keys and values of attributes that mark a tool call. The comparison ignores case and quotes. */

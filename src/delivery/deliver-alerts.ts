@@ -269,6 +269,7 @@ function isAhead(waiting: ReadonlySet<PlannedMessage>, message: PlannedMessage):
   return [...waiting].some(({ events }) => events.some(({ incidentId }) => incidents.has(incidentId)));
 }
 
+/** A planned message that is not finished. */
 interface PlannedMessage extends AlertMessage {
   readonly plannedAtMs: number;
   readonly round: number;

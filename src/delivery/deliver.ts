@@ -15,6 +15,7 @@ export interface Failure {
   readonly error: AppError;
 }
 
+/** Counts of a receiver since the start: scores or alerts. */
 export interface Counts {
   delivered: number;
   dead: number;
@@ -67,6 +68,7 @@ export interface LoopTimes {
 export interface DeliveryLoop {
   /** Sends the rest within `drainMs`, and gives the receivers to other processes. May be called twice. */
   stop(): Promise<void>;
+  /** Returns the counts since the start, by receiver. */
   counts(): ReadonlyMap<string, Readonly<Counts>>;
 }
 

@@ -22,4 +22,5 @@ export const ANCHORS = {
 
 export type AnchorRow = RowOf<typeof ANCHORS>;
 
+/** State of the anchors of a scorer's version. */
 export type AnchorPhase = 'learning' | 'ok' | 'drifted';

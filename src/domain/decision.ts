@@ -34,6 +34,7 @@ export type Stratum = (typeof STRATA)[number];
 /** Meaning of the column `Target` of scores and decisions. */
 export const TARGET_MEANING = 'Kind of the thing that the score is about.';
 
+/** Definition of `decisions`. */
 export const DECISIONS = {
   name: 'decisions',
   columns: {
@@ -77,6 +78,7 @@ export type Decision = RowOf<typeof DECISIONS>;
 /** Code of the reason of a decision that a budget holds back, and of one that it held back for too long. */
 export const HELD_BACK = 'budget_exhausted';
 
+/** Returns true for a decision that waits for money of a budget. */
 export function isHeldBack({ status, reason }: Pick<Decision, 'status' | 'reason'>): boolean {
   return status === 'deferred' && reason.startsWith(HELD_BACK);
 }

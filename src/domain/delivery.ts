@@ -7,6 +7,7 @@ import { column, wordOf, type RowOf, type Table } from './table.ts';
  */
 const STATES = ['planned', 'delivered', 'dead', 'muted', 'withdrawn', 'removed'] as const;
 
+/** Definition of `deliveries`. */
 export const DELIVERIES = {
   name: 'deliveries',
   columns: {

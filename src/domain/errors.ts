@@ -122,6 +122,7 @@ export class ForbiddenError extends AppError {
   }
 }
 
+/** Error for a thing that does not exist. */
 export class NotFoundError extends AppError {
   override readonly name = 'NotFoundError';
   constructor(message: string, details?: Readonly<Record<string, unknown>>) {
@@ -140,6 +141,7 @@ export function rejectAborted(signal: AbortSignal | undefined): void {
   }
 }
 
+/** Most causes of an error that are searched. */
 const MAX_CAUSES = 10;
 
 /** Returns the first error of a kind in a chain of causes, or null. A scorer may wrap the error that it catches. */

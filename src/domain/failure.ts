@@ -31,6 +31,7 @@ export interface FailureSubject {
   readonly scorer?: string;
 }
 
+/** Words of the judge's evidence against a claim. */
 export interface FailureEvidence {
   readonly source: string;
   readonly quote: string;
@@ -72,6 +73,7 @@ export function computeIssueId(tenant: string, agent: string, signature: string)
   return sha256Hex(JSON.stringify([tenant, agent, signature])).slice(0, 16);
 }
 
+/** Definition of `failures`. */
 export const FAILURES = {
   name: 'failures',
   columns: {
@@ -111,6 +113,7 @@ export const FAILURES = {
   ofStore: { WrittenAt: "DateTime64(3, 'UTC')", Version: 'UInt64' },
 } satisfies Table;
 
+/** One row of `failures`. */
 export type Failure = RowOf<typeof FAILURES>;
 
 /** States of an issue that the store keeps; an open one is new or ongoing by its age. */
@@ -145,6 +148,7 @@ export interface IssueEvent {
   readonly what: string;
 }
 
+/** Definition of `issues`. */
 export const ISSUES = {
   name: 'issues',
   columns: {
@@ -173,8 +177,10 @@ export const ISSUES = {
   ofStore: { WrittenAt: "DateTime64(3, 'UTC')", Version: 'UInt64' },
 } satisfies Table;
 
+/** One row of `issues`. */
 export type IssueRow = RowOf<typeof ISSUES>;
 
+/** Issue as it was read, with the version of its row. */
 export interface StoredIssue extends IssueRow {
   readonly version: number;
 }

@@ -51,6 +51,7 @@ export function sha256Hex(text: string): string {
   return hash('sha256', text, 'hex');
 }
 
+/** Computes a hash of 32 hex digits from bytes. */
 export function hashBytes(bytes: Uint8Array): string {
   return hash('sha256', bytes, 'hex').slice(0, 32);
 }

@@ -18,6 +18,7 @@ export interface RecordedCall {
 /** Run that a test plays again. */
 export interface RecordedRun {
   readonly input: AgentInput;
+  /** Question with the messages before it. */
   readonly messages: readonly { readonly role: string; readonly content: string }[];
   readonly calls: readonly RecordedCall[];
   readonly context: readonly string[];

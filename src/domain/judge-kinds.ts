@@ -223,11 +223,13 @@ export function judgeKindOf(name: string, entry: JudgeKindChoice = {}): JudgeKin
   return kind === undefined || isElsewhere ? OPENAI_COMPATIBLE : kind;
 }
 
+/** True for a provider whose questions can go into batches. */
 export function takesBatches(name: string, entry: JudgeKindChoice = {}): boolean {
   const { batch } = entry;
   return batch === undefined ? judgeKindOf(name, entry)?.hasBatch === true : batch !== false;
 }
 
+/** True for an address of the provider itself. */
 export function isOwnHost({ hosts }: JudgeKind, address: string): boolean {
   const host = URL.parse(address)?.hostname ?? '';
   return hosts.some((own) => host === own || host.endsWith(`.${own}`));

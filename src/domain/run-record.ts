@@ -1,6 +1,7 @@
 import { column, type RowOf, type Table, wordOf } from './table.ts';
 import { TARGET_KINDS } from './trace/agent-run.ts';
 
+/** Definition of `runs`. */
 export const RUNS = {
   name: 'runs',
   columns: {
@@ -58,6 +59,7 @@ export const RUNS = {
   ofStore: { WrittenAt: "DateTime64(3, 'UTC')", Version: 'UInt64' },
 } satisfies Table;
 
+/** One row of `runs`. */
 export type RunRecord = RowOf<typeof RUNS>;
 
 /** Computes the version of a row: evidence time in ms × 2, and one more for a row that was read from the content. */

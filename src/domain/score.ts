@@ -71,6 +71,7 @@ export function listUnexplained<
   return bad.length > 0 ? bad : silent.filter(({ verdict }) => verdict === label);
 }
 
+/** Definition of `scores`. */
 export const SCORES = {
   name: 'scores',
   columns: {
@@ -140,6 +141,7 @@ export const SCORES = {
   ofStore: { WrittenAt: "DateTime64(3, 'UTC')", Version: 'UInt64' },
 } satisfies Table;
 
+/** One row of `scores`. */
 export type Score = RowOf<typeof SCORES>;
 
 /** 2020-01-01, Unix milliseconds. */

@@ -84,6 +84,7 @@ export function listOf<Item>(): Column<Item[]> {
   return jsonOf<Item[]>([]);
 }
 
+/** Column of bytes. */
 export function bytes(): Column<Uint8Array> {
   return { type: 'String', isBytes: true };
 }
@@ -103,6 +104,7 @@ export function storeNameOf(property: string, of: Column): string {
   return of.storeName ?? (isTime(of) && name.endsWith('Ms') ? name.slice(0, -2) : name);
 }
 
+/** Returns true for a column of times. */
 export function isTime({ type }: Column): boolean {
   return type.includes('DateTime64');
 }

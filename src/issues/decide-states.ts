@@ -9,6 +9,7 @@ import { computeThresholds, isBack, ShareWatch, WATCHED_MS } from './watch-share
 
 export type StateStores = Pick<Store, 'failures' | 'alerts' | 'spans'>;
 
+/** Terms of states, as configured. */
 export interface StateTerms {
   /** False alarms of an agent in 30 days. */
   readonly falseAlarmBudget: number;
@@ -30,6 +31,7 @@ interface Decided {
   readonly verification: Verification | null;
   /** Entry of the history; '' where nothing new is to be told. */
   readonly what: string;
+  /** Share before the change. */
   readonly before?: number | null | undefined;
 }
 

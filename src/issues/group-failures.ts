@@ -201,6 +201,7 @@ const TITLES: Readonly<Record<FailureKind, (subject: FailureSubject) => string>>
       : `answer contradicts \`${tool}\`${path === '' ? '' : `: ${path}`}`,
 };
 
+/** Formats the title of an issue, by rule. */
 export function formatTitle(kind: FailureKind, subject: FailureSubject): string {
   return TITLES[kind](subject);
 }

@@ -36,6 +36,7 @@ export interface IssueReading extends IssueRow {
   }[];
 }
 
+/** Counts of a range: of issues and of all runs. */
 export interface IssueCounts {
   readonly counts: readonly IssueCount[];
   readonly runs: readonly RunCount[];

@@ -21,6 +21,7 @@ const LEAST_REST = 20;
 /** Time by which a look may be early, milliseconds: looks come a little more often than the work. */
 const PACE_SLACK_MS = 100;
 
+/** Settings of issues, as configured. */
 interface IssueSettings extends StateTerms {
   readonly enabled: boolean;
   /** Time between two decisions on states, milliseconds. */

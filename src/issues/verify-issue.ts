@@ -7,6 +7,7 @@ import { boundShare, type ShareHour, verifyShare } from './watch-share.ts';
 /** Time before a version that the former share is read from. */
 export const BEFORE_MS = 30 * DAY_MS;
 
+/** Hours of one issue, and of its agent. */
 export interface IssueHours {
   readonly failing: readonly FailingHour[];
   readonly runs: readonly RunHour[];

@@ -176,6 +176,7 @@ class Progress {
   }
 }
 
+/** Page whose targets are being scored. */
 interface OpenPage {
   readonly page: SelectedPage;
   /** Counts for the progress, until the counts of the whole page take their place. */

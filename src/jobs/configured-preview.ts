@@ -23,6 +23,7 @@ export interface PreviewParts {
   readonly store: Pick<Store, 'judgeUse' | 'monitorView' | 'ruleVersions'>;
 }
 
+/** Preview that is asked for, with its limits. */
 export interface PreviewTerms {
   readonly rule: PreparedRule;
   /** Length of the range up to now, milliseconds. */

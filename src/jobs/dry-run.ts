@@ -37,6 +37,7 @@ import {
 } from './stored-job.ts';
 import type { TargetKey } from './targets.ts';
 
+/** Backfill that is only looked at. */
 export interface LookedBackfill {
   readonly spec: BackfillSpec;
   /** '' for all tenants. */
@@ -53,6 +54,7 @@ interface DryRunParts extends LookParts {
   readonly judgeShare: number;
 }
 
+/** Counts of a dry run, and what the rest would cost. */
 export interface DryRun {
   readonly report: BackfillReport;
   readonly estimate: BackfillEstimate;

@@ -75,9 +75,11 @@ interface ScorerEstimate extends CallCost {
 export interface CostEstimate extends CallCost {
   readonly seconds: number;
   readonly prompts: number;
+  /** Scorers that may ask a judge. */
   readonly scorers: readonly ScorerEstimate[];
   /** Expected (target, scorer) pairs that give no score, by the code of the reason. */
   readonly unscored: Readonly<Record<string, number>>;
+  /** Judges without a price. */
   readonly unpriced: readonly string[];
   /** Own scorers that may ask a judge, of which no call is stored: they are not in the estimate. */
   readonly unknown: readonly string[];
@@ -132,6 +134,7 @@ export class PlannedWork {
 }
 
 export interface ProviderPace {
+  /** Calls at the same time. */
   readonly concurrency: number;
   readonly requestsPerMinute?: number | undefined;
   readonly tokensPerMinute?: number | undefined;
@@ -149,6 +152,7 @@ export interface Pace {
   readonly traces: number | null;
 }
 
+/** Work, and what is known of its calls. */
 export interface EstimatedWork {
   readonly targets: number;
   readonly pairs: readonly SampledPair[];

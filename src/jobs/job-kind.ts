@@ -2,6 +2,7 @@ import { sleep } from '../domain/waits.ts';
 import type { Job, JobProgress } from '../store/contracts/jobs.ts';
 import type { SpanSource } from '../store/contracts/stores.ts';
 
+/** Lease of a running job, and the place for its progress. */
 export interface JobRun {
   /** Aborted when the work must stop: the process stops, the job is paused or cancelled, or the lease is lost. */
   readonly signal: AbortSignal;

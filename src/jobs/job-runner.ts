@@ -25,6 +25,7 @@ export interface JobRunnerOptions {
 export interface JobRunnerDeps {
   readonly jobs: JobStore;
   readonly duties: DutyStore;
+  /** Clock of the store, Unix milliseconds. */
   readonly nowMs: () => Promise<number>;
   readonly kinds: readonly JobKind[];
   readonly log: Log;

@@ -24,6 +24,7 @@ import type { EndedSession, SessionKey, SessionPlace } from '../store/contracts/
 import { joinTraceKey, type TraceActivity, type TraceFacts } from '../store/contracts/stores.ts';
 import type { TargetKey } from './targets.ts';
 
+/** Most sessions of one page. */
 export const SESSION_PAGE = 200;
 
 /** Time after the store's clock up to which arrivals are read, milliseconds: the clocks of replicas differ. */

@@ -170,6 +170,7 @@ export const BackfillCounts = z.object({
   sessions: z.number(),
   /** Pairs with a score that this job has computed. */
   scored: z.number(),
+  /** Pairs without a new score, by reason. */
   skipped: Reasons,
   /** Pairs whose scorer failed, by reason. */
   failed: Reasons,
@@ -294,6 +295,7 @@ export interface RescoreReport {
   /** Traces and sessions that were looked at. */
   readonly matched: number;
   readonly scored: number;
+  /** Decisions whose scorer cannot score the target. */
   readonly notApplicable: number;
   readonly skipped: ReasonCounts;
   /** Decisions whose scorer failed again. Their former row stands. */

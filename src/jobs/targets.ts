@@ -15,6 +15,7 @@ import { joinTraceKey, type TraceActivity, type TraceKey } from '../store/contra
 
 export type TargetKey = TraceKey | SessionKey;
 
+/** Returns the name of a trace or session, for maps. */
 export function nameTarget(key: TargetKey): string {
   const { tenant } = key;
   return joinTraceKey('sessionId' in key ? { tenant, traceId: buildSessionTargetId(key.sessionId) } : key);

@@ -243,6 +243,7 @@ function joinSaid(messages: readonly ChatMessage[]): string {
 export class QuestionTally {
   /** Milliseconds left for the question; waits for the provider's limits do not count. */
   remainingMs: number;
+  /** Text of the last answer; undefined before the first. */
   lastText: string | undefined;
   readonly #judge: ResolvedJudge;
   readonly #started = performance.now();

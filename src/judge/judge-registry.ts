@@ -386,6 +386,7 @@ export function configureJudges(config: JudgesConfig, deps?: JudgeRegistryDeps):
   registry = createJudgeRegistry(config, deps);
 }
 
+/** Returns the registry that `configureJudges` made. */
 export function configuredJudges(): JudgeRegistry {
   return registry;
 }

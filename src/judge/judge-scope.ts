@@ -6,6 +6,7 @@ import type { JudgeRegistry } from './judge-registry.ts';
 import type { ProviderShare } from './limits.ts';
 import type { Redactor } from './redaction/redaction.ts';
 
+/** A call to a judge before it is made. */
 export interface PlannedCall {
   /** `provider/model` as configured. */
   readonly model: string;

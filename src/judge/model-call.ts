@@ -60,6 +60,7 @@ export type DecisionQuestion =
     }
   | { readonly type: 'boolean'; readonly instructions: string };
 
+/** Questions about one state, by name. */
 export interface Decisions {
   readonly state: readonly StatePart[];
   readonly questions: Readonly<Record<string, DecisionQuestion>>;

@@ -148,6 +148,7 @@ function addExecution(
   return error;
 }
 
+/** A setting that a model may refuse. */
 type Setting = 'temperature' | 'responseSchema' | 'jsonMode' | 'maxOutputTokens';
 
 /** Knowledge of a model from its calls: settings that it refuses, and that it thinks before it answers. */

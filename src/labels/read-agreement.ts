@@ -139,6 +139,7 @@ export interface VersionEstimate extends PassRateEstimate {
   readonly certificate: Certificate;
 }
 
+/** Choice of scores whose pass rates are estimated. */
 export type EstimatesQuery = AgreementQuery & Pick<JudgedQuery, 'by' | 'chosen' | 'untilMs'>;
 
 /**

@@ -35,7 +35,9 @@ export interface ResultTerms {
 }
 
 interface Limits {
+  /** Most items of a list. */
   readonly items: number;
+  /** Most characters of a text. */
   readonly text: number;
 }
 

@@ -503,6 +503,7 @@ async function buildTest(
   ];
 }
 
+/** All tools, in the order of their list. */
 export const TOOLS: readonly Tool[] = [
   whatsWrong,
   explainIncident,

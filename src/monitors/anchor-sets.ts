@@ -103,6 +103,7 @@ export function readMeans(judgings: readonly Judging[]): {
   return { before, after: before + change, change };
 }
 
+/** State of the anchors of a scorer's version, for people. */
 export interface AnchorStanding {
   readonly scorer: string;
   readonly fingerprint: string;

@@ -8,11 +8,13 @@ export interface ScoreHistogram {
 }
 
 export interface IntervalScores {
+  /** Start of the interval, Unix milliseconds. */
   readonly startMs: number;
   readonly scores: ScoreHistogram;
 }
 
 export interface Bucket extends IntervalScores {
+  /** Counts of the scorer's decisions in this bucket, by outcome. */
   readonly outcomes: Outcomes;
   /** True when no process ran for a part of the bucket, so that missing scores say nothing about the agent. */
   readonly isUnobserved?: boolean;
@@ -71,6 +73,7 @@ export function mirrorHistogram({ values, counts }: ScoreHistogram): ScoreHistog
   return { values: values.map((value) => 1 - value), counts };
 }
 
+/** Sums a histogram: returns the number of scores and their sum. */
 export function sumHistogram({ values, counts }: ScoreHistogram): {
   readonly count: number;
   readonly sum: number;

@@ -527,6 +527,7 @@ function isNewTo(
   );
 }
 
+/** Builds the state of a rule on a series, in numbers and words. */
 function buildStatus({ group }: GroupWatch, rule: RuleWatch, watch: SeriesWatch): MonitorStatus {
   const { state, series, mean } = watch;
   const condition = rule.detector.condition(state.detector);

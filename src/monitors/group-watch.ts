@@ -100,6 +100,7 @@ export function computeRuleKey(group: MonitorGroup, rule: MonitorRule): string {
 /** Rows of one bucket by `computeSeriesKey`. */
 type Received = ReadonlyMap<string, SeriesBucket>;
 
+/** Creates the state of a group before its first bucket. */
 export function watchGroup(group: MonitorGroup): GroupWatch {
   const rules = group.rules
     .filter((rule) => !rule.paused)
@@ -342,6 +343,7 @@ function mergeRows(rows: readonly SeriesBucket[]): SeriesBucket {
   return { ...first, bucket: { ...first.bucket, scores, outcomes } };
 }
 
+/** True for a series that a rule selects and that has what the rule looks at. */
 function isAsked({ rule }: RuleWatch, { series, bucket }: SeriesBucket): boolean {
   const { scored, failed, deferred } = bucket.outcomes;
   // Outcomes have the name of the rule's scorer, whose rows may have other names: it is no series of scores then.
@@ -403,6 +405,7 @@ function mergeFingerprints(received: Received): Map<string, SeriesBucket> {
   return ofAgents;
 }
 
+/** Serializes all states of a rule after its latest bucket. */
 export function buildStates({ series, candidates }: RuleWatch): Checkpoint['states'] {
   return [...series.values(), ...candidates.values()].map(({ series: of, ...state }) => ({
     series: of,
@@ -410,6 +413,7 @@ export function buildStates({ series, candidates }: RuleWatch): Checkpoint['stat
   }));
 }
 
+/** Restores a rule to its state after a bucket. */
 export function restoreStates(rule: RuleWatch, { bucketMs, states }: Checkpoint): void {
   rule.foldedMs = bucketMs;
   for (const { series, state } of states) {

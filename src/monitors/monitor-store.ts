@@ -26,6 +26,7 @@ export interface SetAside {
   readonly notLive: number;
 }
 
+/** Content of one closed bucket of a series, with its facets. */
 export interface SeriesBucket {
   readonly series: SeriesFacets;
   readonly bucket: Bucket;
@@ -38,6 +39,7 @@ export interface ProcessRun {
   readonly toMs: number;
 }
 
+/** Serialized states of a rule after a bucket. */
 export interface Checkpoint {
   readonly bucketMs: number;
   readonly states: readonly { readonly series: SeriesFacets; readonly state: string }[];
@@ -91,6 +93,7 @@ export interface MonitorStore {
   explain(series: SeriesFacets, fromMs: number, toMs: number): Promise<Explanation>;
   /** Counts the scores of a series from `fromMs` to `toMs` that came too late to be folded. */
   countLate(series: SeriesFacets, fromMs: number, toMs: number): Promise<number>;
+  /** Returns true where the judge of a series has anchors. */
   hasAnchors(series: SeriesFacets): Promise<boolean>;
   readonly alerts: {
     write(events: readonly AlertEvent[]): Promise<void>;

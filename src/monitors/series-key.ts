@@ -3,6 +3,7 @@ import { findRowScorer } from '../domain/score-rows.ts';
 import { type SeriesFacets, SPLIT_FACETS, buildSplit } from '../domain/series-facets.ts';
 import type { MonitorRule } from './rule.ts';
 
+/** Computes a key of a series, for maps. */
 export function computeSeriesKey(series: SeriesFacets): string {
   const { tenant, scorer, fingerprint, agent, environment } = series;
   return JSON.stringify([tenant, scorer, fingerprint, agent, environment, ...buildSplit(series).flat()]);
@@ -11,6 +12,7 @@ export function computeSeriesKey(series: SeriesFacets): string {
 /** UUIDv5 namespace of series. It must never change: stored mutes name series by these ids. */
 const SERIES_NAMESPACE = '6f1d2a84-93b7-5c40-9e55-2b8c7d10f3ae';
 
+/** Computes the id of a series, for people. */
 export function computeSeriesId(series: SeriesFacets): string {
   return uuidv5(computeSeriesKey(series), SERIES_NAMESPACE);
 }

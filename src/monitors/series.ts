@@ -57,6 +57,7 @@ export interface Folded<State> {
   readonly transitions: readonly Transition[];
 }
 
+/** Creates the state of a series before its first bucket. */
 export function createSeries<State>(detector: Detector<State>): SeriesState<State> {
   return {
     detector: detector.start(),

@@ -58,6 +58,7 @@ export async function scoreTask(context: Scoring, task: TraceTask, mode: Scoring
   }
 }
 
+/** Returns the error of a trace that could not be scored. */
 export function traceError(error: unknown): AppError {
   return toAppError(error, { failed: 'scoring a trace failed', stage: 'judge', retryable: true });
 }

@@ -59,6 +59,7 @@ class Batch {
   readonly #mode: ScoringMode;
   /** Called with the outcome of every trace as soon as it is done. */
   readonly #settle: (outcome: TraceOutcome) => void;
+  /** Traces whose scorers run. */
   readonly #queue: PQueue;
   /** Content in memory, and slots, that the batch has. */
   readonly #contents = new Set<TraceData>();

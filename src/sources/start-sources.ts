@@ -67,6 +67,7 @@ export interface SourceDeps {
 export interface ConfiguredSources {
   /** Starts them beside the receivers of a collector, which stores their spans. */
   readonly start: StartReceiver;
+  /** Returns their states since the start of this process. */
   readonly states: () => SourceState[];
 }
 

@@ -197,7 +197,9 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     /** Names of scorers that have score rows, of one tenant or of all. */
     scorerNames: (tenant?: string) => readScorerNames(database, tenant),
     ...sourceReads(source),
+    /** Finds the tables that have rows ahead of the store's clock. */
     aheadRows: () => readAheadRows(database),
+    /** Reads the pace of one tenant, or of all. */
     pace: (tenant?: string) => readStorePace(database, tenant),
     size: () => readStoreSize(database),
     sql: createSqlStatements(database),

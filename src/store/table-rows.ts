@@ -134,8 +134,10 @@ function codecOf(column: Column, name: string): Codec {
 /** Rows of `scores`; the store computes their version. */
 export const scoreRows = createTableRows(SCORES);
 
+/** Rows of `decisions`. */
 export const decisionRows = createTableRows(DECISIONS, decisionVersion);
 
+/** Rows of `runs`. */
 export const runRows = createTableRows(RUNS, runVersion);
 
 /** Rows of `failures`; the store computes their version. */
@@ -144,12 +146,16 @@ export const failureRows = createTableRows(FAILURES);
 /** Rows of `issues`; the store computes their version. */
 export const issueRows = createTableRows(ISSUES);
 
+/** Rows of `deliveries`. */
 export const deliveryRows = createTableRows(DELIVERIES, deliveryVersion);
 
+/** Rows of `judge_calls`. */
 export const judgeCallRows = createTableRows(JUDGE_CALLS);
 
+/** Rows of `anchors`. */
 export const anchorRows = createTableRows(ANCHORS);
 
+/** Rows of `spend`. */
 export const spendRows = createTableRows(SPEND);
 
 /** Rows of `dead_letters`: the newest attempt wins. */
@@ -158,4 +164,5 @@ export const deadLetterRows = createTableRows(DEAD_LETTERS, ({ attempts }) => Bi
 /** Rows of `jobs` without a word. */
 export const jobRows = createTableRows(JOBS);
 
+/** Rows of `deploy_markers`. */
 export const markerRows = createTableRows(DEPLOY_MARKERS);

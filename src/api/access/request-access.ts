@@ -110,6 +110,7 @@ export function createRequestAccess({ tokens, signIns, onWrongToken }: RequestAc
   }
 
   return {
+    /** True without tokens. */
     isOpen: book.isOpen,
     async check(c: Context, scope: Scope): Promise<Sender | Refusal> {
       const authorization = c.req.header('authorization');

@@ -216,6 +216,7 @@ export function jobJson(job: Job) {
   };
 }
 
+/** Counts of a backfill before its first progress. */
 const NOTHING_DONE = {
   matched: 0,
   sessions: 0,

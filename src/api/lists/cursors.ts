@@ -30,6 +30,7 @@ export function describePage<Schema extends z.ZodType>(item: Schema) {
   return z.object({ items: z.array(item), next: z.string().nullable().describe('Cursor of the next page.') });
 }
 
+/** Items of a list, and the words for them. */
 interface ListedItems<Schema extends z.ZodType> {
   readonly item: Schema;
   /** Noun of the items: `mutes`. */
@@ -38,6 +39,7 @@ interface ListedItems<Schema extends z.ZodType> {
   readonly summary: string;
 }
 
+/** Describes the route of a list without filters. */
 export function describeList<Path extends string, Schema extends z.ZodType>(
   path: Path,
   { item, items, tag, summary }: ListedItems<Schema>,

@@ -12,6 +12,7 @@ export function hexId(digits: number) {
     .transform((id) => id.toLowerCase());
 }
 
+/** Most characters of a name. */
 const MAX_NAME = 200;
 
 /** Pattern of a text that looks like what it is: without control characters, halves of surrogate pairs, and what nobody sees. */
@@ -64,6 +65,7 @@ const error = `write a number from ${-MAX_SCORE} to ${MAX_SCORE}`;
 
 export const ScoreValue = z.number().min(-MAX_SCORE, { error }).max(MAX_SCORE, { error });
 
+/** Most values of one filter. */
 const MAX_VALUES = 100;
 
 const text = z.string().min(1).max(1_000);

@@ -9,8 +9,10 @@ import { leastDiscovery } from '../../monitors/version-compare.ts';
 import type { CostKey, CostRow, RunSumsQuery, SummaryRow } from '../../store/contracts/sums.ts';
 import type { AgentRuns, FirstRun } from '../../store/sums/run-sums.ts';
 
+/** Days before a range whose rates it is compared with. */
 const BEFORE_MS = 14 * DAY_MS;
 
+/** Most agents and versions of a reply. */
 const MAX_ROWS = 2_000;
 
 /** Longest range that is read by the hour; a longer one is read by the day. */

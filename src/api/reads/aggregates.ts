@@ -29,6 +29,7 @@ import { compareScores, type ComparedSide, type ScoresRequest } from './compare.
 import type { SeriesFacets } from '../../domain/series-facets.ts';
 import { computeSeriesKey } from '../../monitors/series-key.ts';
 
+/** Most groups of a series. */
 const MAX_GROUPS = 50;
 
 /** Most states of monitors, alerts and versions that are read for one reply. */

@@ -84,6 +84,7 @@ export async function compareChanged(
 /** Most scores of a side that are compared: the newest ones. */
 const MAX_COMPARED = 10_000;
 
+/** Most traces of disagreements in a reply. */
 const MAX_DISAGREEMENTS = 100;
 
 /** Longest range that is searched hour by hour, milliseconds; longer ones day by day. */

@@ -31,6 +31,7 @@ type ConfigurationReads = ReturnType<typeof createConfigurationReads>;
 /** A rule of the configuration, with its stored versions (the newest first) and counts since a time. */
 export type RuleView = Awaited<ReturnType<ConfigurationReads['rules']>>[number];
 
+/** Judges with their use, and caps of budgets. */
 export type JudgesView = Awaited<ReturnType<ConfigurationReads['judges']>>;
 
 /** Creates the reads of what is configured, with the counts of one tenant, or of all. */

@@ -199,6 +199,7 @@ export function buildFunnel(
   };
 }
 
+/** Most agents of a funnel. */
 const MAX_AGENTS = 50;
 
 export function countByScorer({ rows }: Pick<FunnelReading, 'rows'>) {
@@ -259,6 +260,7 @@ function linkTraces(filters: Readonly<Record<string, readonly string[]>>): strin
   return `/traces?${query.toString()}`;
 }
 
+/** Most traces that a link names by their ids. */
 const MAX_NAMED = 100;
 
 /** Builds the loss of what has no decision yet. No filter finds such traces, so the link names them. */

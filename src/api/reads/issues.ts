@@ -31,6 +31,7 @@ export interface IssueListFilter extends Omit<IssueFilter, 'agent'> {
   readonly states?: readonly IssueState[] | undefined;
 }
 
+/** Most examples of an issue, and most of its traces. */
 const MAX_EXAMPLES = 5;
 const MAX_TRACES = 500;
 
@@ -127,6 +128,7 @@ function takePage(issues: readonly IssueReading[], { limit, after }: ListPage): 
   };
 }
 
+/** Range before an incident with which it is compared. */
 const BEFORE_MS = 7 * DAY_MS;
 
 export interface GrowthQuery {
@@ -168,6 +170,7 @@ function nameIssue({ issueId, title, kind }: IssueRow) {
   return { id: issueId, title, kind };
 }
 
+/** Builds the reading of an issue without a run in the range. */
 function buildQuiet(issue: IssueRow, nowMs: number): IssueReading {
   const { firstSeen } = issue;
   const none = { runs: 0, users: 0, sessions: 0, points: [], versions: [], share: null };

@@ -193,6 +193,7 @@ async function findTrace(
   };
 }
 
+/** Most turns of a session that are read. */
 const MAX_TURNS = 500;
 
 /** One session with its newest turns, the oldest of them first. */

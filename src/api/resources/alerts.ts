@@ -389,6 +389,7 @@ export function createMonitorRoutes() {
 }
 
 const name = z.string().min(1).max(1_000);
+/** Longest mute, milliseconds. */
 const MAX_MUTE_MS = 3_650 * DAY_MS;
 
 const duration = z

@@ -62,6 +62,7 @@ const estimateFields = {
     .describe('Own scorers that may ask a judge, of which no call is stored: they are not in the estimate.'),
 };
 
+/** Estimated calls, tokens and cost of judges. */
 export const Estimate = z.object(estimateFields).openapi('Estimate');
 
 /** Estimated calls, tokens, cost and time of a backfill. */

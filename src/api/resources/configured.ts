@@ -187,6 +187,7 @@ function ruleJson({ rule, version, versions, sinceMs, eligible, scored }: RuleVi
   };
 }
 
+/** Formats the judges as JSON, with the budgets beside them. */
 function judgesJson({ judges, caps }: JudgesView, sinceMs: number) {
   return {
     items: judges.map(({ judge, use, state }) => {

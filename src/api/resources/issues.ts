@@ -141,6 +141,7 @@ const listTraces = describeRoute('get', '/issues/{id}/traces', {
   },
 });
 
+/** Most cases of an export. */
 export const CASES = { default: 20, most: 200 };
 
 const IssueCase = z

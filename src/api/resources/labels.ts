@@ -20,8 +20,10 @@ import { describeRoute, createRouter, describeBody, describeJson, tenantStore } 
 import { QUEUE_STRATEGIES } from '../../domain/agreement/label-agreement.ts';
 import { ESTIMATE_GROUPS } from '../../domain/agreement/pass-rate.ts';
 
+/** Most characters of a session id and of a label. */
 const MAX_TEXT = 1_000;
 
+/** Most characters of a note. */
 const MAX_NOTE = 100_000;
 
 /** Most items of a queue, and the usual number. Each comes with its content. */

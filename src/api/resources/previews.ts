@@ -11,6 +11,7 @@ import { createRouter, describeBody, describeJson, describeRoute, tenantStore } 
 import type { Score } from '../../domain/score.ts';
 import type { previewConfigured } from '../../jobs/configured-preview.ts';
 
+/** Most traces that one preview judges. */
 const MOST_SAMPLED = 50;
 
 export const NewPreview = z

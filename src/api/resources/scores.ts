@@ -110,6 +110,7 @@ function callJson(call: JudgeCallRecord) {
   return { ...pick(JudgeCall.shape, call), latencyMs: call.durationMs, calledAt: isoTime(call.calledAtMs) };
 }
 
+/** Most scores of a request. */
 const MAX_POSTED = 1_000;
 
 const MAX_LABEL = 1_000;

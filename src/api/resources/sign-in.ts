@@ -23,6 +23,7 @@ const FREE_FAILURES = 5;
 /** First wait after these failures, milliseconds. It doubles with each further failure. */
 const FIRST_WAIT_MS = 1_000;
 
+/** Longest wait, milliseconds. */
 const MAX_WAIT_MS = 60_000;
 
 /** Time without a failure after which an address begins anew, milliseconds. */

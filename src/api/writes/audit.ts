@@ -61,6 +61,7 @@ export function subjectOf(target: { readonly traceId: string; readonly sessionId
   return traceId === '' ? { kind: 'session', id: sessionId } : { kind: 'trace', id: traceId };
 }
 
+/** A write, as a caller asks for it. */
 export interface AuditedWrite {
   readonly action: AuditAction;
   readonly subjects: readonly AuditSubject[];

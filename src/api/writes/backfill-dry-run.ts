@@ -22,6 +22,7 @@ export interface BackfillDryRun extends JobJson, BackfillReport {
 export interface DryRunParts extends BackfillParts {
   readonly scoring: Scoring;
   readonly judgeUse: JudgeUseStore;
+  /** True beside a process that scores live traffic, too. */
   readonly isBesideLive: boolean;
 }
 

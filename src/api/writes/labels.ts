@@ -41,6 +41,7 @@ export interface GivenLabel extends Pick<
   readonly reviewer?: string | undefined;
 }
 
+/** Most scores of a target that are read. */
 const MAX_SCORES = 500;
 
 export type LabelDeps = PostDeps & {
@@ -112,17 +113,20 @@ function isAgreed(label: number, score: Score, passLine: number): boolean {
   return byPerson === byScorer;
 }
 
+/** Label to store, with its place in a file. */
 export interface ImportedLabel {
   readonly line: number;
   readonly tenant: string;
   readonly label: GivenLabel;
 }
 
+/** Line that was not stored. */
 export interface LineFault {
   readonly line: number;
   readonly fault: string;
 }
 
+/** Most labels of one insert. */
 const BATCH = 1_000;
 
 /** Stores that an import needs: each batch leaves an audit row, as a write through the API does. */
@@ -202,6 +206,7 @@ async function findFault(write: () => Promise<unknown>): Promise<InvalidInputErr
 /** Most content of a queue, characters of JSON: the queue ends with the item that exceeds it. */
 const MAX_CONTENT = 8 * MIB;
 
+/** Targets for a reviewer, each with its run. */
 export type LabelQueueView = Awaited<ReturnType<ReturnType<typeof createLabelReads>['queue']>>;
 
 /** Scorer and range of a request; times are Unix milliseconds. */

@@ -331,6 +331,7 @@ const OVERLAP_MS = 45_000;
 /** Time for which a score waits for its run, milliseconds. A run that comes later adds its facts when its trace is read. */
 const WAIT_MS = DAY_MS;
 
+/** Most scores that wait. */
 const MAX_WAITING = 10_000;
 
 type JoinStores = Pick<Store, 'labels' | 'scores' | 'runs' | 'sessions' | 'spans'>;

@@ -21,6 +21,7 @@ export interface ScoringOnDemandDeps {
   readonly log: Log;
 }
 
+/** Scorers, and the scoring with them. */
 export interface LoadedScoring {
   readonly kit: ScorerKit;
   readonly scoring: Scoring;

@@ -40,6 +40,7 @@ interface ListOptions {
 
 const MAX_ROWS = 10_000;
 
+/** Adds the commands for running monitors: list, ack, mute, unmute. */
 export function addIncidentCommands(alerts: Command, bind: Bind): void {
   alerts
     .command('list')

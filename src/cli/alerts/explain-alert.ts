@@ -21,6 +21,7 @@ interface ExplainOptions {
   readonly change?: number;
 }
 
+/** Values of facets, as a line may write them. */
 type WrittenFacets = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
 
 /** Checks facets by hand: a schema took most of the time of a million lines. */

@@ -28,6 +28,7 @@ import {
 import { showUsd } from '../../domain/money/usd.ts';
 import { PREBUILT_SCORERS } from '../../components.ts';
 
+/** Result of one check, with the next step when it failed. */
 export interface CheckResult {
   readonly check: string;
   readonly status: 'ok' | 'warning' | 'failed';
@@ -67,6 +68,7 @@ interface JudgeProbe {
   readonly error: string | null;
 }
 
+/** Check of a judge, with what its line says. */
 export interface ProbedJudge {
   readonly check: CheckResult;
   readonly probe: JudgeProbe;

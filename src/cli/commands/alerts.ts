@@ -295,6 +295,7 @@ interface MonitorTestOutcome {
   readonly at: string;
   readonly ok: boolean;
   readonly expected: Readonly<{ state?: Phase | undefined; firings?: number | undefined }>;
+  /** Null when the rule or the series does not exist. */
   readonly found: Readonly<{ state: Phase; firings: number }> | null;
 }
 

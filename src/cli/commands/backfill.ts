@@ -109,6 +109,7 @@ async function print({ out }: CommandContext, backfill: BackfillJson): Promise<E
 
 type BackfillJson = ReturnType<typeof backfillJson>;
 
+/** Options of `backfill`. */
 interface BackfillOptions extends Partial<Omit<z.output<typeof NewBackfill>, 'where'>> {
   readonly where?: WrittenConditions;
   readonly detach?: boolean;
@@ -190,6 +191,7 @@ async function attachBackfill(context: CommandContext, id: string): Promise<Exit
   return code;
 }
 
+/** Prints the reason when a backfill scored nothing. */
 function explainNothing({ out }: CommandContext, { report }: Job): void {
   const { matched, scored, skipped } = report as { matched: number; scored: number; skipped: object };
   if (matched === 0) {

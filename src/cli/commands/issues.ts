@@ -17,6 +17,7 @@ import { tableOf } from '../show/output.ts';
 /** Most verdicts of a judge on one case. */
 const MOST_TIMES = 20;
 
+/** Most issues that are printed. */
 const MAX_ISSUES = 500;
 
 interface ListOptions {

@@ -104,6 +104,7 @@ interface Work {
   readonly outcomes: AsyncIterable<readonly TraceOutcome[]> | Iterable<readonly TraceOutcome[]>;
 }
 
+/** Scores the cases of an export, or what the other options name. */
 async function scoreOrCheck(
   context: CommandContext,
   inputs: readonly string[],

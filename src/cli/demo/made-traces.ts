@@ -207,6 +207,7 @@ const USERS = 24;
 
 export const MADE_TRACES = AGENTS.reduce((sum, { runs }) => sum + runs, 0);
 
+/** Trace with one run, as OTLP/JSON. */
 export interface MadeTrace {
   readonly traceId: string;
   /** Unix milliseconds. */
@@ -283,8 +284,10 @@ interface MadeRun {
   readonly traceId: string;
   readonly lookup: Lookup;
   readonly isWrong: boolean;
+  /** True when the tool call fails. */
   readonly fails: boolean;
   readonly hasContent: boolean;
+  /** Attributes of the agent's span. */
   readonly facts: Readonly<Record<string, string>>;
 }
 

@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { InvalidInputError, readErrorMessage } from '../../domain/errors.ts';
 import type { CommandContext } from '../command.ts';
 
+/** Content of a file, in order. */
 type Chunks = AsyncIterable<string | Uint8Array>;
 
 /**

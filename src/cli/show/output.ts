@@ -1,5 +1,6 @@
 import { cleanText, escapeUnsafe, safeJson } from './clean-text.ts';
 
+/** Writable text stream, like `process.stdout`. */
 export interface TextSink {
   write(text: string | Uint8Array): boolean;
   once(event: 'drain' | 'close', listener: () => void): unknown;

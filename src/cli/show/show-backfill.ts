@@ -68,6 +68,7 @@ const BASES: Readonly<Record<EstimateBasis, string>> = {
   none: 'no judge is asked',
 };
 
+/** Formats an estimate, one fact a line. */
 export function showEstimate(estimate: CostEstimate): string[] {
   const { scorers, seconds, prompts, unscored, unpriced, unknown, basis } = estimate;
   const asking = scorers.filter(({ judgeCalls }) => judgeCalls > 0);
@@ -90,6 +91,7 @@ export function showEstimate(estimate: CostEstimate): string[] {
   ];
 }
 
+/** Formats an amount of money, rounded for people. */
 export function showMoney(usd: number): string {
   return `${usd >= 1 ? usd.toFixed(2) : usd.toPrecision(3)} USD`;
 }

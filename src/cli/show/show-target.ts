@@ -20,11 +20,13 @@ export function showReasons(kind: string, reasons: Readonly<Record<string, numbe
 /** Number of keys shown; `--json` shows more. */
 const KEYS_SHOWN = 8;
 
+/** Formats keys of attributes: the first ones, and the number of all. */
 export function showKeys(keys: readonly string[]): string {
   const shown = keys.slice(0, KEYS_SHOWN).map((key) => cleanLine(key, 60));
   return `${shown.join(', ')}${keys.length > shown.length ? `, … (${keys.length})` : ''}`;
 }
 
+/** Formats the emitter (service and scope) of a line. */
 export function showScope({ service, scope }: Pick<ScopeSurvey, 'service' | 'scope'>): string {
   return `${cleanLine(service, 40) || '(no service)'} · ${cleanLine(scope, 60) || '(no scope)'}`;
 }

@@ -155,6 +155,7 @@ export function networks(description: string) {
     .describe(description);
 }
 
+/** Field for a text that is not empty. */
 export function words(description: string, example: string) {
   return z
     .string()

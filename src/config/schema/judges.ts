@@ -173,6 +173,7 @@ const anchors = z
   .prefault({})
   .describe('Runs that tell a change of the judge from a change of the agent: their judge is asked again.');
 
+/** Schema of judges, their limits and prices. */
 export const Judges = z.strictObject({
   default: judgeModel('Judge of every scorer without its own judge: provider/model.').optional(),
   providers: z

@@ -124,6 +124,7 @@ function tolerance(byDefault: number) {
     .default(byDefault);
 }
 
+/** Schema of one rule, by its detector. */
 const MonitorRule = z.discriminatedUnion('detector', [
   z.strictObject({
     detector: z.literal('drift').describe('The mean left the range of the baseline.'),

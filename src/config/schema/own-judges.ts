@@ -144,6 +144,7 @@ export const Cascade = z
     'Two judges for ask (boolean, score) or grounding. Means stay unbiased, and monitors watch the first judge.',
   );
 
+/** Reports a cascade of a scorer that cannot have one. */
 export function checkCascade(entry: OwnJudge, context: z.RefinementCtx): void {
   if (entry['cascade'] === undefined) {
     return;

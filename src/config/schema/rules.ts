@@ -141,6 +141,7 @@ const scorerEntry = z
   })
   .describe('A scorer with your own name.');
 
+/** Schema of the user's own scorers, by name. */
 export const Scorers = z.record(nameField('A scorer name.'), scorerEntry);
 
 const attributeValue = z.union([z.string(), z.number(), z.boolean()]).transform(String);

@@ -84,6 +84,7 @@ export const Api = z.strictObject({
   tls: serverTls('TLS of the API.'),
 });
 
+/** Schema of the program's log. */
 export const Logging = z.strictObject({
   level: z
     .enum(['debug', 'info', 'warn', 'error', 'silent'])

@@ -83,6 +83,7 @@ const source = z
     path: ['s3'],
   });
 
+/** Schema of the sources of spans, by their names. */
 export const Sources = z.record(z.string().regex(/^[\w.-]{1,100}$/u), source);
 
 export type SourceConfig = z.infer<typeof source>;

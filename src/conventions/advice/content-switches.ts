@@ -3,6 +3,7 @@ import type { Span } from '../../domain/trace/span.ts';
 import type { ContentSwitch } from '../normalised-span.ts';
 import { CONVENTIONS } from '../registry.ts';
 
+/** A span, and the conventions that read it. */
 interface ReadSpan {
   readonly span: Span;
   readonly conventions: ReadonlyMap<string, number>;

@@ -41,6 +41,7 @@ export interface ScopeSurvey {
 
 export interface Survey {
   traces: number;
+  /** Traces without any run. */
   withoutRun: number;
   /** Most spans first. */
   scopes: ScopeSurvey[];

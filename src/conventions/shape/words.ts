@@ -97,6 +97,7 @@ export interface Meaning {
   readonly certainty: number;
 }
 
+/** Meanings of the names whose words are remembered. */
 const meanings = new WeakMap<readonly string[], readonly Meaning[]>();
 
 /** Lists what a name may mean; the value decides. */

@@ -136,6 +136,7 @@ function formatLate({ lateScores }: AlertEvent): string {
     : ` Besides, ${scores} came more than an hour after the trace, too late to count.`;
 }
 
+/** Most causes in a message. */
 const MAX_CAUSES = 5;
 
 /** Lists the reason of the change in a sentence, and further causes, one text each. Nothing for a change within chance. */

@@ -13,6 +13,7 @@ import {
 } from './channel.ts';
 import { buildAnnotations, goJson, goTime } from './prometheus.ts';
 
+/** The channels of `alerts.alertmanager`. */
 export const alertmanagerChannel = defineChannel({
   name: 'alertmanager',
   options: z
@@ -28,6 +29,7 @@ const REMIND_EVERY_MS = MINUTE_MS;
 /** Reminders until an Alertmanager ends an alert by itself: two may be lost in a row. */
 const VALID_REMINDERS = 3;
 const RESOLVED_FOR_MS = 5 * MINUTE_MS;
+/** Most alerts in one request. */
 const MAX_ALERTS = 100;
 
 /**

@@ -61,6 +61,7 @@ function optional(value: number | null): string {
   return value === null ? '' : numberText(value);
 }
 
+/** Returns the labels that have the same value in all sets. */
 export function commonLabels(all: readonly Labels[]): Labels {
   const [first = {}, ...rest] = all;
   return Object.fromEntries(

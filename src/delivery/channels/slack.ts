@@ -100,6 +100,7 @@ function formatLines(event: AlertEvent, links: AlertLinks): string[] {
   ];
 }
 
+/** Writes a text as a link, if it has an address. */
 function writeLink(text: string, href: string | undefined): string {
   return href === undefined ? escape(text) : `<${escapeUrl(href)}|${escape(text)}>`;
 }

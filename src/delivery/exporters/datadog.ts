@@ -4,6 +4,7 @@ import type { Score } from '../../domain/score.ts';
 import { defineExporter } from './exporter.ts';
 import { createToolExporter, describeScore, readAuthor, toolOptions } from './tool.ts';
 
+/** The exporter `exporters.datadog`. */
 export const datadogExporter = defineExporter({
   name: 'datadog',
   options: z
@@ -32,6 +33,7 @@ export const datadogExporter = defineExporter({
   ],
 });
 
+/** Most characters of a label. */
 const MAX_LABEL = 200;
 
 /** Builds a metric. One with the same time stamp replaces the earlier one: so the time is that of the run. */

@@ -10,6 +10,7 @@ import { outboundFetch } from '../http/proxies.ts';
 export interface ScoreExporter {
   /** Name under which deliveries are recorded. It must stay the same for a receiver; a new name is sent new scores only. */
   readonly name: string;
+  /** Most scores in one message. */
   readonly maxBatch: number;
   /** Most messages that are sent at the same time. Default 1. */
   readonly atOnce?: number;
@@ -37,6 +38,7 @@ export interface ExporterTerms {
   readonly readSpan: ReadSpan;
 }
 
+/** Exporter of scores, with its options. */
 export interface ExporterDefinition<
   Name extends string = string,
   Options extends z.ZodType = z.ZodType,

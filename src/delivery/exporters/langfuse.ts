@@ -5,6 +5,7 @@ import { basicHeader } from '../http/ask-tool.ts';
 import { defineExporter } from './exporter.ts';
 import { createToolExporter, describeScore, readAuthor, toolOptions } from './tool.ts';
 
+/** The exporter `exporters.langfuse`. */
 export const langfuseExporter = defineExporter({
   name: 'langfuse',
   options: z

@@ -6,6 +6,7 @@ import type { Attributes } from '../../domain/trace/span.ts';
 import { defineExporter } from './exporter.ts';
 import { createToolExporter, describeScore, knownTrace, readAuthor, toolOptions } from './tool.ts';
 
+/** The exporter `exporters.langsmith`. */
 export const langsmithExporter = defineExporter({
   name: 'langsmith',
   options: z

@@ -5,6 +5,7 @@ import { bearerHeader } from '../http/ask-tool.ts';
 import { defineExporter } from './exporter.ts';
 import { createToolExporter, describeScore, knownTrace, readAuthor, toolOptions } from './tool.ts';
 
+/** The exporter `exporters.mlflow`. */
 export const mlflowExporter = defineExporter({
   name: 'mlflow',
   options: z

@@ -5,6 +5,7 @@ import type { Score } from '../../domain/score.ts';
 import { OWN_SCOPE } from '../../domain/trace/span.ts';
 import { defineExporter, postScores, type ScoreExporter } from './exporter.ts';
 
+/** The exporter `exporters.otlp`. */
 export const otlpExporter = defineExporter({
   name: 'otlp',
   options: z
@@ -77,6 +78,7 @@ export function createOtlpExporters(options: OtlpOptions): ScoreExporter[] {
   }));
 }
 
+/** Name of the event in OpenTelemetry's semantic conventions for generative AI. */
 const EVALUATION_EVENT = 'gen_ai.evaluation.result';
 /** Longest explanation that is sent; receivers refuse or cut longer values, each in its own way. */
 const MAX_EXPLANATION_CHARS = 8192;

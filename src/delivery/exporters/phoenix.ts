@@ -5,6 +5,7 @@ import { bearerHeader } from '../http/ask-tool.ts';
 import { defineExporter } from './exporter.ts';
 import { createToolExporter, describeScore, knownTrace, readAuthor, toolOptions } from './tool.ts';
 
+/** The exporter `exporters.phoenix`. */
 export const phoenixExporter = defineExporter({
   name: 'phoenix',
   options: z

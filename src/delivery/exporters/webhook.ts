@@ -4,6 +4,7 @@ import type { Score } from '../../domain/score.ts';
 import { webhookHeaders } from '../http/headers.ts';
 import { defineExporter, postScores, type ScoreExporter } from './exporter.ts';
 
+/** The exporter `exporters.webhook`. */
 export const webhookExporter = defineExporter({
   name: 'webhook',
   options: z

@@ -4,7 +4,9 @@ export const Z_95 = 1.959_963_985;
 /** Answers of two raters on the same targets, yes or no. */
 export interface Confusion {
   readonly bothPass: number;
+  /** Only the left side passes. */
   readonly leftPasses: number;
+  /** Only the right side passes. */
   readonly rightPasses: number;
   readonly bothFail: number;
 }
@@ -24,6 +26,7 @@ export interface Agreement {
   readonly kappaHigh: number | null;
 }
 
+/** Counts the answers of two raters on the same targets. */
 export function countAnswers(pairs: readonly AnswerPair[]): Confusion {
   const count = (left: boolean, right: boolean) =>
     pairs.filter(({ leftPasses, rightPasses }) => leftPasses === left && rightPasses === right).length;

@@ -40,6 +40,7 @@ export interface ReviewerAgreement extends Agreement {
   readonly right: string;
 }
 
+/** Agreement of a scorer with people, and of people with each other. */
 export interface AgreementReading {
   /** Versions with labels, by name of score rows, the last used first. */
   readonly versions: readonly VersionAgreement[];

@@ -332,11 +332,13 @@ export interface Certificate {
   readonly specificityLow: number | null;
 }
 
+/** Rates that a certified judge has at least. */
 export interface RequiredRates {
   readonly sensitivity: number;
   readonly specificity: number;
 }
 
+/** Certifies a scorer whose bounds reach the required rates. */
 export function certify({ sensitivity, specificity }: AgreementRates, required: RequiredRates): Certificate {
   const isEnough =
     (sensitivity?.bound ?? 0) >= required.sensitivity && (specificity?.bound ?? 0) >= required.specificity;

@@ -132,6 +132,7 @@ function nameStep(step: string): string {
   return name.length > MOST_CHARS ? `${name.slice(0, MOST_CHARS)}…` : name || '?';
 }
 
+/** Reads the groups of a path that `writePath` has written. */
 function readPath(path: string): { name: string; times: number }[] {
   return path.split(ARROW).map((group) => {
     const [, name = group, times = '1'] = /^(.*) ×(\d+)$/.exec(group) ?? [];
@@ -139,6 +140,7 @@ function readPath(path: string): { name: string; times: number }[] {
   });
 }
 
+/** Counts the transitions in the paths of an agent's runs. */
 export function countTransitions(
   paths: Iterable<{ readonly path: string; readonly runs: number }>,
 ): Transitions {

@@ -2,7 +2,9 @@ import { DAY_MS } from '../durations.ts';
 
 /** Most money that judge calls may cost, USD. An absent limit does not apply. */
 export interface BudgetCaps {
+  /** Per UTC day. */
   readonly perDay?: number | undefined;
+  /** Per UTC month. */
   readonly perMonth?: number | undefined;
 }
 
@@ -58,11 +60,13 @@ export function computeNextBudgetDay(nowMs: number): number {
   return computeBudgetDay(nowMs) + DAY_MS;
 }
 
+/** Computes the start of the UTC month of a time, Unix milliseconds. */
 export function computeBudgetMonth(nowMs: number): number {
   const time = new Date(nowMs);
   return Date.UTC(time.getUTCFullYear(), time.getUTCMonth());
 }
 
+/** Computes the time at which a cap renews, Unix milliseconds. */
 export function computeRenewal(period: BudgetCap['period'], nowMs: number): number {
   if (period === 'day') {
     return computeNextBudgetDay(nowMs);

@@ -190,6 +190,7 @@ export function priceLine(model: string): string {
   return `prices: { ${key}: { input: 0.25, output: 2 } }`;
 }
 
+/** Writes the advice for a budget whose judge has no price. */
 export function unpricedBudget(judge: string): string {
   return `the judge ${judge} has no known price, so the budget cannot be kept; write under judges: ${priceLine(judge)} with the prices of its provider (USD per million tokens), or remove the budget`;
 }

@@ -29,6 +29,7 @@ export interface OfferedTool {
   parameters?: unknown;
 }
 
+/** Code of the reason why a run or a trace cannot be scored. */
 export type NotScorableCode =
   | 'no_agent_or_llm_span'
   | 'no_content_captured'

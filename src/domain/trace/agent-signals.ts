@@ -34,6 +34,7 @@ export interface SignalSource {
   readonly eventNames: Iterable<string>;
 }
 
+/** Returns true for a likely span or log record of an agent or a model call. */
 export function looksLikeAgent(source: SignalSource, signals: AgentSignals): boolean {
   return (
     signals.scopes.includes(source.scopeName) ||

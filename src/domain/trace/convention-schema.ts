@@ -38,6 +38,7 @@ function isFilled(value: object): boolean {
   return Object.values(value).some((one) => one !== undefined);
 }
 
+/** Schema of a user's own convention. */
 const conventionTable = z
   .strictObject({
     name: z

@@ -104,6 +104,7 @@ export interface TraceData extends ReadingTerms {
 /** Instrumentation scope of every span that spanscore itself emits; such spans are stored, never scored. */
 export const OWN_SCOPE = 'spanscore';
 
+/** Computes the end of a span, Unix nanoseconds. */
 export function endUnixNano(span: Span): bigint {
   return span.startUnixNano + span.durationNano;
 }

@@ -67,6 +67,7 @@ export class FactTable {
     sums[at + SUMS - 1] = (sums[at + SUMS - 1] as number) + weight ** 2 * squares;
   }
 
+  /** Returns the cells so far, with their dimensions. */
   read(): Facts {
     const cells = this.#cells.size;
     const sums = this.#sums.subarray(0, cells * CELL_SUMS);

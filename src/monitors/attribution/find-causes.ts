@@ -4,6 +4,7 @@ import { CELL_SUMS, type Dimension, type Facts, SUMS } from './fact-table.ts';
 /** Fewest runs since the change of a candidate, and of the rest of the traffic on each side. */
 const MIN_RUNS = 10;
 
+/** Most causes of a change. */
 const MAX_CAUSES = 5;
 
 /** Most values of a dimension that are candidates: those of the most runs. */
@@ -12,6 +13,7 @@ const MAX_VALUES = 40;
 /** Most dimensions that are paired: those with the value that moved most by itself. */
 const MAX_PAIRED = 24;
 
+/** Least part of the change that a cause explains. */
 const LEAST_SHARE = 0.03;
 
 /** Variance of the effect under the alternative, in squared standard errors. */
@@ -37,6 +39,7 @@ export interface FoundCause {
   readonly segment: Segment;
   /** Natural logarithm of the e-value. */
   readonly evidence: number;
+  /** Segments of the same runs. */
   readonly same: readonly Segment[];
 }
 

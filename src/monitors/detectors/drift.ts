@@ -24,6 +24,7 @@ import {
 export type Direction = 'down' | 'up' | 'both';
 
 export interface DriftTerms {
+  /** The smallest relevant change, in directed score. */
   readonly tolerance: number;
   readonly reference: ReferenceTerms;
   readonly direction: Direction;

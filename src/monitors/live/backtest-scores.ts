@@ -17,9 +17,11 @@ export interface DayMean {
 
 export interface Backtest {
   readonly results: readonly BacktestResult[];
+  /** Means per day, by name of the series. */
   readonly days: ReadonlyMap<string, readonly DayMean[]>;
 }
 
+/** One score of a backtest, with its series. */
 export interface ScoreOfSeries {
   readonly series: BacktestSeries;
   /** Unix milliseconds. */

@@ -15,6 +15,7 @@ import { type Thresholds, thresholdsFor } from '../statistics/false-alarms.ts';
 import { JUDGING_INTERVAL_MS, measureChange, tellWho } from '../statistics/judge-drift.ts';
 import { logAlert } from './start-monitors.ts';
 
+/** Interval of the looks, milliseconds. */
 const LOOK_EVERY_MS = 5_000;
 
 /** Age of judgings that are read, milliseconds: longer than the sides of a change that anybody still asks about. */

@@ -21,6 +21,7 @@ export function computeSlot(timeMs: number, slots: number): number {
 export interface ReferenceTerms {
   readonly days: number;
   readonly minScores: number;
+  /** Number of different UTC days with scores. */
   readonly minDays: number;
 }
 

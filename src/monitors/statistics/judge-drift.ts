@@ -288,6 +288,7 @@ export function tellWho(
   return { who: chance >= SURE ? who : isLast ? 'unknown' : undefined, judge };
 }
 
+/** Judgings of a set of anchors, before and since a change. */
 interface JudgedAnchors {
   readonly judgings: readonly Judging[];
   readonly before: readonly Judging[];
@@ -306,6 +307,7 @@ interface AnchorChange {
   readonly turns: Turns | null;
 }
 
+/** Anchors whose verdict turned. */
 interface Turns {
   /** Anchors that turned in the direction of the change. */
   readonly along: number;

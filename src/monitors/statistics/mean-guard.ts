@@ -159,6 +159,7 @@ function continueGuard(
   };
 }
 
+/** Sums of the observations since an alarm. */
 interface Observed {
   readonly count: number;
   /** Sum of bound minus observation. */

@@ -28,6 +28,7 @@ export interface OwnScorerSpec {
   readonly path: string;
   /** Judge of the scorer in the configuration. */
   readonly judge: string | undefined;
+  /** `judges.default`. */
   readonly defaultJudge: string | undefined;
   /** The whole environment of its processes. */
   readonly environment: Readonly<Record<string, string>>;

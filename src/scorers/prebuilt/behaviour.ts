@@ -129,6 +129,7 @@ function nameCalls(calls: readonly LooseInvocation[]): string {
   return nameMost([...groups].map(([name, list]) => [name, list.length]));
 }
 
+/** Most names in a reason. */
 const MOST_NAMES = 3;
 
 function nameMost(counts: readonly (readonly [name: string, times: number])[]): string {

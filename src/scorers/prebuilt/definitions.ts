@@ -249,13 +249,16 @@ export const CRITERIA_OPTION = {
   means:
     'lines of text, or `{ description, required }`; else `rubric` of `run.requestContext`, `run.additionalContext` or `run.input`',
 };
+/** Options beside the criteria. */
 export const RUBRIC_OPTIONS = { scale: scaleOption, reason: ownReasonOption };
 
+/** The question of `ask`. */
 export const ASK_OPTION = {
   fits: (value: unknown) => isFilledText.fits(value) && String(value).length <= ASK_CHARS,
   is: `a text of 1 to ${ASK_CHARS} characters`,
   means: 'the question about the run, in words',
 };
+/** Options beside the question. */
 export const ASK_OPTIONS = {
   answer: {
     fits: isAskedAnswer,
@@ -281,6 +284,7 @@ export const ASK_OPTIONS = {
 
 /** The criterion of `multi-turn-judge`. */
 export const CRITERION_OPTION = { ...isFilledText, means: 'what the turns must meet, in words' };
+/** Options beside the criterion. */
 export const MULTI_TURN_JUDGE_OPTIONS = { scale: scaleOption, ...SIGHT_OPTIONS, reason: ownReasonOption };
 
 export const AVAILABLE_TOOLS_OPTION = {
@@ -293,6 +297,7 @@ export const AVAILABLE_TOOLS_OPTION = {
   means:
     '`{ id, description, parameters }` of every tool that the agent has; else those that the trace says it was offered, with their parameters',
 };
+/** Options beside the tools. */
 export const TOOL_CALL_OPTIONS = { ...SIGHT_OPTIONS, reason: reasonOption };
 
 /** The steps to be taken, for `trajectory-accuracy-llm`. */
@@ -301,6 +306,7 @@ export const EXPECTED_TRAJECTORY_OPTION = {
   is: 'a list of { name } or { steps: [{ name }] }',
   means: 'a list of steps, or `{ steps }`; wins over `run.expectedTrajectory`',
 };
+/** Options beside the steps. */
 export const TRAJECTORY_JUDGE_OPTIONS = { reason: reasonOption };
 
 /** Returns the options of a scorer of pieces in a rule: without pieces of its own, it takes the pieces of the run. */

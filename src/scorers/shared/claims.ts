@@ -41,6 +41,7 @@ const CLAIMS_LEAD = 'Check each claim by the evidence alone.';
 /** Meaning of the verdicts on a claim, the same for all claim scorers: their questions about a run are equal. */
 const CLAIM_VERDICT_MEANINGS = `supported: the evidence states or implies it, or lacks what it calls missing; words, units, rounding may differ; figures, names, negations, certainty must agree. contradicted: the evidence rules it out. unsupported: neither.`;
 
+/** Arguments of `getContext`. */
 export interface GetContextArgs {
   readonly run: AgentRunInput & { runId: string };
   readonly results: { preprocessStepResult: ClaimsReply };

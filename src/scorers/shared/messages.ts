@@ -96,6 +96,7 @@ function textParts(parts: unknown): string[] {
   );
 }
 
+/** Default number of remembered messages in the history. */
 const DEFAULT_HISTORY_MESSAGES = 10;
 
 /** Deepest nesting of input inside input that is read. */

@@ -20,6 +20,7 @@ export interface BudgetMoment {
   readonly caps: readonly CapState[];
 }
 
+/** Budgets of rules, of tenants and of the installation. */
 export interface BudgetConfig {
   readonly rules: readonly { readonly name: string; readonly budget?: BudgetCaps | undefined }[];
   readonly budgets: SharedBudgets;
@@ -61,6 +62,7 @@ export function createBudgetWatch(
   };
 }
 
+/** Lists the budgets of a configuration: of rules, of tenants and of the installation. */
 function listConfiguredBudgets({ rules, budgets }: BudgetConfig): ScopedBudget[] {
   const { total, tenants } = budgets;
   return [

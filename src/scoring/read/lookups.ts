@@ -94,6 +94,7 @@ function shareLookup<Value>(lookup: Lookup<Value>): Lookup<Value> {
 /** Age up to which scores that were read are used, milliseconds. */
 const RECENT_MS = 3_000;
 
+/** Trace whose scores are read before a judge is asked. */
 type JudgedTask = Pick<TraceTask, 'key' | 'existing' | 'existingReadMs'>;
 
 /**

@@ -61,8 +61,10 @@ const SLOW_READS_AT_ONCE = 2;
 /** Size that one read should return at most: it fits into memory beside reads of other batches. */
 const MAX_PER_READ = 16 * MIB;
 
+/** Spans that one read should return at most. */
 const MAX_SPANS_PER_READ = 20_000;
 
+/** Most traces of one read. */
 const MAX_TRACES_PER_READ = 1_000;
 
 /** Traces of the first read, while their size is unknown. */

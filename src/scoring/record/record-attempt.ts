@@ -95,6 +95,7 @@ export function buildCallRecord(
 /** Time that an own scorer may run before the decisions of the other scorers are shown, milliseconds. */
 const INTERIM_AFTER_MS = 2_000;
 
+/** A trace whose scorers run. */
 export interface RunningTrace {
   readonly task: TraceTask;
   readonly passes: readonly RulePass[];

@@ -10,6 +10,7 @@ import type { Selection, TraceTask } from '../trace-task.ts';
 import type { Unscored } from './decision-rows.ts';
 import { parseTime } from './score-rows.ts';
 
+/** Scores, withdrawn scores and feedback that one pass has for a trace. */
 interface SaidOfTrace {
   readonly scores: readonly Score[];
   readonly tombstones: readonly Score[];

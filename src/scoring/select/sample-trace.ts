@@ -94,6 +94,7 @@ export function countFirstTraces({ rate, always }: SamplePlan): number {
   return rate >= 1 ? 0 : Math.max(0, ...counts);
 }
 
+/** Returns true when a reason looks at the cost of runs. */
 export function looksAtCost(reason: PriorityReason): boolean {
   return typeof reason === 'object' && 'costlyUsd' in reason;
 }

@@ -50,12 +50,14 @@ export interface OpenRule {
   readonly inForce: RuleInForce | undefined;
 }
 
+/** Returns true when a rule needs facts of the trace. */
 export function needsFacts(rules: readonly OpenRule[]): boolean {
   return rules.some(
     ({ rule, inForce }) => needsFactsForWhere(rule.where) || needsFactsFor(inForce ?? rule.sample),
   );
 }
 
+/** Returns true when a rule looks at the feedback on the trace. */
 export function needsFeedback(rules: readonly OpenRule[]): boolean {
   return rules.some(({ rule, inForce }) => needsFeedbackFor(inForce ?? rule.sample));
 }

@@ -8,6 +8,7 @@ import { findPriceByModel, isSamePrice, type PriceTable, findCost } from '../../
 /** Most values that a reason names. */
 const MOST_SHOWN = 5;
 
+/** Trace before its content is read. */
 export interface UnreadTrace {
   readonly activity: Pick<TraceActivity, 'firstStartUnixNano' | 'lastEndUnixNano'>;
   readonly facts: TraceFacts | undefined;

@@ -52,6 +52,7 @@ export interface SessionLoopOptions {
   readonly stopGraceMs?: number;
 }
 
+/** Scoring of sessions, and its mode. */
 interface SessionWork {
   readonly scoring: Scoring;
   readonly mode: ScoringMode;
@@ -120,6 +121,7 @@ export class SessionLoop {
     this.#waking.abort();
   }
 
+  /** Resolves when no session is under way. */
   whenIdle(): Promise<void> {
     return this.#queue.onIdle();
   }

@@ -186,6 +186,7 @@ export function createConfiguredScoring(deps: ConfiguredScoringOptions): Scoring
 
 /** Parts that scoring takes over while it runs. */
 interface RevisedParts extends Pick<ConfiguredScoringOptions, 'config' | 'kit' | 'facets'> {
+  /** Configuration before. */
   readonly former: Config;
   /** Stores that read by other conventions. Absent: the conventions are the same. */
   readonly stores?: ScoringStores | undefined;

@@ -32,6 +32,7 @@ import {
 import type { PriorityReason } from '../select/sample-trace.ts';
 import { z } from 'zod';
 
+/** Default limits of a module. */
 const MODULE_LIMITS = { timeout: '30s', memory: '256MiB' };
 
 /** Time limit for loading a module; a longer time limit of its runs also applies to loading. */

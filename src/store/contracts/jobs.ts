@@ -3,6 +3,7 @@ import { column, jsonOf, wordOf, type RowOf, type Table } from '../../domain/tab
 /** Status of a job. A paused or cancelled job may still have a runner that is about to stop. */
 export type JobStatus = JobRow['status'] | 'paused';
 
+/** Statuses of a job that has not ended. */
 export const OPEN_STATUSES: readonly JobStatus[] = ['queued', 'running', 'paused'];
 
 /** Definition of `jobs`: rows as the holder of the lease writes them. Times are Unix milliseconds by the store's clock. */

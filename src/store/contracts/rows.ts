@@ -110,6 +110,7 @@ export class RowWriter {
     this.length += size;
   }
 
+  /** Writes a `Map(String, String)`. */
   map(entries: ReadonlyMap<string, string>): void {
     this.varint(entries.size);
     for (const [key, value] of entries) {

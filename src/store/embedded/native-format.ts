@@ -11,6 +11,7 @@ const CUSTOM_SERIALIZATION_REVISION = 54_454;
 const BLOCK_INFO = Buffer.from([1, 0, 2, 0xff, 0xff, 0xff, 0xff, 0]);
 const USUAL_SERIALIZATION = Buffer.from([0]);
 
+/** Bytes of one value, by the type's name. */
 const VALUE_BYTES = new Map<string, number>([
   ...['UInt8', 'Int8', 'Bool', 'Enum8', 'Nothing'].map((type) => [type, 1] as const),
   ...['UInt16', 'Int16', 'Date', 'Enum16', 'BFloat16'].map((type) => [type, 2] as const),

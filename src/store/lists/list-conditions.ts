@@ -101,6 +101,7 @@ function trim(name: string, value: number): number {
   return name === 'sinceMs' || name === 'untilMs' ? Math.trunc(value) : value;
 }
 
+/** Returns true when the filters ask for decisions. */
 export function asksDecisions({ rule, status, reason }: ListFilters): boolean {
   return [rule, status, reason].some((asked) => asked !== undefined);
 }

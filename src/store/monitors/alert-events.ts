@@ -17,6 +17,7 @@ export function createAlertStore(database: Database) {
   return {
     /** Stores events under their ids; a repeated event has no effect. */
     write: (events: readonly AlertEvent[]) => database.insertRows('alert_events', events.map(toRow)),
+    /** Returns the `firing` events of open incidents. */
     open: () => readEvents(database, `${IS_OPEN} ORDER BY StartsAt, EventId`),
     /**
      * Returns the events of an incident, its beginning first; empty for an unknown id.

@@ -179,14 +179,7 @@ const PARTITIONED = [
 ];
 
 /** Tables with an insert every second or two, whose parts are never finished. */
-const UNPARTITIONED = [
-  'decisions',
-  'runs',
-  'failures',
-  'score_starts',
-  'run_starts',
-  'deploy_markers',
-];
+const UNPARTITIONED = ['decisions', 'runs', 'failures', 'score_starts', 'run_starts', 'deploy_markers'];
 
 /**
  * Settings of each table, the best first. The other tables keep their selector. They have few rows and replace them (beats, progress,

@@ -7,6 +7,7 @@ import type * as reads from '../../reads/aggregates.ts';
 
 const MAX_TEXT = 1_000;
 
+/** Most values of one filter. */
 const MAX_VALUES = 100;
 
 const text = z.string().min(1).max(MAX_TEXT);

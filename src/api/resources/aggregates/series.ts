@@ -154,8 +154,10 @@ export function createSeriesRoutes() {
   });
 }
 
+/** Most buckets of a reply. */
 const MAX_BUCKETS = 1_000;
 
+/** Longest bucket, milliseconds. */
 const MAX_BUCKET_MS = 366 * DAY_MS;
 
 /** Longest range that has buckets of an hour by default, milliseconds. */
