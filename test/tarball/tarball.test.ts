@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { publint } from 'publint';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findBrokenLinks } from '../support/documents/markdown-links.ts';
 import { readBlocks } from '../support/documents/quickstarts.ts';
@@ -49,6 +50,12 @@ async function node(...args: string[]): Promise<string> {
 
 describe('the packed package, installed in an empty folder without optional dependencies', () => {
   const bin = 'node_modules/spanscore/dist/src/cli/main.js';
+
+  it('keeps the rules of npm and Node.js for packages', async () => {
+    const { messages } = await publint({ pack: { tarball: new Uint8Array(readFileSync(tarball)).buffer } });
+
+    expect(messages).toEqual([]);
+  });
 
   it('prints its version', async () => {
     expect(await node(bin, '--version')).toBe(manifest.version);

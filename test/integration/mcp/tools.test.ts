@@ -116,7 +116,17 @@ async function storeOwn(): Promise<string> {
 
 type Transport = 'HTTP' | 'stdio';
 
-async function connect(transport: Transport, token: string, port = world.port): Promise<Client> {
+/** Clients by transport and token: over stdio, each is a process. */
+const connected = new Map<string, Promise<Client>>();
+
+function connect(transport: Transport, token: string): Promise<Client> {
+  const key = `${transport} ${token}`;
+  const client = connected.get(key) ?? open(transport, token);
+  connected.set(key, client);
+  return client;
+}
+
+async function open(transport: Transport, token: string, port = world.port): Promise<Client> {
   const address = `http://127.0.0.1:${port}`;
   const client = new Client({ name: 'test', version: '1' });
   await client.connect(
@@ -294,7 +304,7 @@ test('a call that ends closes its requests to the API', async () => {
     asked.resolve();
   });
   await once(api.listen(0, '127.0.0.1'), 'listening');
-  const client = await connect('stdio', tokenOf('read', 'a'), (api.address() as AddressInfo).port);
+  const client = await open('stdio', tokenOf('read', 'a'), (api.address() as AddressInfo).port);
   const ending = new AbortController();
   const ended = client.callTool({ name: 'find_runs', arguments: {} }, { signal: ending.signal });
   await asked.promise;

@@ -292,9 +292,10 @@ describe.skipIf(pythons === undefined)('scores in the real servers of Phoenix an
   );
 });
 
-/** Recordings of a small trace, and of large ones, of which a real Phoenix takes some hundred spans a second. */
-const SMALL = ['openinference-vercel-ai6'];
+/** Line of a recording that is a trace of one span, and recordings of larger ones: a real Phoenix takes some hundred spans a second. */
+const [SMALL = ''] = recordedSpans('spans', 'openinference-openai-chat').split('\n');
 const LARGE = [
+  'openinference-vercel-ai6',
   'openinference-langchain-py-react',
   'openinference-langchain-py-rag',
   'openinference-openai-agents-py-agent',
@@ -342,8 +343,8 @@ it.skipIf(pythons === undefined).each(NAMES)(
   async (name) => {
     const { count, keep, prepare } = ARCHIVES[name];
     const sent = Array.from({ length: count }, (_, n) => {
-      const names = n % 20 === 0 ? LARGE : SMALL;
-      return withNewIds(recordedSpans('spans', names[Math.floor(n / 20) % names.length] ?? ''));
+      const large = LARGE[Math.floor(n / 20) % LARGE.length] ?? '';
+      return withNewIds(n % 20 === 0 ? recordedSpans('spans', large) : SMALL);
     });
     const resources = sent.flatMap((text) => text.split('\n').flatMap((line) => inProject(line, 'archive')));
     const requests = Array.from({ length: Math.ceil(resources.length / PER_REQUEST) }, (_, n) => ({

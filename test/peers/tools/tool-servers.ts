@@ -77,27 +77,47 @@ async function listAnnotations(url: string, kind: 'trace' | 'span', ids: readonl
   }));
 }
 
-async function listAssessments(url: string, { traceId }: ScoredTrace): Promise<ShownScore[]> {
-  const { trace } = await askJson<{
-    trace: {
-      trace_info: {
-        assessments?: {
-          assessment_name: string;
-          span_id?: string;
-          source: { source_type: string };
-          feedback: { value: number };
-          last_update_time: string;
-        }[];
-      };
-    };
-  }>(`${url}/api/3.0/mlflow/traces/tr-${traceId}`);
-  return (trace.trace_info.assessments ?? []).map(({ assessment_name: name, source, feedback, ...each }) => ({
-    name,
-    author: source.source_type,
-    value: feedback.value,
-    target: each.span_id ?? traceId,
-    changedAtMs: Date.parse(each.last_update_time),
-  }));
+/** Traces of a page of MLflow. */
+const MLFLOW_PAGE = 200;
+
+async function listAssessments(url: string, traces: readonly ScoredTrace[]): Promise<ShownScore[]> {
+  const ids = new Set(traces.map(({ traceId }) => `tr-${traceId}`));
+  const locations = [{ type: 'MLFLOW_EXPERIMENT', mlflow_experiment: { experiment_id: '0' } }];
+  const found: ShownScore[] = [];
+  let token: string | undefined;
+  do {
+    const page: AssessedPage = await askJson(`${url}/api/3.0/mlflow/traces/search`, {
+      body: { locations, max_results: MLFLOW_PAGE, ...(token === undefined ? {} : { page_token: token }) },
+    });
+    for (const { trace_id: id, assessments = [] } of page.traces ?? []) {
+      const own = ids.has(id) ? assessments : [];
+      found.push(
+        ...own.map(({ assessment_name: name, source, feedback, ...each }) => ({
+          name,
+          author: source.source_type,
+          value: feedback.value,
+          target: each.span_id ?? id.slice('tr-'.length),
+          changedAtMs: Date.parse(each.last_update_time),
+        })),
+      );
+    }
+    token = page.next_page_token;
+  } while (token !== undefined && token !== '');
+  return found;
+}
+
+interface AssessedPage {
+  readonly next_page_token?: string;
+  readonly traces?: readonly {
+    readonly trace_id: string;
+    readonly assessments?: readonly {
+      readonly assessment_name: string;
+      readonly span_id?: string;
+      readonly source: { readonly source_type: string };
+      readonly feedback: { readonly value: number };
+      readonly last_update_time: string;
+    }[];
+  }[];
 }
 
 /** Creates an experiment of MLflow. Returns its id. */
@@ -159,8 +179,7 @@ export const TOOLS = {
       health: '/health',
     }),
     headers: { 'x-mlflow-experiment-id': '0' },
-    listScores: async (url, traces) =>
-      (await Promise.all(traces.map((trace) => listAssessments(url, trace)))).flat(),
+    listScores: listAssessments,
     async annotate(url, traceId, name) {
       const trace = `tr-${traceId}`;
       const source = { source_type: 'HUMAN', source_id: 'ann' };
