@@ -194,8 +194,7 @@ function Mend({ of }: { readonly of: string }) {
 /** Outcomes by scorer, rule, service or reason. */
 function Lines() {
   const by = COVERAGE_GROUPS.find((group) => group === query.value.get('by')) ?? 'scorer';
-  const since = frame.value['since'];
-  const coverage = useRead('/coverage', { query: { since, by } });
+  const coverage = useRead('/coverage', { query: { ...frame.value, by } });
   return (
     <>
       <p class="choices">
@@ -239,8 +238,8 @@ function CoverageTable({
         ))}
       </p>
       <p class="note">
-        Targets of all agents whose last span arrived since <Time at={items[0]?.since} />. Eligible: the
-        conditions of a rule select them. Estimate: the same for all traffic, from the weights of the sample.
+        Targets whose last span arrived since <Time at={items[0]?.since} />. Eligible: the conditions of a
+        rule select them. Estimate: the same for all traffic, from the weights of the sample.
       </p>
     </>
   );

@@ -30,8 +30,7 @@ type Budget = Replies['/judges']['budgets'][number];
 
 /** Money of agents and judges, budgets with a forecast, and how well the judges answer. */
 export function Judges() {
-  const since = frame.value['since'];
-  const judges = useRead('/judges', { query: { since } });
+  const judges = useRead('/judges', { query: frame.value });
   return (
     <Page title="Judges and cost">
       <CostByDay />
@@ -55,7 +54,7 @@ export function Judges() {
               <>
                 <Table caption="Judges" columns={JUDGE_COLUMNS} rows={items} keyOf={({ judge }) => judge} />
                 <p class="note">
-                  Calls for all agents, since <Time at={from} /> until now.
+                  Calls since <Time at={from} />. Budgets, breakers and the cache stand for all agents.
                 </p>
               </>
             )}
