@@ -318,7 +318,8 @@ async function judgeCosts(database: Database, query: CostQuery): Promise<CostRow
   const { by, bucketMs, agent, environment } = query;
   const calls = callsWithin(query);
   const isOfRun = by === 'agent' || by === 'agentVersion' || agent !== undefined || environment !== undefined;
-  const run = `${agent === undefined && environment === undefined ? 'ANY LEFT' : 'ANY INNER'} JOIN (
+  // An `ANY INNER` join would keep one call of each run.
+  const run = `${agent === undefined && environment === undefined ? 'ANY LEFT' : 'SEMI LEFT'} JOIN (
     SELECT Tenant, TraceId, ${AGENT_NAME} AS AgentName, ${AGENT_VERSION} AS AgentVersionName
     FROM ${runsOfCalls(query)}) AS run
     ON call.Tenant = run.Tenant AND call.TraceId = run.TraceId`;

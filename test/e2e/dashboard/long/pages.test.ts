@@ -86,7 +86,7 @@ const PAGES = [
     has: ['list', 'Examples'],
     without: undefined,
   },
-  { path: '/alerts', title: 'Alerts', has: ['list', 'Open incidents'], without: 'There has been no alert.' },
+  { path: '/alerts', title: 'Alerts', has: ['list', 'Open incidents'], without: 'No incident has ended in this time.' },
   {
     path: '/alerts/i-1',
     title: 'HallucinationDrift · weather-agent, production',
