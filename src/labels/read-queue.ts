@@ -39,8 +39,8 @@ export async function readQueue(
 ): Promise<QueueChoice> {
   const { labels } = stores;
   const day = new Date(nowMs).toISOString().slice(0, 10);
-  const fingerprint = computeAuthorFingerprint('human', reviewer);
-  const query = { tenant, scorer, sinceMs, chosen, fingerprint };
+  const author = computeAuthorFingerprint('human', reviewer);
+  const query = { tenant, scorer, sinceMs, chosen, fingerprint: author };
   const { passLine, higherIsBetter, versions, rows } = await readVersions(stores, query);
   const present = rows.filter(({ fingerprint }) => fingerprint === versions[0]?.fingerprint);
   const judged = sumJudged(present);

@@ -201,13 +201,15 @@ function Budgets({ incidents, onMuted }: ListProps) {
     },
   ];
   return (
-    <Loaded
-      of={judges}
-      what="the budgets"
-      isEmpty={({ budgets }) => budgets.length === 0}
-      empty={<p>No budget is configured: nothing limits what judges may cost.</p>}
-    >
-      {({ budgets }) => <Table caption="Budgets" columns={columns} rows={budgets} keyOf={budgetName} />}
+    <Loaded of={judges} what="the budgets">
+      {({ budgets }) => (
+        <>
+          <Table caption="Budgets" columns={columns} rows={budgets} keyOf={budgetName} />
+          {budgets.length === 0 && (
+            <p class="note">No budget is configured: nothing limits what judges may cost.</p>
+          )}
+        </>
+      )}
     </Loaded>
   );
 }

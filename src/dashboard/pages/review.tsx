@@ -85,7 +85,15 @@ export function Review() {
           return (
             <>
               <div class="row">
-                <ScorerChoice choices={all} scorer={scorer} />
+                <Choice
+                  label="Scorer"
+                  value={scorer}
+                  choices={all.map(({ scorer: name, left }) => [
+                    name,
+                    left === undefined ? name : `${name}, ${formatNumber(left)} to label`,
+                  ])}
+                  onChoice={(name) => adjustQuery({ scorer: name })}
+                />
                 <Choice
                   label="Answers"
                   value={strategy}
@@ -141,26 +149,6 @@ async function readChoices(
   );
   const isKnown = asked === undefined || all.some(({ scorer }) => scorer === asked);
   return isKnown ? all : [...all, { scorer: asked, left: undefined, item: undefined }];
-}
-
-function ScorerChoice({
-  choices,
-  scorer,
-}: {
-  readonly choices: readonly ScorerToReview[];
-  readonly scorer: string;
-}) {
-  return (
-    <Choice
-      label="Scorer"
-      value={scorer}
-      choices={choices.map(({ scorer: name, left }) => [
-        name,
-        left === undefined ? name : `${name}, ${formatNumber(left)} to label`,
-      ])}
-      onChoice={(chosen) => adjustQuery({ scorer: chosen })}
-    />
-  );
 }
 
 interface ReviewingProps {

@@ -4,6 +4,7 @@ import { useOrders } from '../orders.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { ProblemNote } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
+import { Text } from '../parts/text.tsx';
 import { useRead } from '../resource.ts';
 import { mayUse } from '../session.ts';
 import { tracePath } from '../view-models/paths/row-paths.ts';
@@ -133,7 +134,9 @@ function Snippet({ text, what }: { readonly text: string; readonly what: string 
   return (
     <div class="snippet">
       <pre tabIndex={0} role="group" aria-label={what}>
-        <code>{text}</code>
+        <code>
+          <Text of={text} />
+        </code>
       </pre>
       <CopyButton text={text} what={what} />
     </div>

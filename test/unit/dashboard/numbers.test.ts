@@ -138,7 +138,7 @@ describe('a line of the coverage', () => {
   it('has its outcomes as shares of the eligible', () => {
     const bar = buildBar(aCoverageLine());
 
-    expect(bar.map(({ key, share }) => [key, share])).toEqual([
+    expect(bar.map(({ outcome: { key }, share }) => [key, share])).toEqual([
       ['scored', 0.3],
       ['notApplicable', 0.06],
       ['deferred', 0.03],

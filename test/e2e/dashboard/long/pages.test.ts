@@ -86,7 +86,12 @@ const PAGES = [
     has: ['list', 'Examples'],
     without: undefined,
   },
-  { path: '/alerts', title: 'Alerts', has: ['list', 'Open incidents'], without: 'No incident has ended in this time.' },
+  {
+    path: '/alerts',
+    title: 'Alerts',
+    has: ['list', 'Open incidents'],
+    without: 'No incident has ended in this time.',
+  },
   {
     path: '/alerts/i-1',
     title: 'HallucinationDrift · weather-agent, production',
@@ -146,17 +151,21 @@ describe.runIf(hasChromium())('a page of the dashboard', () => {
     title,
     has: [role, name],
   } of PAGES) {
-    it(`${path} says that it loads, and has its parts, in light and dark, accessible, and fits 320 px`, async () => {
+    it(`${path} says that it loads, and has its parts, in light and dark, accessible, fits 320 px, and breaks no word`, async () => {
       const held = Promise.withResolvers<void>();
-      const { page, expectAccessible, expectFitting, end } = await visit(browser, urlOf(path), {
-        prepare: async (each) => {
-          await answerWith(each, FULL);
-          await each.route('**/api/v1/**', async (route) => {
-            await held.promise;
-            await route.fallback();
-          });
+      const { page, expectAccessible, expectFitting, expectWholeWords, end } = await visit(
+        browser,
+        urlOf(path),
+        {
+          prepare: async (each) => {
+            await answerWith(each, FULL);
+            await each.route('**/api/v1/**', async (route) => {
+              await held.promise;
+              await route.fallback();
+            });
+          },
         },
-      });
+      );
       await page
         .getByRole('status')
         .filter({ hasText: /^(Loading |… Waiting)/u })
@@ -177,6 +186,11 @@ describe.runIf(hasChromium())('a page of the dashboard', () => {
       ]) {
         await page.setViewportSize(size);
         await expectFitting();
+      }
+      for (const width of [390, 1_024, 1_440]) {
+        await page.setViewportSize({ width, height: 900 });
+        await expectFitting();
+        await expectWholeWords();
       }
       await end();
     });

@@ -231,6 +231,7 @@ describe.runIf(hasChromium())('the shell', () => {
     expect(await focusedText(page)).toContain('0af76519');
     await page.keyboard.press('Enter');
     await page.getByRole('treegrid', { name: 'Spans' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Previous' }).getAttribute('aria-disabled')).toBe('true');
     await page.getByRole('link', { name: 'Next' }).click();
     await page.getByRole('heading', { level: 1, name: 'Trace ffffffff' }).waitFor();
     await page.goBack();
