@@ -88,7 +88,7 @@ function PastIncidents({
   return (
     <>
       {past.length === 0 ? (
-        <p>No incident has ended in this time.</p>
+        <p class="card">No incident has ended in this time.</p>
       ) : (
         <Table
           caption="Past incidents"
@@ -203,12 +203,12 @@ function Budgets({ incidents, onMuted }: ListProps) {
   return (
     <Loaded of={judges} what="the budgets">
       {({ budgets }) => (
-        <>
+        <section class="card" aria-label="Limits">
           <Table caption="Budgets" columns={columns} rows={budgets} keyOf={budgetName} />
           {budgets.length === 0 && (
             <p class="note">No budget is configured: nothing limits what judges may cost.</p>
           )}
-        </>
+        </section>
       )}
     </Loaded>
   );
