@@ -40,7 +40,10 @@ export function Welcome() {
             ? 'This is the address on which this spanscore listens. '
             : 'This process does not say where spans are received: this is the address of a local start. '}
           With <code>auth.tokens</code>, also set{' '}
-          <code>OTEL_EXPORTER_OTLP_HEADERS=&quot;authorization=Bearer …&quot;</code>.
+          <code>
+            <Text of={'OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer …"'} />
+          </code>
+          .
         </p>
       </section>
       <section class="card" aria-labelledby="sdks">
