@@ -9,28 +9,29 @@ import type {
 import type { Store } from '../store/store.ts';
 
 /** Times are Unix milliseconds, by the store's clock. */
-export interface CoverageRequest {
-  readonly sinceMs: number;
-  readonly nowMs: number;
-  readonly byService: boolean;
-}
+export type CoverageRequest = Omit<CoverageQuery, 'pairs' | 'tenant'> & { readonly nowMs: number };
 
 /**
- * Counts the decisions of a tenant, or of all, and what waits for one: undefined in a process that runs no rules. The range begins at the
- * hour of `sinceMs`, where past hours are summed.
+ * Counts the decisions of a tenant, or of all, and what waits for one: undefined in a process that runs no rules, and of an agent or an
+ * environment, for a trace that waits has none yet. The range begins at the hour of `sinceMs`, where past hours are summed.
  * @param rules rules that this process runs; undefined: it runs none, so the stored versions of rules count, and nothing waits for it
  */
 export async function countCoverage(
   stores: Store,
-  { tenant, sinceMs, nowMs, byService }: CoverageRequest & { readonly tenant?: string | undefined },
+  { nowMs, ...query }: CoverageRequest & Pick<CoverageQuery, 'tenant'>,
   rules?: readonly PreparedRule[],
 ) {
   const history = buildRuleHistory(await stores.ruleVersions.list());
   const [decided, waiting] = await Promise.all([
-    countByHistory(stores, { tenant, sinceMs, byService }, { history, rules }),
-    rules === undefined
+    countByHistory(stores, query, { history, rules }),
+    rules === undefined || query.agent !== undefined || query.environment !== undefined
       ? undefined
-      : stores.coverage.waiting({ sinceMs, nowMs, tenant, pairs: history.coverage(rules) }),
+      : stores.coverage.waiting({
+          sinceMs: query.sinceMs,
+          nowMs: query.untilMs ?? nowMs,
+          tenant: query.tenant,
+          pairs: history.coverage(rules),
+        }),
   ]);
   return { decided: decided.rows, sinceMs: decided.sinceMs, waiting };
 }

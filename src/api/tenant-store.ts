@@ -12,6 +12,7 @@ import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller } from './access/request-access.ts';
 import type { FunnelRequest } from './reads/coverage.ts';
+import type { EventFilter } from '../store/monitors/alert-events.ts';
 import { createAnchorReads } from './reads/anchors.ts';
 import { createAgentReads } from './reads/agents.ts';
 import { createAggregateReads } from './reads/aggregates.ts';
@@ -173,7 +174,8 @@ function createMonitorReads(
     },
     alerts: {
       /** Newest first. */
-      list: (filter: SinceFilter, page: ListPage) => alerts.list({ ...filter, tenant }, page),
+      list: (filter: Pick<EventFilter, 'sinceMs' | 'untilMs'>, page: ListPage) =>
+        alerts.list({ ...filter, tenant }, page),
       /** Lists the beginnings of incidents that have not ended, newest first. */
       listOpen: (page: ListPage) => alerts.listOpen(tenant, page),
       /** Reads an incident with its notes, its messages, and the versions that changed. Throws a `NotFoundError` for an unknown id. */

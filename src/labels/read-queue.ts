@@ -2,6 +2,7 @@ import { allocateLabels } from '../domain/agreement/pass-rate.ts';
 import type { QueueStrategy } from '../domain/agreement/label-agreement.ts';
 import type { IssueRow } from '../domain/failure.ts';
 import { computeAuthorFingerprint } from '../domain/identity.ts';
+import type { LabelQuery } from '../store/contracts/sums.ts';
 import type { LabelStore } from '../store/tables/labels.ts';
 import { type JudgedStores, readVersions, sumJudged } from './read-agreement.ts';
 
@@ -13,6 +14,7 @@ export interface QueueRequest {
   readonly nowMs: number;
   readonly limit: number;
   readonly strategy: QueueStrategy;
+  readonly chosen?: LabelQuery['chosen'];
   /** Only runs with a failure of this issue. */
   readonly issue?: Pick<IssueRow, 'tenant' | 'issueId'> | undefined;
 }
@@ -24,11 +26,12 @@ export interface QueueRequest {
 export async function readQueue(
   stores: JudgedStores & { readonly labels: LabelStore },
   tenant: string | undefined,
-  { scorer, reviewer, sinceMs, nowMs, limit, strategy, issue }: QueueRequest,
+  { scorer, reviewer, sinceMs, nowMs, limit, strategy, chosen, issue }: QueueRequest,
 ) {
   const { labels } = stores;
   const day = new Date(nowMs).toISOString().slice(0, 10);
-  const query = { tenant, scorer, sinceMs, fingerprint: computeAuthorFingerprint('human', reviewer) };
+  const author = computeAuthorFingerprint('human', reviewer);
+  const query = { tenant, scorer, sinceMs, chosen, fingerprint: author };
   const { passLine, higherIsBetter, versions, rows } = await readVersions(stores, query);
   const present = rows.filter(({ fingerprint }) => fingerprint === versions[0]?.fingerprint);
   const judged = sumJudged(present);

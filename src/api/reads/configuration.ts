@@ -4,6 +4,7 @@ import { findRowScorer } from '../../domain/score-rows.ts';
 import { type PreparedRule, type PreparedScorer, computeRuleVersion } from '../../scoring/select/rule.ts';
 import type { Store } from '../../store/store.ts';
 import type { RuleVersion } from '../../store/contracts/stores.ts';
+import type { RunSumsQuery } from '../../store/contracts/sums.ts';
 import { countCoverage } from '../../aggregates/count-coverage.ts';
 import { createBudgetWatch } from '../../scoring/budget/budget-watch.ts';
 import type { Config } from '../../configuration.ts';
@@ -50,7 +51,7 @@ export function createConfigurationReads(
     rules: async () => {
       const [versions, nowMs] = await Promise.all([store.ruleVersions.list(), store.spans.nowMs()]);
       const sinceMs = nowMs - DAY_MS;
-      const { decided } = await countCoverage(store, { sinceMs, nowMs, byService: false, tenant }, runRules);
+      const { decided } = await countCoverage(store, { sinceMs, nowMs, tenant }, runRules);
       return config.rules.map((rule) => {
         const own = versions
           .filter((each) => each.rule === rule.name)
@@ -69,8 +70,8 @@ export function createConfigurationReads(
         };
       });
     },
-    judges: async (sinceMs: number) => {
-      const [use, { caps }] = await Promise.all([store.judgeUse.since({ tenant, sinceMs }), watch.read()]);
+    judges: async (request: Omit<RunSumsQuery, 'tenant'>) => {
+      const [use, { caps }] = await Promise.all([store.judgeUse.list({ ...request, tenant }), watch.read()]);
       const configured = listScorerNames(config).flatMap((name) => readJudge(name, config, runRules) ?? []);
       const judges = [...new Set([...configured, ...use.map(({ judge }) => judge)])].toSorted();
       return {

@@ -200,11 +200,16 @@ const listAlerts = describeRoute('get', '/alerts', {
   request: {
     query: z.strictObject({
       ...CURSOR_FIELDS,
-      since: FILTER_FIELDS.since,
+      since: FILTER_FIELDS.since.describe(
+        'Oldest time of the beginning or the end: `24h`, or a date and time.',
+      ),
+      until: FILTER_FIELDS.until.describe('First time that is too late.'),
       open: z
         .literal('true')
         .optional()
-        .describe('`true`: only the beginnings of incidents that have not ended; `since` does not count.'),
+        .describe(
+          '`true`: only the beginnings of incidents that have not ended; `since` and `until` do not count.',
+        ),
     }),
   },
   replies: { 200: describeJson('A page of alerts.', describePage(Alert)) },

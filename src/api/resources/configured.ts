@@ -4,7 +4,8 @@ import { TARGET_KINDS } from '../../domain/trace/agent-run.ts';
 import { Time, isoTime, BUDGET_FIELDS, budgetJson, pick } from '../json/rows.ts';
 import { DAY_MS } from '../../domain/durations.ts';
 import { describePage } from '../lists/cursors.ts';
-import { FILTER_FIELDS, NoQuery, readFilters } from '../lists/fields.ts';
+import { NoQuery } from '../lists/fields.ts';
+import { readRange, SCORES_FIELDS } from './aggregates/query.ts';
 import { describeRoute, createRouter, describeJson, tenantStore } from '../router.ts';
 import type { JudgesView, RuleView } from '../reads/configuration.ts';
 
@@ -137,10 +138,14 @@ const listRules = describeRoute('get', '/rules', {
   replies: { 200: describeJson('The rules.', describePage(RuleItem)) },
 });
 
+const { since, until, agent, environment } = SCORES_FIELDS;
+
 const listJudges = describeRoute('get', '/judges', {
   tag: 'configuration',
   summary: 'Judges: calls, cost, latency, failures and budgets.',
-  request: { query: z.strictObject({ since: FILTER_FIELDS.since }) },
+  description:
+    'Of an agent or an environment, the calls about their runs count. Budgets, breakers and the cache stand for all agents: agents share them.',
+  request: { query: z.strictObject({ since, until, agent, environment }) },
   replies: { 200: describeJson('The judges.', JudgePage) },
 });
 
@@ -160,9 +165,9 @@ export function createConfiguredRoutes() {
     })
     .openapi(listJudges, async (c) => {
       const { configuration, nowMs } = tenantStore(c.var);
-      const now = await nowMs();
-      const { sinceMs = now - DAY_MS } = readFilters(c.req.valid('query'), now);
-      return c.json(judgesJson(await configuration.judges(sinceMs), sinceMs), 200);
+      const { since: from, until: to, ...choice } = c.req.valid('query');
+      const range = readRange({ since: from, until: to }, { nowMs: await nowMs(), defaultMs: DAY_MS });
+      return c.json(judgesJson(await configuration.judges({ ...range, ...choice }), range.fromMs), 200);
     });
 }
 

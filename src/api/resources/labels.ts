@@ -15,7 +15,7 @@ import { Run } from '../json/reading.ts';
 import { checkAuthor } from '../access/request-access.ts';
 import { subjectOf } from '../writes/audit.ts';
 import type { GivenLabel, LabelQueueView } from '../writes/labels.ts';
-import { isoText } from './aggregates/query.ts';
+import { isoText, SCORES_FIELDS } from './aggregates/query.ts';
 import { describeRoute, createRouter, describeBody, describeJson, tenantStore } from '../router.ts';
 import { QUEUE_STRATEGIES } from '../../domain/agreement/label-agreement.ts';
 import { ESTIMATE_GROUPS } from '../../domain/agreement/pass-rate.ts';
@@ -43,6 +43,8 @@ export const QueueQuery = z.strictObject({
       '`stratified`: targets of each verdict of the scorer, as many as narrow the interval of the pass rate most. `second`: targets with the label of one other reviewer. `adjudicate`: targets on which other reviewers are divided; this label decides.',
     ),
   reviewer: Name.optional().describe('Default: the name of the token.'),
+  agent: SCORES_FIELDS.agent,
+  environment: SCORES_FIELDS.environment,
   issue: Name.optional().describe('Only runs with a failure of this issue: its id, or an alias.'),
   limit: z.coerce
     .number()
@@ -311,10 +313,16 @@ export function createLabelRoutes() {
   return createRouter()
     .openapi(readQueue, async (c) => {
       const { issues, labels, nowMs } = tenantStore(c.var);
-      const { scorer, strategy, reviewer, since, limit, issue: id } = c.req.valid('query');
+      const { since, issue: id, agent, environment, ...asked } = c.req.valid('query');
+      const { scorer, strategy } = asked;
       const { sinceMs = 0 } = readFilters({ since }, await nowMs());
       const issue = id === undefined ? undefined : await issues.find(id);
-      const { items, ...queue } = await labels.queue({ scorer, reviewer, sinceMs, limit, strategy, issue });
+      const { items, ...queue } = await labels.queue({
+        ...asked,
+        sinceMs,
+        issue,
+        chosen: { agent, environment },
+      });
       const { scoreMin = null, scoreMax = null, higherIsBetter = null } = items[0]?.target ?? {};
       const scale = { higherIsBetter, scoreMin, scoreMax };
       return c.json({ scorer, strategy, ...queue, ...scale, items: items.map(itemJson) }, 200);

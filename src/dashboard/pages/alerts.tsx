@@ -38,7 +38,8 @@ const EVENTS = 500;
 export function Alerts() {
   const cursor = query.value.get('cursor') ?? undefined;
   const open = useRead('/alerts', { query: { open: 'true', limit: EVENTS } });
-  const alerts = useRead('/alerts', { query: { limit: EVENTS, cursor } });
+  const { since, until } = frame.value;
+  const alerts = useRead('/alerts', { query: { since, until, limit: EVENTS, cursor } });
   const mutes = useRead('/mutes', { query: { limit: EVENTS } });
   const onMuted = (): void => {
     open.reload();
@@ -86,8 +87,9 @@ function PastIncidents({
   const past = incidents.filter(({ isOpen }) => !isOpen);
   return (
     <>
-      {incidents.length === 0 && <p>There has been no alert.</p>}
-      {past.length > 0 && (
+      {past.length === 0 ? (
+        <p class="card">No incident has ended in this time.</p>
+      ) : (
         <Table
           caption="Past incidents"
           columns={PAST_COLUMNS}
@@ -199,13 +201,15 @@ function Budgets({ incidents, onMuted }: ListProps) {
     },
   ];
   return (
-    <Loaded
-      of={judges}
-      what="the budgets"
-      isEmpty={({ budgets }) => budgets.length === 0}
-      empty={<p>No budget is configured: nothing limits what judges may cost.</p>}
-    >
-      {({ budgets }) => <Table caption="Budgets" columns={columns} rows={budgets} keyOf={budgetName} />}
+    <Loaded of={judges} what="the budgets">
+      {({ budgets }) => (
+        <section class="card" aria-label="Limits">
+          <Table caption="Budgets" columns={columns} rows={budgets} keyOf={budgetName} />
+          {budgets.length === 0 && (
+            <p class="note">No budget is configured: nothing limits what judges may cost.</p>
+          )}
+        </section>
+      )}
     </Loaded>
   );
 }

@@ -156,7 +156,7 @@ function Step({ step: { name, count, share, note, losses } }: { readonly step: F
           {name} <b>{formatNumber(count)}</b>
         </span>
         <svg class="funnel-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-          <rect class="part scored" width={100 * share} height="10" />
+          <rect fill="var(--line-0)" width={100 * share} height="10" />
         </svg>
         <span class="note">{note}</span>
       </div>
@@ -194,8 +194,7 @@ function Mend({ of }: { readonly of: string }) {
 /** Outcomes by scorer, rule, service or reason. */
 function Lines() {
   const by = COVERAGE_GROUPS.find((group) => group === query.value.get('by')) ?? 'scorer';
-  const since = frame.value['since'];
-  const coverage = useRead('/coverage', { query: { since, by } });
+  const coverage = useRead('/coverage', { query: { ...frame.value, by } });
   return (
     <>
       <p class="choices">
@@ -229,18 +228,18 @@ function CoverageTable({
         keyOf={(line) => nameLine(line, by)}
       />
       <p class="legend" aria-hidden="true">
-        {OUTCOMES.map(({ key, name }) => (
-          <span key={key}>
+        {OUTCOMES.map(({ name, color }) => (
+          <span key={name}>
             <svg class="swatch" viewBox="0 0 10 10">
-              <rect class={`part ${key}`} width="10" height="10" />
+              <rect fill={color} width="10" height="10" />
             </svg>{' '}
             {name}{' '}
           </span>
         ))}
       </p>
       <p class="note">
-        Targets of all agents whose last span arrived since <Time at={items[0]?.since} />. Eligible: the
-        conditions of a rule select them. Estimate: the same for all traffic, from the weights of the sample.
+        Targets whose last span arrived since <Time at={items[0]?.since} />. Eligible: the conditions of a
+        rule select them. Estimate: the same for all traffic, from the weights of the sample.
       </p>
     </>
   );
@@ -260,13 +259,7 @@ function listColumns(by: CoverageGroup): Column<CoverageLine>[] {
     ...OUTCOMES.map(({ key, name }) => count(name, key)),
     { name: 'Filtered', cell: ({ filtered }) => formatNumber(filtered), isNumber: true },
     ...(by === 'scorer' || by === 'rule'
-      ? [
-          {
-            name: 'Waiting',
-            cell: ({ waiting }: CoverageLine) => (waiting === undefined ? '–' : formatNumber(waiting)),
-            isNumber: true,
-          },
-        ]
+      ? [{ name: 'Waiting', cell: ({ waiting }: CoverageLine) => formatNumber(waiting), isNumber: true }]
       : []),
     { name: 'Scored of eligible, estimate', cell: describeEstimate, isNumber: true },
   ];
@@ -275,8 +268,8 @@ function listColumns(by: CoverageGroup): Column<CoverageLine>[] {
 function Bar({ line }: { readonly line: CoverageLine }) {
   return (
     <svg class="coverage-bar" viewBox="0 0 100 10" preserveAspectRatio="none" aria-hidden="true">
-      {buildBar(line).map(({ key, from, share }) => (
-        <rect key={key} class={`part ${key}`} x={100 * from} width={100 * share} height="10" />
+      {buildBar(line).map(({ outcome: { key, color }, from, share }) => (
+        <rect key={key} fill={color} x={100 * from} width={100 * share} height="10" />
       ))}
     </svg>
   );

@@ -25,6 +25,7 @@ import {
   describeSeriesFacets,
   findRunbook,
   isCulpritKnown,
+  writeCause,
   type Mute,
 } from '../view-models/incidents.ts';
 import { comparePath, scorerPath } from '../view-models/paths/row-paths.ts';
@@ -315,7 +316,7 @@ function Segments({ cause }: { readonly cause: Reply['cause'] }) {
   return (
     <>
       <p>
-        <Text of={cause.sentence} />
+        <Text of={writeCause(cause)} />
       </p>
       {cause.segments.slice(0, MOST_SEGMENTS).map(({ segment, share, isNew, before, after, n, same }) => (
         <div key={nameValues(segment)} class="segment">

@@ -30,8 +30,7 @@ type Budget = Replies['/judges']['budgets'][number];
 
 /** Money of agents and judges, budgets with a forecast, and how well the judges answer. */
 export function Judges() {
-  const since = frame.value['since'];
-  const judges = useRead('/judges', { query: { since } });
+  const judges = useRead('/judges', { query: frame.value });
   return (
     <Page title="Judges and cost">
       <CostByDay />
@@ -55,7 +54,7 @@ export function Judges() {
               <>
                 <Table caption="Judges" columns={JUDGE_COLUMNS} rows={items} keyOf={({ judge }) => judge} />
                 <p class="note">
-                  Calls for all agents, since <Time at={from} /> until now.
+                  Calls since <Time at={from} />. Budgets, breakers and the cache stand for all agents.
                 </p>
               </>
             )}
@@ -156,7 +155,7 @@ function CostBars({ chart: { keys, days, top } }: { readonly chart: CostChart })
           parts.map(({ key, usd, from }, at) => (
             <rect
               key={`${bucket} ${key}`}
-              class={`line-${at}`}
+              fill={`var(--line-${at})`}
               x={index * width + width * 0.1}
               y={HEIGHT - y(from + usd)}
               width={width * 0.8}
@@ -178,7 +177,7 @@ function CostBars({ chart: { keys, days, top } }: { readonly chart: CostChart })
         {keys.map((key, index) => (
           <li key={key}>
             <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true">
-              <rect class={`line-${index}`} width="10" height="10" />
+              <rect fill={`var(--line-${index})`} width="10" height="10" />
             </svg>{' '}
             <Text of={key || 'no name'} />
           </li>
@@ -281,11 +280,7 @@ const BREAKERS = {
 const JUDGE_COLUMNS: readonly Column<Judge>[] = [
   { name: 'Judge', cell: ({ judge }) => <Text of={judge} /> },
   ...COUNT_COLUMNS,
-  {
-    name: 'Answers without a call',
-    cell: ({ cacheHits }) => (cacheHits === null ? UNKNOWN : formatNumber(cacheHits)),
-    isNumber: true,
-  },
+  { name: 'Answers without a call', cell: ({ cacheHits }) => formatNumber(cacheHits), isNumber: true },
   { name: 'State', cell: ({ breaker }) => (breaker === null ? UNKNOWN : BREAKERS[breaker]) },
   {
     name: 'Failures by reason',
@@ -308,10 +303,7 @@ const HOUR_COLUMNS: readonly Column<Hour>[] = [
 ];
 
 const BUDGET_COLUMNS: readonly Column<Budget>[] = [
-  {
-    name: 'Budget',
-    cell: (budget) => <Text of={budgetName(budget)} />,
-  },
+  { name: 'Budget', cell: (budget) => <Text of={budgetName(budget)} /> },
   {
     name: 'Spent',
     cell: ({ spentUsd, capUsd }) => `${formatUsd(spentUsd)} (${formatPercent(spentUsd, capUsd)})`,

@@ -59,15 +59,16 @@ interface ScorerToReview {
 
 /** The reviewer's queue: what the scorer thinks is hidden until the label is stored. */
 export function Review() {
-  const since = frame.value['since']?.[0] ?? '';
+  const { since, agent, environment } = frame.value;
   const reviewer = query.value.get('reviewer') ?? undefined;
+  const choice: QueueChoice = { since: since?.[0] ?? '', agent, environment, reviewer };
   const asked = query.value.get('scorer') ?? undefined;
   const [strategy] = ANSWERS.find(([name]) => name === query.value.get('strategy')) ?? [
     'stratified' as const,
   ];
   const choices = useResource(
-    `review choices ${since} ${reviewer ?? ''}`,
-    (signal) => readChoices({ since, reviewer, asked }, signal),
+    `review choices ${JSON.stringify(choice)}`,
+    (signal) => readChoices(choice, asked, signal),
     { isLive: false },
   );
   return (
@@ -84,7 +85,15 @@ export function Review() {
           return (
             <>
               <div class="row">
-                <ScorerChoice choices={all} scorer={scorer} />
+                <Choice
+                  label="Scorer"
+                  value={scorer}
+                  choices={all.map(({ scorer: name, left }) => [
+                    name,
+                    left === undefined ? name : `${name}, ${formatNumber(left)} to label`,
+                  ])}
+                  onChoice={(name) => adjustQuery({ scorer: name })}
+                />
                 <Choice
                   label="Answers"
                   value={strategy}
@@ -93,12 +102,11 @@ export function Review() {
                 />
               </div>
               <Reviewing
-                key={JSON.stringify([scorer, strategy, since, reviewer])}
+                key={JSON.stringify([scorer, strategy, choice])}
                 strategy={strategy}
                 scorer={scorer}
                 item={chosen?.item}
-                since={since}
-                reviewer={reviewer}
+                choice={choice}
               />
             </>
           );
@@ -108,15 +116,18 @@ export function Review() {
   );
 }
 
-interface Asked {
+/** Choice of the answers of a queue, beside their scorer. */
+interface QueueChoice {
   readonly since: string;
+  readonly agent: readonly string[] | undefined;
+  readonly environment: readonly string[] | undefined;
   readonly reviewer: string | undefined;
-  readonly asked: string | undefined;
 }
 
 /** Reads how many answers of each scorer have no label yet. A token that may only label sees the scorer of the address alone. */
 async function readChoices(
-  { since, reviewer, asked }: Asked,
+  choice: QueueChoice,
+  asked: string | undefined,
   signal: AbortSignal,
 ): Promise<ScorerToReview[]> {
   const known = await read('/scorers', { signal }).catch((error: unknown) => {
@@ -131,7 +142,7 @@ async function readChoices(
   const all = await Promise.all(
     rows.map(async ({ scorer, item }): Promise<ScorerToReview> => {
       const queue = toCount.includes(scorer)
-        ? await read('/labels/queue', { query: { scorer, reviewer, since, limit: 1 }, signal })
+        ? await read('/labels/queue', { query: { scorer, ...choice, limit: 1 }, signal })
         : undefined;
       return { scorer, left: queue?.left, item };
     }),
@@ -140,40 +151,20 @@ async function readChoices(
   return isKnown ? all : [...all, { scorer: asked, left: undefined, item: undefined }];
 }
 
-function ScorerChoice({
-  choices,
-  scorer,
-}: {
-  readonly choices: readonly ScorerToReview[];
-  readonly scorer: string;
-}) {
-  return (
-    <Choice
-      label="Scorer"
-      value={scorer}
-      choices={choices.map(({ scorer: name, left }) => [
-        name,
-        left === undefined ? name : `${name}, ${formatNumber(left)} to label`,
-      ])}
-      onChoice={(chosen) => adjustQuery({ scorer: chosen })}
-    />
-  );
-}
-
 interface ReviewingProps {
   readonly scorer: string;
   readonly strategy: QueueStrategy;
   readonly item: Item<'/scorers'> | undefined;
-  readonly since: string;
-  readonly reviewer: string | undefined;
+  readonly choice: QueueChoice;
 }
 
-function Reviewing({ scorer, strategy, item, since, reviewer }: ReviewingProps) {
+function Reviewing({ scorer, strategy, item, choice }: ReviewingProps) {
   const queue = useRead(
     '/labels/queue',
-    { query: { scorer, strategy, reviewer, since, limit: BATCH } },
+    { query: { scorer, strategy, ...choice, limit: BATCH } },
     { isLive: false },
   );
+  const { reviewer } = choice;
   const { work, note, fault, last, act, showSkipped } = useWork({ queue, scorer, reviewer });
   const noteField = useRef<HTMLTextAreaElement>(null);
   const onAction = (action: LabelAction): void =>

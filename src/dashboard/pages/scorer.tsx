@@ -158,11 +158,7 @@ function Choices({ by }: { readonly by: string }) {
 const SEGMENT_COLUMNS: readonly Column<SeriesGroup>[] = [
   { name: 'n', cell: ({ n }) => formatNumber(n), isNumber: true },
   { name: 'Effective n', cell: ({ effectiveN }) => formatNumber(effectiveN), isNumber: true },
-  {
-    name: 'Pass rate',
-    cell: ({ passRate }) => (passRate === null ? '–' : formatPercent(passRate)),
-    isNumber: true,
-  },
+  { name: 'Pass rate', cell: ({ passRate }) => formatPercent(passRate), isNumber: true },
   { name: 'By people', cell: ({ estimate }) => formatChecked(estimate), isNumber: true },
   { name: 'Mean', cell: ({ mean }) => formatScore(mean), isNumber: true },
   { name: 'Baseline', cell: ({ baseline }) => formatScore(baseline?.mean), isNumber: true },
@@ -206,11 +202,7 @@ const BIN_COLUMNS: readonly Column<Bin>[] = [
   { name: 'Scores', cell: ({ from, to }) => `${formatScore(from)} to ${formatScore(to)}` },
   { name: 'n', cell: ({ count }) => formatNumber(count), isNumber: true },
   { name: 'Share now', cell: ({ share }) => formatPercent(share), isNumber: true },
-  {
-    name: 'Share before',
-    cell: ({ before }) => (before === null ? '–' : formatPercent(before)),
-    isNumber: true,
-  },
+  { name: 'Share before', cell: ({ before }) => formatPercent(before), isNumber: true },
 ];
 
 function ScoreDistribution({ data }: { readonly data: Distribution }) {

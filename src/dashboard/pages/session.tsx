@@ -42,7 +42,7 @@ function Conversation({ session }: { readonly session: SessionDetail }) {
         facts={[
           ['Turns', formatNumber(turnCount)],
           ['Cost', formatUsd(costUsd)],
-          ['Tokens', totalTokens === null ? UNKNOWN : formatNumber(totalTokens)],
+          ['Tokens', formatNumber(totalTokens)],
           ['Agent', <Text key="agent" of={agents.join(', ') || UNKNOWN} />],
           [
             'User',

@@ -42,20 +42,23 @@ export function Trace() {
   const traceId = place.value?.params['traceId'] ?? '';
   const tenant = query.value.get('tenant') ?? undefined;
   const trace = useRead('/traces/{traceId}', { params: { traceId }, query: { tenant } });
-  const { previous, next } = findNeighbours(traceId);
+  const neighbours = findNeighbours(traceId);
   return (
     <Page title={`Trace ${traceId.slice(0, 8)}`}>
       <div class="row trace-head">
-        {previous !== undefined && (
-          <a class="button" href={previous}>
-            Previous
-          </a>
-        )}
-        {next !== undefined && (
-          <a class="button" href={next}>
-            Next
-          </a>
-        )}
+        {neighbours !== undefined &&
+          (['Previous', 'Next'] as const).map((name, index) => {
+            const href = neighbours[index];
+            return (
+              <a
+                key={name}
+                class="button"
+                {...(href === undefined ? { role: 'link', 'aria-disabled': true } : { href })}
+              >
+                {name}
+              </a>
+            );
+          })}
         <TraceActions traceId={traceId} onDone={trace.reload} />
         <a class="button" href={fillPath('/api/v1/traces/:traceId', { traceId }, { tenant })}>
           JSON

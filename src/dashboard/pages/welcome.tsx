@@ -4,6 +4,7 @@ import { useOrders } from '../orders.tsx';
 import { CopyButton } from '../parts/copy-button.tsx';
 import { ProblemNote } from '../parts/loaded.tsx';
 import { Page } from '../parts/page.tsx';
+import { Text } from '../parts/text.tsx';
 import { useRead } from '../resource.ts';
 import { mayUse } from '../session.ts';
 import { tracePath } from '../view-models/paths/row-paths.ts';
@@ -39,7 +40,10 @@ export function Welcome() {
             ? 'This is the address on which this spanscore listens. '
             : 'This process does not say where spans are received: this is the address of a local start. '}
           With <code>auth.tokens</code>, also set{' '}
-          <code>OTEL_EXPORTER_OTLP_HEADERS=&quot;authorization=Bearer …&quot;</code>.
+          <code>
+            <Text of={'OTEL_EXPORTER_OTLP_HEADERS="authorization=Bearer …"'} />
+          </code>
+          .
         </p>
       </section>
       <section class="card" aria-labelledby="sdks">
@@ -133,7 +137,9 @@ function Snippet({ text, what }: { readonly text: string; readonly what: string 
   return (
     <div class="snippet">
       <pre tabIndex={0} role="group" aria-label={what}>
-        <code>{text}</code>
+        <code>
+          <Text of={text} />
+        </code>
       </pre>
       <CopyButton text={text} what={what} />
     </div>

@@ -37,16 +37,8 @@ const VERSIONS: readonly Column<Version>[] = [
   interval('Kappa', 'kappa'),
   interval('Sensitivity', 'sensitivity'),
   interval('Specificity', 'specificity'),
-  {
-    name: 'Pass rate',
-    isNumber: true,
-    cell: ({ passRate }) => (passRate === null ? '–' : formatPercent(passRate)),
-  },
-  {
-    name: 'Checked by people',
-    isNumber: true,
-    cell: ({ estimate }) => formatChecked(estimate),
-  },
+  { name: 'Pass rate', isNumber: true, cell: ({ passRate }) => formatPercent(passRate) },
+  { name: 'Checked by people', isNumber: true, cell: ({ estimate }) => formatChecked(estimate) },
   { name: 'Certificate', cell: ({ certificate }) => describeCertificate(certificate) },
 ];
 

@@ -133,11 +133,7 @@ export function AgentsTable({ caption, agents }: AgentsTableProps) {
           <MeasureCell quality={qualities.find((each) => each.scorer === scorer)} />
         ),
       })),
-    {
-      name: 'Tool errors',
-      cell: ({ toolErrors }) => (toolErrors === null ? '–' : formatPercent(toolErrors.value)),
-      isNumber: true,
-    },
+    { name: 'Tool errors', cell: ({ toolErrors }) => formatPercent(toolErrors?.value), isNumber: true },
     { name: 'Cost · p95', cell: (agent) => <AgentCost agent={agent} /> },
   ];
   return (

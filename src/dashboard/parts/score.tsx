@@ -22,12 +22,12 @@ export function Score({ score, higherIsBetter, label = '', source = '' }: ScoreP
         <span class="unseen">{formatDirection(higherIsBetter)}</span>
       </abbr>
       {label !== '' && (
-        <span class="label">
+        <span class="small quiet">
           {' '}
           <Text of={label} />
         </span>
       )}
-      {maker !== undefined && <span class="maker"> {maker}</span>}
+      {maker !== undefined && <span class="small quiet"> {maker}</span>}
     </span>
   );
 }

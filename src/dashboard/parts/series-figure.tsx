@@ -31,12 +31,7 @@ const COLUMNS: readonly Column<SeriesRow>[] = [
   { name: 'p10', cell: ({ point }) => formatScore(point?.p10), isNumber: true },
   { name: 'p50', cell: ({ point }) => formatScore(point?.p50), isNumber: true },
   { name: 'p90', cell: ({ point }) => formatScore(point?.p90), isNumber: true },
-  {
-    name: 'Pass rate',
-    cell: ({ point }) =>
-      point === undefined || point.passRate === null ? '–' : formatPercent(point.passRate),
-    isNumber: true,
-  },
+  { name: 'Pass rate', cell: ({ point }) => formatPercent(point?.passRate), isNumber: true },
 ];
 
 interface SeriesFigureProps {

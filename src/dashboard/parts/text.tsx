@@ -3,9 +3,28 @@ import { useState } from 'preact/hooks';
 import { formatLocalTime, formatTime } from '../view-models/format.ts';
 import { cutForReading, visibleText } from '../view-models/visible-text.ts';
 
-/** A short text of a trace: never markup, and apart from the direction of the text around it. */
+/** Runs of characters that may be wider than a narrow column. */
+const LONG_RUNS = /(\S{25,})/u;
+
+const AFTER_SIGN = /(?<=[\p{P}\p{S}])(?=[^\p{P}\p{S}])/u;
+
+/**
+ * A short text of a trace: never markup, and apart from the direction of the text around it. A long run, such as JSON, breaks after its
+ * signs, not inside its words.
+ */
 export function Text({ of }: { readonly of: string }) {
-  return <bdi>{visibleText(of)}</bdi>;
+  const runs = visibleText(of).split(LONG_RUNS);
+  const parts = runs.flatMap((run, index) => (index % 2 === 0 ? [run] : run.split(AFTER_SIGN)));
+  return (
+    <bdi>
+      {parts.map((part, index) => (
+        <Fragment key={index}>
+          {index > 0 && <wbr />}
+          {part}
+        </Fragment>
+      ))}
+    </bdi>
+  );
 }
 
 interface TextLinkProps {

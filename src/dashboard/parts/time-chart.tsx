@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import {
   listTimeTicks,
   listValueTicks,
+  placeMarks,
   spreadTexts,
   type TimeLine,
   type TimePoint,
@@ -175,21 +176,22 @@ function Ground({ chart, plane: { x, y, ticks, width, height, right } }: LayerPr
 function Marks({ chart: { marks = [], from, to }, plane: { x, height, width } }: LayerProps) {
   return (
     <>
-      {chooseMarks(marks, from, to).map(({ at, text }, index) => {
-        const isLate = x(at) > width / 2;
-        return (
-          <g key={`${at} ${text}`}>
-            <path class="version" d={`M${x(at)} ${TOP}V${height - BOTTOM}`} />
+      {placeMarks(chooseMarks(marks, from, to), { x, width }).map(({ text, x: at, isLate, row }) => (
+        <g key={`${at} ${text}`}>
+          <path class="version" d={`M${at} ${TOP}V${height - BOTTOM}`}>
+            <title>{visibleText(text)}</title>
+          </path>
+          {row !== undefined && (
             <text
-              x={x(at) + (isLate ? -4 : 4)}
-              y={TOP + 10 + (index % 4) * LINE_HEIGHT}
+              x={at + (isLate ? -4 : 4)}
+              y={TOP + 10 + row * LINE_HEIGHT}
               text-anchor={isLate ? 'end' : 'start'}
             >
               {visibleText(text)}
             </text>
-          </g>
-        );
-      })}
+          )}
+        </g>
+      ))}
     </>
   );
 }

@@ -104,7 +104,14 @@ function WaterfallHead() {
   );
 }
 
-const KINDS = { agent: '◆', model: '●', tool: '■', retrieval: '▤', other: '·' } as const;
+/** Sign and colour of each kind of step. */
+const KINDS = {
+  agent: { sign: '◆', color: 'var(--line-0)' },
+  model: { sign: '●', color: 'var(--line-3)' },
+  tool: { sign: '■', color: 'var(--line-1)' },
+  retrieval: { sign: '▤', color: 'var(--line-2)' },
+  other: { sign: '·', color: 'var(--quiet)' },
+} as const;
 
 /** Widest indentation, levels: a deeper step stands there, and a text names its level. */
 const MAX_INDENT = 12;
@@ -142,7 +149,7 @@ function Step({ row, isClosed, isSelected, isStop, onSelect, onToggle }: StepPro
             {isClosed ? '▸' : '▾'}
           </span>
         )}
-        <span aria-hidden="true">{KINDS[span.kind]}</span> <span class="kind">{span.kind}</span>{' '}
+        <span aria-hidden="true">{KINDS[span.kind].sign}</span> <span class="small quiet">{span.kind}</span>{' '}
         <Text of={span.name} />
         {span.status === 'error' && <span class="bad"> ✗ error</span>}{' '}
         {scores.map((score) => (
@@ -156,8 +163,13 @@ function Step({ row, isClosed, isSelected, isStop, onSelect, onToggle }: StepPro
       </td>
       <td class="number">{formatDuration(span.durationMs)}</td>
       <td class="bar-cell">
-        <svg class={`bar ${span.kind}`} viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-          <rect x={100 * offset} y="0" width={Math.max(100 * width, 0.5)} height="8" />
+        <svg class="bar" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
+          <rect
+            fill={KINDS[span.kind].color}
+            x={100 * offset}
+            width={Math.max(100 * width, 0.5)}
+            height="8"
+          />
         </svg>
       </td>
     </tr>

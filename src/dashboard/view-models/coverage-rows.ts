@@ -9,16 +9,16 @@ export type CoverageGroup = (typeof COVERAGE_GROUPS)[number];
 
 /** Outcomes of decisions on eligible targets, in the order of the bar. */
 export const OUTCOMES = [
-  { key: 'scored', name: 'Scored' },
-  { key: 'notApplicable', name: 'Not applicable' },
-  { key: 'deferred', name: 'Deferred' },
-  { key: 'failed', name: 'Failed' },
-  { key: 'sampledOut', name: 'Sampled out' },
-] as const satisfies readonly { key: keyof CoverageLine; name: string }[];
+  { key: 'scored', name: 'Scored', color: 'var(--line-0)' },
+  { key: 'notApplicable', name: 'Not applicable', color: 'var(--line-4)' },
+  { key: 'deferred', name: 'Deferred', color: 'var(--line-5)' },
+  { key: 'failed', name: 'Failed', color: 'var(--worse)' },
+  { key: 'sampledOut', name: 'Sampled out', color: 'var(--line)' },
+] as const satisfies readonly { key: keyof CoverageLine; name: string; color: string }[];
 
 /** Part of a bar: begin and length as shares. */
 export interface BarPart {
-  readonly key: (typeof OUTCOMES)[number]['key'];
+  readonly outcome: (typeof OUTCOMES)[number];
   readonly from: number;
   readonly share: number;
 }
@@ -26,9 +26,9 @@ export interface BarPart {
 /** Builds the bar of a line: its outcomes as shares of the eligible decisions. */
 export function buildBar(line: CoverageLine): BarPart[] {
   let from = 0;
-  return OUTCOMES.map(({ key }) => {
-    const share = line.eligible === 0 ? 0 : line[key] / line.eligible;
-    const part = { key, from, share };
+  return OUTCOMES.map((outcome) => {
+    const share = line.eligible === 0 ? 0 : line[outcome.key] / line.eligible;
+    const part = { outcome, from, share };
     from += share;
     return part;
   });

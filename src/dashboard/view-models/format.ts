@@ -7,8 +7,8 @@ const COUNTS = new Intl.NumberFormat('en', { maximumFractionDigits: 0 });
 const SCORE_DIGITS = 3;
 
 /** Writes a number of things: `5,130`. */
-export function formatNumber(value: number): string {
-  return COUNTS.format(value);
+export function formatNumber(value: number | null | undefined): string {
+  return value === null || value === undefined ? UNKNOWN : COUNTS.format(value);
 }
 
 /** Writes a score with up to three digits after the point: `0.25`, `1`. */
@@ -19,8 +19,8 @@ export function formatScore(value: number | null | undefined): string {
 }
 
 /** Writes a part of a whole: `8 %`, `0.4 %`. */
-export function formatPercent(part: number, whole = 1): string {
-  if (whole === 0) {
+export function formatPercent(part: number | null | undefined, whole = 1): string {
+  if (part === null || part === undefined || whole === 0) {
     return UNKNOWN;
   }
   const percent = (100 * part) / whole;

@@ -21,7 +21,7 @@ export function defaultSince(path: string, search: URLSearchParams): string {
   if (path === '/traces' && search.has('q')) {
     return '90d';
   }
-  if (path === '/compare') {
+  if (path === '/compare' || path === '/alerts') {
     return '90d';
   }
   return /^\/(scores\/|issues|coverage$|judges$|review$)/u.test(path) ? '7d' : '24h';

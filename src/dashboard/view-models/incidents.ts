@@ -71,11 +71,19 @@ export function keepChosen<
   );
 }
 
+/** Writes the sentence of a cause. The part of the traffic's mix is said in words; one of 0 % is left out. */
+export function writeCause({ sentence }: Pick<NonNullable<AlertEvent['cause']>, 'sentence'>): string {
+  return sentence.replace(/, mix (−?)(\d+ %)\.$/u, (_, sign: string, part: string) => {
+    const words = sign === '' ? `adds ${part}` : `takes ${part} off`;
+    return part === '0 %' ? '.' : `; a shift of the traffic ${words}.`;
+  });
+}
+
 /** Writes the reason of a change: who changed comes first, when that is known; '' when nothing is. */
 export function describeCause({ cause }: Pick<AlertEvent, 'cause'>): string {
   const parts = [
     describeCulprit({ cause }) ?? [],
-    cause === null || cause.verdict === 'none' ? [] : cause.sentence,
+    cause === null || cause.verdict === 'none' ? [] : writeCause(cause),
   ];
   return (isCulpritKnown({ cause }) ? parts : parts.toReversed()).flat().join(' ');
 }

@@ -50,29 +50,18 @@ export const SHORTCUTS: readonly (readonly [keys: string, does: string])[] = [
 export type KeyAction =
   | { readonly kind: 'go'; readonly path: PagePath }
   | { readonly kind: 'wait' }
-  | { readonly kind: 'help' }
-  | { readonly kind: 'search' }
-  | { readonly kind: 'next' }
-  | { readonly kind: 'previous' };
+  | { readonly kind: 'help' | 'search' | 'next' | 'previous' };
+
+const ACTIONS: Readonly<Record<string, KeyAction>> = {
+  [GO]: { kind: 'wait' },
+  '?': { kind: 'help' },
+  '/': { kind: 'search' },
+  j: { kind: 'next' },
+  k: { kind: 'previous' },
+};
 
 /** Finds what a key does after the key before it; undefined for other keys. */
 export function findAction(key: string, before: string | undefined): KeyAction | undefined {
-  if (before === GO) {
-    const page = ENTRIES.find((entry) => entry.key === key);
-    return page === undefined ? undefined : { kind: 'go', path: page.path };
-  }
-  switch (key) {
-    case GO:
-      return { kind: 'wait' };
-    case '?':
-      return { kind: 'help' };
-    case '/':
-      return { kind: 'search' };
-    case 'j':
-      return { kind: 'next' };
-    case 'k':
-      return { kind: 'previous' };
-    default:
-      return undefined;
-  }
+  const page = before === GO ? ENTRIES.find((entry) => entry.key === key) : undefined;
+  return before !== GO ? ACTIONS[key] : page && { kind: 'go', path: page.path };
 }

@@ -25,7 +25,7 @@ export function listVersionLines({ left, right, items }: Versions): VersionLine[
       verdict: item.verdict,
       evidenceLog10: item.evidenceLog10,
     })),
-    { ...measured, name: 'Tokens a run', left: formatTokens(left.tokens), right: formatTokens(right.tokens) },
+    { ...measured, name: 'Tokens a run', left: formatNumber(left.tokens), right: formatNumber(right.tokens) },
     {
       ...measured,
       name: 'Time, median',
@@ -33,10 +33,6 @@ export function listVersionLines({ left, right, items }: Versions): VersionLine[
       right: formatDuration(right.p50Ms),
     },
   ];
-}
-
-function formatTokens(tokens: number | null): string {
-  return tokens === null ? UNKNOWN : formatNumber(tokens);
 }
 
 type Quality = Versions['items'][number];

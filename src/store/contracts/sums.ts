@@ -159,8 +159,12 @@ export interface ScorePair extends AnswerPair {
 export interface CoverageQuery {
   /** Only targets whose last span arrived at or after this time. */
   readonly sinceMs: number;
+  /** Only targets whose last span arrived before this time; absent: until now. */
+  readonly untilMs?: number | undefined;
   /** Absent: every tenant. */
   readonly tenant?: string | undefined;
+  readonly agent?: readonly string[] | undefined;
+  readonly environment?: readonly string[] | undefined;
   /** Scorers of each rule over time: a verdict on a whole rule counts for each of them. */
   readonly pairs: readonly CoveredPair[];
   /** True: one row for each service, which takes longer. */
@@ -285,7 +289,11 @@ export interface LabelQuery {
   readonly fingerprint: string;
   /** Oldest start, Unix milliseconds. */
   readonly sinceMs: number;
+  readonly chosen?: ChosenFacets | undefined;
 }
+
+/** Scores with any of the values of each facet. */
+export type ChosenFacets = Readonly<Partial<Record<AggregateFacet, readonly string[] | undefined>>>;
 
 /** Target that a scorer has scored, with the place of its newest score. */
 export interface LabelTarget {
@@ -330,8 +338,7 @@ export interface JudgedQuery extends LabelledScorer {
   /** Directed score from which scores pass. */
   readonly passLine: number;
   readonly by?: readonly JudgedGroup[] | undefined;
-  /** Scores with any of the values of each facet. */
-  readonly chosen?: Readonly<Partial<Record<AggregateFacet, readonly string[] | undefined>>> | undefined;
+  readonly chosen?: ChosenFacets | undefined;
 }
 
 /** Rows of one version, group and verdict of the scorer. */

@@ -115,19 +115,21 @@ const IS_OPEN = `Status = 'firing' AND IncidentId NOT IN (SELECT IncidentId FROM
 export interface EventFilter {
   readonly tenant?: string | undefined;
   readonly sinceMs?: number | undefined;
+  readonly untilMs?: number | undefined;
   readonly isOpen?: boolean;
 }
 
 /** Lists events, newest first. */
 function listEvents(
   database: Database,
-  { tenant, sinceMs, isOpen = false }: EventFilter,
+  { tenant, sinceMs = 0, untilMs, isOpen = false }: EventFilter,
   page: ListPage,
 ): Promise<Listed<AlertEvent>> {
   const sql = `SELECT Event, toUnixTimestamp64Milli(ifNull(EndsAt, StartsAt)) AS atMs, toString(EventId) AS keyId
      FROM alert_events FINAL
-     WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'} AND atMs >= {since:Int64} AND ${isOpen ? IS_OPEN : '1'}`;
-  const params = { tenant, since: Math.trunc(sinceMs ?? 0) };
+     WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'} AND atMs >= {since:Int64}
+       ${untilMs === undefined ? '' : 'AND atMs < {until:Int64}'} AND ${isOpen ? IS_OPEN : '1'}`;
+  const params = { tenant, since: Math.trunc(sinceMs), until: untilMs && Math.trunc(untilMs) };
   const toItem = ({ Event }: { readonly Event: string }) => JSON.parse(Event) as AlertEvent;
   return readKeysetPage(database, { sql, params, order: 'newest', toItem }, page);
 }

@@ -14,11 +14,11 @@ import { activityColumns } from '../spans/arrivals.ts';
 import { pairParams } from '../spans/trace-keys.ts';
 import {
   buildDecidedPairs,
+  ofNames,
   PAIR_COLUMNS,
   PAIRS,
-  joinServices,
   readSummedUntil,
-  selectRecentRuns,
+  selectDecidedRuns,
   sumDecisionHours,
 } from './decision-hours.ts';
 import { CANDIDATES, DECIDED, readRanges } from '../tables/decisions.ts';
@@ -43,8 +43,8 @@ const MAX_PIECES = 256;
 
 /**
  * Counts the current decisions by rule, scorer, status and reason, and by service if asked. Past hours are read from their sums: a
- * range over them begins with a whole hour, and a target whose evidence moved to a later hour counts in both for up to an hour (a
- * day, when its former hour was more than a day ago).
+ * range over them has whole hours, and a target whose evidence moved to a later hour counts in both for up to an hour (a day, when its
+ * former hour was more than a day ago).
  */
 async function countDecided(database: Database, query: CoverageQuery): Promise<CoverageReading> {
   const sinceMs = Math.max(0, Math.trunc(query.sinceMs));
@@ -52,10 +52,12 @@ async function countDecided(database: Database, query: CoverageQuery): Promise<C
   if (sinceMs >= summedUntilMs) {
     return { sinceMs, rows: addUp(await countRows(database, { ...query, sinceMs })) };
   }
+  const { untilMs = Infinity } = query;
   const fromMs = Math.floor(sinceMs / HOUR_MS) * HOUR_MS;
+  const toMs = Math.min(summedUntilMs, Math.ceil(untilMs / HOUR_MS) * HOUR_MS);
   const [past, present] = await Promise.all([
-    sumDecisionHours(database, { ...query, fromMs, toMs: summedUntilMs }),
-    countRows(database, { ...query, sinceMs: summedUntilMs }),
+    sumDecisionHours(database, { ...query, fromMs, toMs }),
+    untilMs > summedUntilMs ? countRows(database, { ...query, sinceMs: summedUntilMs }) : [],
   ]);
   return { sinceMs: fromMs, rows: addUp([...past, ...present]) };
 }
@@ -65,8 +67,17 @@ async function countDecided(database: Database, query: CoverageQuery): Promise<C
  * no FINAL over the table is needed.
  */
 function countRows(database: Database, query: CoverageQuery): Promise<CoverageRow[]> {
-  const { pairs, sinceMs, tenant } = query;
-  const params = { since: sinceMs, written: Math.max(0, sinceMs - CLOCKS_MS), tenant, ...pairParams(pairs) };
+  const { pairs, sinceMs, untilMs, tenant, agent, environment } = query;
+  const written = Math.max(0, sinceMs - CLOCKS_MS);
+  const params = {
+    since: sinceMs,
+    until: untilMs,
+    written,
+    tenant,
+    agent,
+    environment,
+    ...pairParams(pairs),
+  };
   return readPieces<CoverageRow>(database, params, (source, piece) => countPiece(piece, source, query));
 }
 
@@ -129,12 +140,23 @@ export function currentTargets(source: Source, condition: string): string {
 
 /** Builds the SQL of the counts of current rows. The greatest version counts, and of equal ones the last. */
 function countPiece(piece: string, source: Source, query: CoverageQuery): string {
-  const targets = currentTargets(source, `${SINCE} AND ${piece}`);
-  const { byService = false } = query;
+  const condition = `${SINCE} AND ${piece}`;
+  const targets = currentTargets(source, condition);
+  const { byService = false, agent, environment, untilMs } = query;
+  const isOfRuns = byService || agent !== undefined || environment !== undefined;
+  const decided = isOfRuns
+    ? selectDecidedRuns(
+        targets,
+        `SELECT Tenant, TraceId FROM ${source} WHERE ${condition}`,
+        `${WRITTEN} AND ${piece}`,
+      )
+    : `SELECT Tenant, rule AS Rule, scorer AS Scorer, status AS Status, substringIndex(reason, ':', 1) AS Reason, weight, evidenceMs
+      FROM (${buildDecidedPairs(targets)})`;
   return `
-  SELECT rule, scorer, ${byService ? 'run.Service' : "''"} AS service, status, substringIndex(decided.reason, ':', 1) AS reason,
+  SELECT Rule AS rule, Scorer AS scorer, ${byService ? 'ServiceName' : "''"} AS service, Status AS status, Reason AS reason,
     count() AS decisions, sum(ifNull(decided.weight, 0)) AS weight, countIf(isNull(decided.weight)) AS unweighted
-  FROM (${buildDecidedPairs(targets)}) AS decided ${byService ? joinServices(selectRecentRuns(`${WRITTEN} AND ${piece}`)) : ''}
+  FROM (${decided}) AS decided
+  WHERE ${ofNames(query)} ${untilMs === undefined ? '' : 'AND evidenceMs < {until:Int64}'}
   GROUP BY rule, scorer, service, status, reason SETTINGS optimize_aggregation_in_order = 1`;
 }
 
@@ -219,7 +241,7 @@ async function countWaitingTraces(
 
 async function countWaitingSessions(
   database: Database,
-  { sinceMs, tenant }: WaitingQuery,
+  { sinceMs, nowMs, tenant }: WaitingQuery,
   pairs: readonly CoveredPair[],
 ): Promise<WaitingCount[]> {
   if (pairs.length === 0) {
@@ -240,8 +262,14 @@ async function countWaitingSessions(
        ON session.tenant = decided.tenant AND session.targetId = decided.targetId
      ARRAY JOIN ${PAIRS} AS pair
      WHERE pair.3 <= session.lastArrivalMs AND session.lastArrivalMs < pair.4
+       AND session.lastArrivalMs < {now:Int64}
        AND NOT has(decided.rows, (pair.1, pair.2)) AND NOT has(decided.rows, (pair.1, '${WHOLE_RULE}'))
      GROUP BY rule, scorer`,
-    { since: Math.max(0, Math.trunc(sinceMs)), tenant: tenant ?? '', ...pairParams(pairs) },
+    {
+      since: Math.max(0, Math.trunc(sinceMs)),
+      now: Math.ceil(nowMs),
+      tenant: tenant ?? '',
+      ...pairParams(pairs),
+    },
   );
 }

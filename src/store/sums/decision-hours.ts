@@ -178,21 +178,34 @@ export async function readSummedUntil(database: Database): Promise<number | null
 export function sumDecisionHours(
   database: Database,
   {
-    tenant,
     byService = false,
     fromMs,
     toMs,
-  }: Pick<CoverageQuery, 'tenant' | 'byService'> & { readonly fromMs: number; readonly toMs: number },
+    ...choice
+  }: Omit<CoverageQuery, 'sinceMs' | 'pairs'> & { readonly fromMs: number; readonly toMs: number },
 ): Promise<CoverageRow[]> {
   return database.rows<CoverageRow>(
     `SELECT Rule AS rule, Scorer AS scorer, ${byService ? 'ServiceName' : "''"} AS service, Status AS status, Reason AS reason,
        sum(Decisions) AS decisions, sum(Weight) AS weight, sum(Unweighted) AS unweighted
      FROM decision_hours FINAL
      WHERE Bucket >= fromUnixTimestamp64Milli({from:Int64}) AND Bucket < fromUnixTimestamp64Milli({to:Int64}) AND Rule != ''
-       ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'}
+       AND ${ofNames(choice)}
      GROUP BY rule, scorer, service, status, reason ${READ_SETTINGS}`,
-    { from: fromMs, to: toMs, tenant },
+    { from: fromMs, to: toMs, tenant: choice.tenant, agent: choice.agent, environment: choice.environment },
   );
+}
+
+/** Returns SQL for the conditions on the columns of the sums; `Agent` is the name. */
+export function ofNames({
+  tenant,
+  agent,
+  environment,
+}: Pick<CoverageQuery, 'tenant' | 'agent' | 'environment'>): string {
+  return [
+    ...(tenant === undefined ? ['1'] : ['Tenant = {tenant:String}']),
+    ...(agent === undefined ? [] : ['Agent IN {agent:Array(String)}']),
+    ...(environment === undefined ? [] : ['Environment IN {environment:Array(String)}']),
+  ].join(' AND ');
 }
 
 /** SQL for the scorers of the rules over time, as tuples (rule, scorer, from, until), with the parameters of `pairParams`. */
@@ -223,26 +236,4 @@ export function buildDecidedPairs(targets: string): string {
         if(empty(own) AND empty(${others} AS found), ['${WHOLE_RULE}'], found)), verdicts))) AS pairs
     FROM (${targets}))
   ARRAY JOIN pairs AS pair`;
-}
-
-/**
- * Builds the SQL of runs that were written lately, for `joinServices`. Those of traces are found by their start: `runs` has them all
- * over its key.
- * @param written condition on the time of writing, the trace and the tenant
- */
-export function selectRecentRuns(written: string): string {
-  return `SELECT Tenant, TraceId, '' AS SessionTarget, ServiceName, Version FROM run_starts WHERE ${written}
-    UNION ALL
-    SELECT Tenant, TraceId, TargetId AS SessionTarget, ServiceName, Version
-    FROM runs WHERE TraceId IN ('') AND Target = 'session' AND ${written}`;
-}
-
-/** Joins the service of each trace, and of each session (without a trace id, by its target id), as `run.Service`. */
-export function joinServices(runs: string): string {
-  return `LEFT JOIN (
-    SELECT Tenant, TraceId, SessionTarget, argMax(ServiceName, Version) AS Service
-    FROM (${runs})
-    GROUP BY Tenant, TraceId, SessionTarget) AS run
-    ON decided.Tenant = run.Tenant AND decided.TraceId = run.TraceId
-    AND if(decided.TraceId = '', decided.TargetId, '') = run.SessionTarget`;
 }

@@ -5,7 +5,7 @@ import { pairParams } from '../spans/trace-keys.ts';
 import { readRanges } from '../tables/decisions.ts';
 import type { QueryParams } from '../values.ts';
 import { CLOCKS_MS, currentTargets, readPieces, selectWaiting, SINCE, WRITTEN } from './coverage.ts';
-import { IS_LIVE, readSummedUntil, selectDecidedRuns } from './decision-hours.ts';
+import { IS_LIVE, ofNames, readSummedUntil, selectDecidedRuns } from './decision-hours.ts';
 import { paramsOf, within } from './run-sums.ts';
 
 /** Creates the counts of the funnel from runs to scores. */
@@ -57,15 +57,6 @@ function readHours(database: Database, query: FunnelQuery, params: QueryParams):
     ),
     params,
   );
-}
-
-/** Returns SQL for the conditions on the columns of the sums; `Agent` is the name. */
-function ofNames({ tenant, agent, environment }: FunnelQuery): string {
-  return [
-    ...(tenant === undefined ? ['1'] : ['Tenant = {tenant:String}']),
-    ...(agent === undefined ? [] : ['Agent IN {agent:Array(String)}']),
-    ...(environment === undefined ? [] : ['Environment IN {environment:Array(String)}']),
-  ].join(' AND ');
 }
 
 /** Counts the decisions that the sums lack, in queries of limited size. */

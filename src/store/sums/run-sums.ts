@@ -297,23 +297,35 @@ const CALL_KEYS: Readonly<Record<CostKey, string>> = {
   scorer: 'toString(call.Scorer)',
 };
 
+/** Returns SQL for the judge calls of a range: the table with its conditions. */
+export function callsWithin({ tenant }: Pick<RunSumsQuery, 'tenant'>): string {
+  return `judge_calls WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND ${within('CalledAt')} AND ${ofTenant(tenant)}`;
+}
+
+const ofCalls = (query: RunSumsQuery) =>
+  `(Tenant, TraceId) IN (SELECT Tenant, TraceId FROM ${callsWithin(query)})`;
+
+/** Returns SQL for the runs of a choice that judge calls of a range are about: the table with its conditions. */
+export function runsOfCalls(query: RunSumsQuery): string {
+  return `runs FINAL WHERE Target = 'trace' AND TargetId = TraceId AND ${ofCalls(query)} AND ${ofChoice(query)}`;
+}
+
 /**
  * Sums the costs of judges by the time of the call. The run tells the agent, and the decision of the same trace and scorer the rule. A run
  * with a call without a cost is unpriced.
  */
 async function judgeCosts(database: Database, query: CostQuery): Promise<CostRow[]> {
-  const { by, bucketMs, tenant, agent, environment } = query;
-  const calls = `judge_calls WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND ${within('CalledAt')} AND ${ofTenant(tenant)}`;
-  const traces = `(Tenant, TraceId) IN (SELECT Tenant, TraceId FROM ${calls})`;
+  const { by, bucketMs, agent, environment } = query;
+  const calls = callsWithin(query);
   const isOfRun = by === 'agent' || by === 'agentVersion' || agent !== undefined || environment !== undefined;
-  const run = `${agent === undefined && environment === undefined ? 'ANY LEFT' : 'ANY INNER'} JOIN (
+  // An `ANY INNER` join would keep one call of each run.
+  const run = `${agent === undefined && environment === undefined ? 'ANY LEFT' : 'SEMI LEFT'} JOIN (
     SELECT Tenant, TraceId, ${AGENT_NAME} AS AgentName, ${AGENT_VERSION} AS AgentVersionName
-    FROM runs FINAL
-    WHERE Target = 'trace' AND TargetId = TraceId AND ${traces} AND ${ofChoice({ tenant, agent, environment })}) AS run
+    FROM ${runsOfCalls(query)}) AS run
     ON call.Tenant = run.Tenant AND call.TraceId = run.TraceId`;
   const decided = `ANY LEFT JOIN (
     SELECT Tenant, TraceId, Scorer, toString(argMax(Rule, WrittenAt)) AS RuleName FROM decision_arrivals
-    WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND ${traces} GROUP BY Tenant, TraceId, Scorer) AS decided
+    WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND ${ofCalls(query)} GROUP BY Tenant, TraceId, Scorer) AS decided
     ON call.Tenant = decided.Tenant AND call.TraceId = decided.TraceId AND call.Scorer = decided.Scorer`;
   return database.rows<CostRow>(
     `SELECT ${CALL_KEYS[by]} AS key, ${bucketOf('call.CalledAt')}, sum(call.CostUsd) AS usd, uniqExact(call.Tenant, call.TraceId) AS runs,

@@ -9,7 +9,9 @@ import type {
   SpendingRange,
   TraceKey,
 } from '../contracts/stores.ts';
+import type { RunSumsQuery } from '../contracts/sums.ts';
 import { bind, type Database } from '../database.ts';
+import { callsWithin, paramsOf, runsOfCalls } from '../sums/run-sums.ts';
 import { judgeCallRows, spendRows } from '../table-rows.ts';
 
 /** Creates the store of judge calls for audit, and of the money of budgets. */
@@ -93,14 +95,13 @@ export function createJudgeUseStore(database: Database) {
         { tenant, traceId, scoreIds },
       ),
     ...bind(database, { sizes: readSizes }),
-    /** Reads the use of each judge since a time (Unix milliseconds), as a whole and by hours, the oldest hour first. */
-    since: async ({
-      tenant,
-      sinceMs,
-    }: {
-      readonly tenant?: string | undefined;
-      readonly sinceMs: number;
-    }): Promise<readonly JudgeUse[]> => {
+    /** Reads the use of each judge in a range, as a whole and by hours, the oldest hour first. */
+    list: async (query: RunSumsQuery): Promise<readonly JudgeUse[]> => {
+      const { agent, environment } = query;
+      const ofRuns =
+        agent === undefined && environment === undefined
+          ? ''
+          : `AND (Tenant, TraceId) IN (SELECT Tenant, TraceId FROM ${runsOfCalls(query)})`;
       const rows = await database.rows<JudgeUse>(
         `SELECT Model AS judge, if(grouping(Hour) = 1, NULL, toUnixTimestamp(Hour) * 1000) AS hourMs, count() AS calls,
            countIf(Status != 'success') AS failed, sum(ifNull(InputTokens, 0)) AS inputTokens,
@@ -110,12 +111,10 @@ export function createJudgeUseStore(database: Database) {
          FROM (
            SELECT *, toStartOfHour(CalledAt) AS Hour,
              if(Status != 'success', substringUTF8(splitByString(': ', Error)[1], 1, ${MAX_REASON}), '') AS Reason
-           FROM judge_calls
-           WHERE WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND CalledAt >= fromUnixTimestamp64Milli({since:Int64})
-             ${tenant === undefined ? '' : 'AND Tenant = {tenant:String}'})
+           FROM ${callsWithin(query)} ${ofRuns})
          GROUP BY GROUPING SETS ((judge), (judge, Hour))
          ORDER BY judge, grouping(Hour) DESC, Hour`,
-        { since: Math.max(0, Math.trunc(sinceMs)), tenant: tenant ?? '' },
+        paramsOf(query),
       );
       return rows.map(({ failures, ...use }) => {
         const { '': _, ...byReason } = failures;

@@ -59,7 +59,7 @@ export function createLabelStore(database: Database) {
     /** Counts the targets that have a score of the reviewer. */
     countLabelled: async (query: LabelQuery) => {
       const sql = `SELECT uniqExact(Tenant, TargetId) FROM scores FINAL
-         PREWHERE ${LABELLED(query)} WHERE TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64})`;
+         PREWHERE ${LABELLED(query)} WHERE TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64}) ${ON_CHOSEN(query)}`;
       return (await readValue(database, sql, buildParams(query))) ?? 0;
     },
     /** Reads the names of the score rows that have a label on a run since a time (Unix milliseconds). */
@@ -220,8 +220,8 @@ function readUnjoined(
   );
 }
 
-function buildParams({ tenant, scorer, fingerprint, sinceMs }: LabelQuery): QueryParams {
-  return { tenant, scorer, fingerprint, ...sinceParams(sinceMs) };
+function buildParams({ tenant, scorer, fingerprint, sinceMs, chosen }: LabelQuery): QueryParams {
+  return { tenant, scorer, fingerprint, ...chosen, ...sinceParams(sinceMs) };
 }
 
 function sinceParams(sinceMs: number): { readonly since: number; readonly day: number } {
@@ -275,7 +275,7 @@ const DRAW = (query: DrawQuery, perStratum: number) => `
         SELECT Tenant, Day, ScoreId, ScoredAt, Score, ScoreMin, ScoreMax, HigherIsBetter, sipHash64({seed:String}, Tenant, Target, TargetId) AS Draw
         FROM scores FINAL
         WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') ${OF_TENANT(query)} AND ${IS_NAMED}
-          AND ${RECENT}
+          AND ${RECENT} ${CHOSEN(query)}
           ${query.issue === undefined ? '' : `AND (Tenant, TraceId) IN (${OF_ISSUE})`}
           ${OF_STRATEGY(query)}
           AND (Tenant, TargetId) NOT IN (SELECT Tenant, TargetId FROM scores FINAL PREWHERE ${LABELLED(query)})))
@@ -346,10 +346,18 @@ const GROUPS: Readonly<Record<JudgedGroup, string>> = {
   ...FACET_COLUMNS,
 };
 
-const CHOSEN = ({ chosen = {} }: JudgedQuery) =>
+const CHOSEN = ({ chosen = {} }: Pick<JudgedQuery, 'chosen'>) =>
   AGGREGATE_FACETS.filter((facet) => chosen[facet] !== undefined)
     .map((facet) => `AND ${FACET_COLUMNS[facet]} IN {${facet}:Array(String)}`)
     .join(' ');
+
+/** A label has no facets before its run is read: the scores of its target tell them. */
+const ON_CHOSEN = (query: LabelQuery) =>
+  CHOSEN(query) === ''
+    ? ''
+    : `AND (Tenant, TargetId) IN (
+        SELECT Tenant, TargetId FROM scores
+        WHERE Scorer = {scorer:String} AND Source IN ('live', 'backfill') AND ${RECENT} ${OF_TENANT(query)} ${CHOSEN(query)})`;
 
 /** Terms of a verdict: a score without a direction has the direction of its scorer. */
 export interface Verdict extends Pick<JudgedQuery, 'passLine'> {

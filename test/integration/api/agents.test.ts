@@ -268,7 +268,12 @@ describe('GET /costs', () => {
     ]).toEqual([expect.closeTo(0.38), 40, 2]);
   });
 
-  test('keeps to the asked agent', async () => {
+  test('keeps to the asked agent, with every judge call about its runs', async () => {
+    const { items } = (await ask('costs?by=scorer&agent=support-agent')).body;
+    expect(items).toMatchObject([
+      { key: 'bias', judgeUsd: null, unpriced: 1 },
+      { key: 'hallucination', judgeUsd: 0.5, unpriced: 0 },
+    ]);
     expect((await ask('costs?by=scorer&agent=nameless')).body).toMatchObject({ items: [] });
   });
 });

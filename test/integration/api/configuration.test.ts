@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startReadApi, type ReadApi } from '../../support/api/read-api.ts';
+import { buildRunRecord } from '../../support/store/run-rows.ts';
 import { buildDecision, buildScore, newTraceId } from '../../support/store/store-rows.ts';
 
 let api: ReadApi;
@@ -142,6 +143,18 @@ describe('what is configured', () => {
         durationMs: 200,
       },
     ]);
+    await api.store.runs.write([
+      buildRunRecord({ tenant: '', traceId: call.traceId, agent: 'guide', environment: 'live' }),
+    ]);
+    for (const choice of ['agent=guide', 'environment=live&since=1h']) {
+      expect((await api.ask(`judges?${choice}`)).body.items).toMatchObject([{ calls: 3, costUsd: 0.75 }]);
+    }
+    for (const choice of ['agent=clerk', `until=${new Date(nowMs - 60_000).toISOString()}`]) {
+      expect((await api.ask(`judges?${choice}`)).body).toMatchObject({
+        items: [{ judge: 'local/strict', calls: 0, hours: [] }],
+        budgets: [{ capUsd: 5 }],
+      });
+    }
     const { status, body } = await api.ask('judges');
     expect(status).toBe(200);
     expect(body.items).toMatchObject([

@@ -154,6 +154,15 @@ describe('GET /coverage/funnel', () => {
     });
   });
 
+  test.each([
+    ['agent=clerk', { eligible: 2, failed: 2, scored: 0 }],
+    ['agent=guide', { eligible: 4, failed: 0, scored: 1, sampledOut: 2, notApplicable: 1, filtered: 2 }],
+    ['environment=nowhere', { eligible: 0, filtered: 0 }],
+    [`until=${new Date(Date.now() - 3_600_000).toISOString()}`, { eligible: 0, filtered: 0 }],
+  ])('and the coverage of %s has the same pairs', async (choice, counts) => {
+    expect(await askAt(`coverage?since=24h&${choice}`, 'f')).toMatchObject({ body: { items: [counts] } });
+  });
+
   test('links each loss to just its runs', async () => {
     const { body } = await askAt('coverage/funnel', 'f');
     for (const { traces, runs } of (body as { losses: { traces: string; runs: number }[] }).losses) {

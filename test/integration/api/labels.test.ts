@@ -153,6 +153,23 @@ describe('GET /labels/queue', () => {
     expect(await readQueue('scorer=leaving&reviewer=bob')).toMatchObject({ labelled: 0, left: 2 });
   });
 
+  it('gives and counts the targets of an agent, or of an environment', async () => {
+    const [shop] = await storeScores('by-agent', [0.9, 0.1], { agent: 'shop-agent', environment: 'live' });
+    const [desk] = await storeScores('by-agent', [0.9], { agent: 'desk-agent', environment: 'test' });
+    await post({ traceId: shop?.traceId, scorer: 'by-agent', passes: true, reviewer: 'ann' });
+    const ask = (choice: string) => readQueue(`scorer=by-agent&reviewer=ann&${choice}`);
+    expect(await ask('agent=shop-agent')).toMatchObject({ labelled: 1, left: 1 });
+    const ofDesk = await ask('agent=desk-agent');
+    expect({ ...ofDesk, items: traceIdsOf(ofDesk) }).toMatchObject({
+      labelled: 0,
+      left: 1,
+      items: [desk?.traceId],
+    });
+    expect(traceIdsOf(await ask('environment=test'))).toEqual([desk?.traceId]);
+    expect(await ask('agent=shop-agent&agent=desk-agent')).toMatchObject({ labelled: 1, left: 2 });
+    expect(await ask('agent=shop-agent&environment=test')).toMatchObject({ labelled: 0, left: 0 });
+  });
+
   it('gives second readers what one other has labelled, and a third one what both disagree on, whose label decides', async () => {
     const [divided, agreed, once] = await storeScores('read-twice', [0.9, 0.9, 0.9, 0.9]);
     const label = async (score: Score | undefined, reviewer: string, passes: boolean) =>

@@ -127,7 +127,10 @@ describe('the API of monitors', () => {
       },
     ]);
     expect(body.next).toBeNull();
-    expect((await ask('alerts?since=1h', READER_A)).body.items).toEqual([]);
+    const listed = async (query: string) => (await ask(`alerts?${query}`, READER_A)).body.items;
+    expect(await listed('since=1h')).toEqual([]);
+    expect(await listed('since=90d&until=1h')).toHaveLength(1);
+    expect(await listed('until=90d')).toEqual([]);
   });
 
   test.each([

@@ -482,56 +482,27 @@ export const FULL: CannedReplies = {
   '/status': STATUS,
 } as CannedReplies;
 
-const NOTHING = { items: [], next: null };
+/** Keeps the shape of a reply, without anything in it: lists are empty, and counts are 0. */
+function emptied<Reply>(reply: Reply): Reply {
+  const values = Object.entries(reply as object).map(([name, value]) => [
+    name,
+    Array.isArray(value) ? [] : typeof value === 'number' ? 0 : name === 'next' ? null : value,
+  ]);
+  return Object.fromEntries(values) as Reply;
+}
+
+const LISTS = [
+  '/agents /traces/facets /coverage/funnel /costs /traces /sessions /scores /coverage /alerts /backfills /issues /monitors',
+  '/mutes /judges /rules /scorers /labels/agreement /labels/estimate',
+].flatMap((paths) => paths.split(' ') as (keyof CannedReplies)[]);
 
 /** Replies of a store without anything. */
 export const EMPTY: CannedReplies = {
   ...FULL,
+  ...Object.fromEntries(LISTS.map((path) => [path, emptied(FULL[path])])),
   '/overview': { ...FULL['/overview'], items: [], incidents: [] } as Replies['/overview'],
-  '/agents': NOTHING,
-  '/traces/facets': {
-    runs: 0,
-    buckets: [],
-    agent: [],
-    agentVersion: [],
-    environment: [],
-    service: [],
-    model: [],
-    tool: [],
-    scorer: [],
-    notScored: [],
-    tenant: [],
-  },
-  '/coverage/funnel': {
-    since: SINCE,
-    until: UNTIL,
-    runs: 0,
-    arrived: 0,
-    agents: [],
-    trend: [],
-    bucket: '1h',
-    eligible: 0,
-    sampled: 0,
-    scored: 0,
-    losses: [],
-  },
-  '/costs': { items: [], next: null },
-  '/traces': NOTHING,
-  '/sessions': NOTHING,
-  '/scores': NOTHING,
   '/series': aSeries({ items: [], groups: [], baseline: null, markers: [], incidents: [] }),
   '/distribution': aDistribution({ current: { ...aDistribution().current, n: 0, mean: null } }),
-  '/coverage': NOTHING,
-  '/alerts': NOTHING,
-  '/backfills': NOTHING,
-  '/issues': NOTHING,
-  '/monitors': NOTHING,
-  '/mutes': NOTHING,
-  '/judges': { items: [], next: null, since: SINCE, budgets: [] },
-  '/rules': NOTHING,
-  '/scorers': NOTHING,
   '/labels/queue': { ...QUEUE, items: [], left: 0 },
-  '/labels/agreement': { ...AGREEMENT, versions: [], reviewers: [] },
-  '/labels/estimate': { ...ESTIMATES, items: [] },
   '/compare': { ...COMPARISON, n: 0, agreement: null, kappa: null, spearman: null, disagreements: [] },
 };

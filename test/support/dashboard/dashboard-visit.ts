@@ -16,6 +16,8 @@ export interface Visit {
   readonly expectAccessible: (of?: 'colors') => Promise<void>;
   /** The page does not scroll sideways. */
   readonly expectFitting: () => Promise<void>;
+  /** No word of 24 letters or fewer is broken inside. */
+  readonly expectWholeWords: () => Promise<void>;
   /** Closes the page. The console was silent, and no request left the server. */
   readonly end: (options?: { readonly expectedErrors?: RegExp }) => Promise<void>;
 }
@@ -37,6 +39,22 @@ async function leave(page: Page, origin: string): Promise<void> {
   await page.context().clearCookies();
   page.removeAllListeners();
 }
+
+/** Expression for the words whose letters stand in more than one line. */
+const BROKEN_WORDS = `(() => {
+  const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  const broken = [];
+  for (let text = texts.nextNode(); text !== null; text = texts.nextNode()) {
+    for (const { 0: word, index } of text.parentElement.closest('svg, .unseen') ? [] : text.data.matchAll(/\\p{L}{2,}/gu)) {
+      const range = document.createRange();
+      range.setStart(text, index);
+      range.setEnd(text, index + word.length);
+      const tops = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+      broken.push(...(word.length <= 24 && tops.size > 1 ? [word] : []));
+    }
+  }
+  return broken;
+})()`;
 
 /** Opens a page of the dashboard at an address, and watches its console and its requests. */
 export async function visit(browser: Browser, url: string, options: VisitOptions = {}): Promise<Visit> {
@@ -78,6 +96,9 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
       expect(
         await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
       ).toBe(0);
+    },
+    async expectWholeWords() {
+      expect(await page.evaluate(BROKEN_WORDS)).toEqual([]);
     },
     async end({ expectedErrors } = {}) {
       await leave(page, origin);

@@ -18,6 +18,7 @@ import {
   listSeriesRows,
   listSpans,
 } from '../../../src/dashboard/view-models/charts/series-chart.ts';
+import { placeMarks } from '../../../src/dashboard/view-models/charts/time-axis.ts';
 import { buildSparkline } from '../../../src/dashboard/view-models/charts/sparkline.ts';
 import { describeNotScored, listChips } from '../../../src/dashboard/view-models/trace-list.ts';
 import { parse } from 'yaml';
@@ -67,6 +68,17 @@ describe('a chart of scores', () => {
     expect(line?.points[0]?.low).toBeLessThan(0.9);
     expect(listMarks(aSeries()).map(({ text }) => text)).toEqual(['weather v2']);
     expect(listSpans(aSeries())).toMatchObject([{ to: null }]);
+  });
+
+  it('names its versions so that no name covers another, and leaves out a name without room', () => {
+    const marks = Array.from({ length: 6 }, (_, index) => ({
+      at: index,
+      text: `support-agent 1.${index}.0`,
+    }));
+    const rowsAt = (width: number) =>
+      placeMarks(marks, { x: (at) => (at * width) / 6, width }).map(({ row }) => row);
+    expect(rowsAt(320)).toEqual([0, 1, 2, 0, 3, undefined]);
+    expect(rowsAt(6_000)).toEqual([0, 0, 0, 0, 0, 0]);
   });
 
   it('has the axis of the range, a gap where a group has no scores, and a row for every bucket', () => {
@@ -126,7 +138,7 @@ describe('a line of the coverage', () => {
   it('has its outcomes as shares of the eligible', () => {
     const bar = buildBar(aCoverageLine());
 
-    expect(bar.map(({ key, share }) => [key, share])).toEqual([
+    expect(bar.map(({ outcome: { key }, share }) => [key, share])).toEqual([
       ['scored', 0.3],
       ['notApplicable', 0.06],
       ['deferred', 0.03],

@@ -240,6 +240,7 @@ describe('the bar of the frame', () => {
     expect(readFrame('/', new URLSearchParams())).toEqual({ since: ['24h'] });
     expect(readFrame('/traces', new URLSearchParams('q=refund'))).toEqual({ since: ['90d'] });
     expect(readFrame('/review', new URLSearchParams())).toEqual({ since: ['7d'] });
+    expect(readFrame('/alerts', new URLSearchParams())).toEqual({ since: ['90d'] });
     expect(readFrame('/compare', new URLSearchParams('agent=a'))).toEqual({ since: ['90d'], agent: ['a'] });
     expect(readFrame('/', search)).toEqual({ since: ['7d'], agent: ['a'] });
   });

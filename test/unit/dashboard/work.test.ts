@@ -11,6 +11,7 @@ import { writeCsv } from '../../../src/dashboard/view-models/csv.ts';
 import { buildFunnel, describeFunnel } from '../../../src/dashboard/view-models/funnel.ts';
 import {
   describeCause,
+  writeCause,
   describeChange,
   describeHold,
   describeStanding,
@@ -185,7 +186,13 @@ describe('an alert', () => {
 
   it('says in a sentence where its change came from, and nothing of a change within chance', () => {
     const { cause } = INCIDENT_DETAIL;
-    expect(describeCause({ cause })).toMatch(/98 % within agent version 1\.5\.0/u);
+    expect(describeCause({ cause })).toMatch(
+      /98 % within agent version 1\.5\.0 .*\); a shift of the traffic adds 2 %\./u,
+    );
+    const ofMix = (mix: string) =>
+      describeCause({ cause: { ...cause!, sentence: `It fell, mix ${mix} %.` } });
+    expect(ofMix('−5')).toContain('It fell; a shift of the traffic takes 5 % off.');
+    expect(ofMix('0')).toContain('It fell.');
     expect(describeCause({ cause: { ...cause!, verdict: 'none' } })).toBe('');
     expect(describeCause({ cause: null })).toBe('');
   });
@@ -333,22 +340,23 @@ describe('a judge of one’s own', () => {
 
 describe('who changed', () => {
   const { cause } = INCIDENT_DETAIL;
+  const sentence = writeCause(cause!);
   const judge = { before: 0.9, after: 0.7, n: 40, evidenceLog10: 3 };
   it.each([
-    [{}, cause!.sentence, 'held: the judge is not certified'],
+    [{}, sentence, 'held: the judge is not certified'],
     [
       { who: 'judge' as const, judge },
-      `The judge changed; the agent did not. On its anchors: 0.9 → 0.7 (n = 40). ${cause!.sentence}`,
+      `The judge changed; the agent did not. On its anchors: 0.9 → 0.7 (n = 40). ${sentence}`,
       'held: the judge changed',
     ],
     [
       { who: 'deciding' as const },
-      `${cause!.sentence} Whether the agent or its judge changed is being found out; the message waits.`,
+      `${sentence} Whether the agent or its judge changed is being found out; the message waits.`,
       'held: the judge is not certified',
     ],
     [
       { who: 'unknown' as const },
-      `${cause!.sentence} Whether the agent or its judge changed is not known.`,
+      `${sentence} Whether the agent or its judge changed is not known.`,
       'held: the judge is not certified',
     ],
   ])(

@@ -5,7 +5,6 @@ import { buildFunnel, COVERAGE_GROUPS, coverageLines, FUNNEL_STEPS } from '../..
 import { describePage } from '../../lists/cursors.ts';
 import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
 import { Time } from '../../json/rows.ts';
-import { readMoment } from '../../lists/fields.ts';
 import { readRange, SCORES_FIELDS } from './query.ts';
 
 const count = z.number();
@@ -27,7 +26,9 @@ export const Coverage = z
     filtered: count,
     waiting: count
       .optional()
-      .describe('Targets without a first decision; absent by reason and service, and where no scorer runs.'),
+      .describe(
+        'Targets without a first decision, whose agent is not known yet; absent by reason and service, of an agent or an environment, and where no scorer runs.',
+      ),
     reasons: z
       .partialRecord(z.enum(DECISION_STATUSES), z.record(z.string(), z.number()))
       .describe('Codes of the reasons with their numbers, by status.'),
@@ -45,11 +46,13 @@ export const Coverage = z
   })
   .openapi('Coverage');
 
+const { since, until, agent, environment } = SCORES_FIELDS;
+
 const CoverageQuery = z.strictObject({
-  since: z
-    .string()
-    .optional()
-    .describe('Oldest last span of a target: `24h` (the default), or a date and time.'),
+  since: since.describe('Oldest last span of a target: `24h` (the default), or a date and time.'),
+  until,
+  agent,
+  environment,
   by: z
     .enum(COVERAGE_GROUPS)
     .optional()
@@ -97,8 +100,6 @@ export const FunnelReply = z
   })
   .openapi('Funnel');
 
-const { since, until, agent, environment } = SCORES_FIELDS;
-
 const readFunnel = describeRoute('get', '/coverage/funnel', {
   tag: 'aggregates',
   summary:
@@ -112,11 +113,12 @@ export function createCoverageRoutes() {
   return createRouter()
     .openapi(readCoverage, async (c) => {
       const store = tenantStore(c.var);
-      const { by, since: asked } = c.req.valid('query');
+      const { by, since: from, until: to, ...choice } = c.req.valid('query');
       const nowMs = await store.nowMs();
-      const fromMs = readMoment('since', asked, nowMs) ?? nowMs - DAY_MS;
-      const byService = by === 'service';
-      const { decided, waiting, sinceMs } = await store.coverage({ sinceMs: fromMs, nowMs, byService });
+      const { fromMs, toMs } = readRange({ since: from, until: to }, { nowMs, defaultMs: DAY_MS });
+      const range = { sinceMs: fromMs, untilMs: to === undefined ? undefined : toMs, nowMs };
+      const asked = { ...range, ...choice, byService: by === 'service' };
+      const { decided, waiting, sinceMs } = await store.coverage(asked);
       return c.json({ items: coverageLines(decided, waiting, { by, sinceMs }), next: null }, 200);
     })
     .openapi(readFunnel, async (c) => {

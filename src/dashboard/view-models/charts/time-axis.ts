@@ -73,6 +73,44 @@ export function listValueTicks(low: number, high: number, count = 4): number[] {
   );
 }
 
+/** Mark of a chart, with the place of its name. */
+export interface PlacedMark {
+  readonly text: string;
+  /** Place of its line, pixels. */
+  readonly x: number;
+  /** True where the name ends at the line, not begins. */
+  readonly isLate: boolean;
+  /** Row of the name, from the top; undefined without room. */
+  readonly row: number | undefined;
+}
+
+/** Width of a character of a name, and least distance of two names, pixels. */
+const NAME = { character: 6.2, gap: 8 } as const;
+
+/** Rows for the names of marks. */
+const NAME_ROWS = [0, 1, 2, 3] as const;
+
+/** Places the names of marks so that none covers another; the later one without room is left out, and its line stays. */
+export function placeMarks(
+  marks: readonly { readonly at: number; readonly text: string }[],
+  { x, width }: { readonly x: (at: number) => number; readonly width: number },
+): PlacedMark[] {
+  const ends = new Map<number, readonly (readonly [from: number, to: number])[]>();
+  return marks.map(({ at, text }) => {
+    const place = x(at);
+    const isLate = place > width / 2;
+    const length = text.length * NAME.character + NAME.gap;
+    const [from, to] = isLate ? [place - length, place] : [place, place + length];
+    const row = NAME_ROWS.find((each) =>
+      (ends.get(each) ?? []).every(([begin, end]) => to <= begin || end <= from),
+    );
+    if (row !== undefined) {
+      ends.set(row, [...(ends.get(row) ?? []), [from, to]]);
+    }
+    return { text, x: place, isLate, row };
+  });
+}
+
 /** Moves texts apart that would cover each other; their order stays. */
 export function spreadTexts(wanted: readonly number[], distance: number): number[] {
   const order = wanted.map((y, index) => ({ y, index })).toSorted((a, b) => a.y - b.y);

@@ -12,15 +12,11 @@ export function rememberList(traces: readonly Listed[]): void {
   sessionStorage.setItem(KEY, JSON.stringify(traces.map(({ tenant, traceId }) => ({ tenant, traceId }))));
 }
 
-/** Finds the pages before and after a trace in the list that it came from. */
-export function findNeighbours(traceId: string): { readonly previous?: string; readonly next?: string } {
+/** Finds the pages before and after a trace in the list that it came from; undefined for a trace that came from none. */
+export function findNeighbours(traceId: string): readonly (string | undefined)[] | undefined {
   const traces = JSON.parse(sessionStorage.getItem(KEY) ?? '[]') as Listed[];
   const index = traces.findIndex((each) => each.traceId === traceId);
-  const [previous, next] = [traces[index - 1], traces[index + 1]];
   return index === -1
-    ? {}
-    : {
-        ...(previous === undefined ? {} : { previous: tracePath(previous) }),
-        ...(next === undefined ? {} : { next: tracePath(next) }),
-      };
+    ? undefined
+    : [traces[index - 1], traces[index + 1]].map((trace) => trace && tracePath(trace));
 }

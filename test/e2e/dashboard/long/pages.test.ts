@@ -1,41 +1,13 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApiServer } from '../../../../src/api/server.ts';
+import { describe, expect, it } from 'vitest';
 import { SHORTCUTS } from '../../../../src/dashboard/view-models/shortcuts.ts';
-import { startTestApi } from '../../../support/api/start-test-api.ts';
-import { buildDashboard } from '../../../support/dashboard/build-dashboard.ts';
 import { answerWith, refuseWith, type CannedReplies } from '../../../support/dashboard/canned-api.ts';
 import { EMPTY, FULL } from '../../../support/dashboard/canned-replies.ts';
 import { withHostileTexts } from '../../../support/dashboard/hostile-texts.ts';
-import { hasChromium, startChromium } from '../../../support/dashboard/chromium.ts';
-import { visit, type VisitOptions } from '../../../support/dashboard/dashboard-visit.ts';
+import { useCannedPages } from '../../../support/dashboard/canned-pages.ts';
+import { hasChromium } from '../../../support/dashboard/chromium.ts';
 import { aPreview, aSessionPreview, TRACE } from '../../../support/dashboard/reply-builders.ts';
 
-let api: ApiServer;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (hasChromium()) {
-    [api, browser] = await Promise.all([
-      startTestApi({ dashboard: await buildDashboard() }),
-      startChromium(),
-    ]);
-  }
-});
-afterAll(async () => {
-  await browser?.close();
-  await api?.stop();
-});
-
-const urlOf = (path: string) => `http://127.0.0.1:${api.address.port}${path}`;
-
-/** Opens a page whose requests these replies answer. */
-async function open(path: string, replies: CannedReplies = FULL, options: VisitOptions = {}) {
-  return visit(browser, urlOf(path), {
-    ...options,
-    prepare: async (page) => void (await answerWith(page, replies)),
-  });
-}
+const { open, openRaw } = useCannedPages();
 
 /** Each page, its title, what it has with data, and what it says without. */
 const PAGES = [
@@ -86,7 +58,12 @@ const PAGES = [
     has: ['list', 'Examples'],
     without: undefined,
   },
-  { path: '/alerts', title: 'Alerts', has: ['list', 'Open incidents'], without: 'There has been no alert.' },
+  {
+    path: '/alerts',
+    title: 'Alerts',
+    has: ['list', 'Open incidents'],
+    without: 'No incident has ended in this time.',
+  },
   {
     path: '/alerts/i-1',
     title: 'HallucinationDrift · weather-agent, production',
@@ -146,11 +123,10 @@ describe.runIf(hasChromium())('a page of the dashboard', () => {
     title,
     has: [role, name],
   } of PAGES) {
-    it(`${path} says that it loads, and has its parts, in light and dark, accessible, and fits 320 px`, async () => {
+    it(`${path} says that it loads, and has its parts, in light and dark, accessible, fits 320 px, and breaks no word`, async () => {
       const held = Promise.withResolvers<void>();
-      const { page, expectAccessible, expectFitting, end } = await visit(browser, urlOf(path), {
+      const { page, expectAccessible, expectFitting, expectWholeWords, end } = await open(path, FULL, {
         prepare: async (each) => {
-          await answerWith(each, FULL);
           await each.route('**/api/v1/**', async (route) => {
             await held.promise;
             await route.fallback();
@@ -177,6 +153,11 @@ describe.runIf(hasChromium())('a page of the dashboard', () => {
       ]) {
         await page.setViewportSize(size);
         await expectFitting();
+      }
+      for (const width of [390, 1_024, 1_440]) {
+        await page.setViewportSize({ width, height: 900 });
+        await expectFitting();
+        await expectWholeWords();
       }
       await end();
     });
@@ -244,9 +225,7 @@ describe.runIf(hasChromium())('without data', () => {
   it.each(['/traces/none', '/sessions/none', '/nothing'])(
     '%s says that there is no such thing',
     async (path) => {
-      const { page, expectAccessible, end } = await visit(browser, urlOf('/'), {
-        prepare: async (each) => void (await answerWith(each, SIGNED_IN)),
-      });
+      const { page, expectAccessible, end } = await open('/', SIGNED_IN);
       await page.evaluate(
         `history.pushState(null, "", ${JSON.stringify(path)}); dispatchEvent(new PopStateEvent("popstate"))`,
       );
@@ -261,7 +240,7 @@ describe.runIf(hasChromium())('without data', () => {
 
   // One part shows every refusal; that each page has it is shown below.
   it.each(['/', '/traces', '/rules'])('%s says that it may not be seen', async (path) => {
-    const { page, end } = await visit(browser, urlOf(path), {
+    const { page, end } = await openRaw(path, {
       prepare: (each) =>
         refuseWith(each, { status: 403, title: 'Forbidden', detail: 'the token lacks the scope read' }),
     });
@@ -270,7 +249,7 @@ describe.runIf(hasChromium())('without data', () => {
   });
 
   it.each(PAGES)('$path says that it failed, and tries again when asked', async ({ path }) => {
-    const { page, end } = await visit(browser, urlOf(path), {
+    const { page, end } = await openRaw(path, {
       prepare: (each) =>
         refuseWith(each, { status: 500, title: 'Internal error', detail: 'The log has the reason.' }),
     });

@@ -1,12 +1,8 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { ApiServer } from '../../../../src/api/server.ts';
-import { startTestApi } from '../../../support/api/start-test-api.ts';
-import { buildDashboard } from '../../../support/dashboard/build-dashboard.ts';
-import { answerWith, type CannedReplies } from '../../../support/dashboard/canned-api.ts';
+import type { Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
 import { FULL } from '../../../support/dashboard/canned-replies.ts';
-import { hasChromium, startChromium } from '../../../support/dashboard/chromium.ts';
-import { visit } from '../../../support/dashboard/dashboard-visit.ts';
+import { useCannedPages } from '../../../support/dashboard/canned-pages.ts';
+import { hasChromium } from '../../../support/dashboard/chromium.ts';
 import { EVIL, LONG_EVIL } from '../../../support/dashboard/hostile-texts.ts';
 import {
   aReading,
@@ -17,27 +13,7 @@ import {
   TRACE,
 } from '../../../support/dashboard/reply-builders.ts';
 
-let api: ApiServer;
-let browser: Browser;
-
-beforeAll(async () => {
-  if (hasChromium()) {
-    [api, browser] = await Promise.all([
-      startTestApi({ dashboard: await buildDashboard() }),
-      startChromium(),
-    ]);
-  }
-});
-afterAll(async () => {
-  await browser?.close();
-  await api?.stop();
-});
-
-async function open(path: string, replies: CannedReplies = FULL) {
-  return visit(browser, `http://127.0.0.1:${api.address.port}${path}`, {
-    prepare: async (page) => void (await answerWith(page, replies)),
-  });
-}
+const { open } = useCannedPages();
 
 const focusedText = (page: Page) => page.evaluate<string>('document.activeElement?.textContent ?? ""');
 
@@ -94,12 +70,11 @@ describe.runIf(hasChromium())('the page of a trace', () => {
     const asked: string[] = [];
     const trace = aTrace({ scores: [found] });
     const spanId = trace.spans.find(({ kind }) => kind === 'tool')?.spanId ?? '';
-    const { page, expectAccessible, end } = await visit(
-      browser,
-      `http://127.0.0.1:${api.address.port}/traces/${TRACE}`,
+    const { page, expectAccessible, end } = await open(
+      `/traces/${TRACE}`,
+      { ...FULL, '/traces/{traceId}': trace },
       {
         prepare: async (each) => {
-          await answerWith(each, { ...FULL, '/traces/{traceId}': trace });
           await each.route('**/api/v1/score', async (route) => {
             asked.push(route.request().postData() ?? '');
             const why = aScoreItem({ traceId: TRACE, scorer: 'why', verdicts: [{ ...words, spanId }] });
@@ -231,6 +206,7 @@ describe.runIf(hasChromium())('the shell', () => {
     expect(await focusedText(page)).toContain('0af76519');
     await page.keyboard.press('Enter');
     await page.getByRole('treegrid', { name: 'Spans' }).waitFor();
+    expect(await page.getByRole('link', { name: 'Previous' }).getAttribute('aria-disabled')).toBe('true');
     await page.getByRole('link', { name: 'Next' }).click();
     await page.getByRole('heading', { level: 1, name: 'Trace ffffffff' }).waitFor();
     await page.goBack();

@@ -1,18 +1,15 @@
 import type { BackfillDryRun } from '../../../../src/api/writes/backfill-dry-run.ts';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import type { DashboardFiles } from '../../../../src/api/dashboard/dashboard.ts';
+import type { Page } from 'playwright-core';
+import { afterEach, describe, expect, it } from 'vitest';
 import type { ApiServer } from '../../../../src/api/server.ts';
 import type { Issue } from '../../../../src/dashboard/api-types.ts';
 import type { Job } from '../../../../src/store/contracts/jobs.ts';
 import { fakeStore, fakeWrites } from '../../../support/api/fake-store.ts';
 import { startTestApi } from '../../../support/api/start-test-api.ts';
-import { buildDashboard } from '../../../support/dashboard/build-dashboard.ts';
-import { answerWith } from '../../../support/dashboard/canned-api.ts';
 import { FULL } from '../../../support/dashboard/canned-replies.ts';
 import { ISSUE, ISSUE_DETAIL } from '../../../support/dashboard/canned-work.ts';
-import { hasChromium, startChromium } from '../../../support/dashboard/chromium.ts';
-import { visit } from '../../../support/dashboard/dashboard-visit.ts';
+import { useCannedPages } from '../../../support/dashboard/canned-pages.ts';
+import { hasChromium } from '../../../support/dashboard/chromium.ts';
 import {
   aBackfill,
   anAgent,
@@ -22,32 +19,25 @@ import {
   TRACE,
 } from '../../../support/dashboard/reply-builders.ts';
 
-let api: ApiServer | undefined;
-let browser: Browser;
-let dashboard: DashboardFiles;
+const { files, open, openRaw, urlOf } = useCannedPages();
 
-beforeAll(async () => {
-  if (hasChromium()) {
-    [dashboard, browser] = await Promise.all([buildDashboard(), startChromium()]);
-  }
-});
-afterEach(async () => api?.stop());
-afterAll(async () => browser?.close());
+/** Server of a test of its own. */
+let own: ApiServer | undefined;
 
-const urlOf = ({ address }: ApiServer, path: string) => `http://127.0.0.1:${address.port}${path}`;
+afterEach(async () => own?.stop());
 
 describe.runIf(hasChromium())('signing in', () => {
   const TOKEN = 'the-token-of-the-reader';
 
   it('takes the place of a page below a path, refuses a wrong token with the reason, and ends with a sign-out', async () => {
     const store = fakeStore({ status: async () => ({ ...FULL['/status'], version: '1.2.3' }) });
-    api = await startTestApi({
-      dashboard,
+    own = await startTestApi({
+      dashboard: files(),
       publicUrl: 'http://scores.example/base',
       tokens: [{ name: 'reader', token: TOKEN, tenant: '', scopes: ['read'] }],
       findStore: () => store,
     });
-    const { page, expectAccessible, end } = await visit(browser, urlOf(api, '/base/status'));
+    const { page, expectAccessible, end } = await openRaw('/base/status', {}, own);
     await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
     await expectAccessible();
 
@@ -85,12 +75,10 @@ async function takeLabels(page: Page): Promise<unknown[]> {
 
 describe.runIf(hasChromium())('the review', () => {
   it('is done with the keyboard alone; the score of the scorer is hidden until a label is stored', async () => {
-    api = await startTestApi({ dashboard });
     let labels: unknown[] = [];
-    const { page, expectAccessible, end } = await visit(browser, urlOf(api, '/review'), {
+    const { page, expectAccessible, end } = await open('/review', FULL, {
       width: 1440,
       prepare: async (each) => {
-        await answerWith(each, FULL);
         labels = await takeLabels(each);
       },
     });
@@ -131,12 +119,10 @@ describe.runIf(hasChromium())('the review', () => {
   });
 
   it('takes no key between its last answer and the next batch', async () => {
-    api = await startTestApi({ dashboard });
     let labels: unknown[] = [];
     const { promise: nextBatch, resolve: sendNext } = Promise.withResolvers<void>();
-    const { page, end } = await visit(browser, urlOf(api, '/review?scorer=hallucination'), {
+    const { page, end } = await open('/review?scorer=hallucination', FULL, {
       prepare: async (each) => {
-        await answerWith(each, FULL);
         labels = await takeLabels(each);
         let batches = 0;
         await each.route('**/api/v1/labels/queue**', async (route) => {
@@ -165,11 +151,9 @@ describe.runIf(hasChromium())('the review', () => {
 
 describe.runIf(hasChromium())('an incident', () => {
   it('is muted, accepted, noted, and says why a mute does not end', async () => {
-    api = await startTestApi({ dashboard });
     const sent: string[] = [];
-    const { page, expectAccessible, end } = await visit(browser, urlOf(api, '/alerts'), {
+    const { page, expectAccessible, end } = await open('/alerts', FULL, {
       prepare: async (each) => {
-        await answerWith(each, FULL);
         await each.route('**/api/v1/{alerts/**,mutes*}', async (route) => {
           const request = route.request();
           if (request.method() === 'GET') {
@@ -250,18 +234,13 @@ const FOUND = [
 
 describe.runIf(hasChromium())('the pages of work', () => {
   it('have what a program finds by role and name', async () => {
-    api = await startTestApi({ dashboard });
-    const { page, end } = await visit(browser, urlOf(api, '/issues'), {
-      prepare: async (each) => {
-        const alert = FULL['/alerts/{id}']!;
-        const annotations = { runbook_url: 'https://wiki.example/runbook' };
-        await answerWith(each, { ...FULL, '/alerts/{id}': { ...alert, annotations } });
-      },
-    });
+    const annotations = { runbook_url: 'https://wiki.example/runbook' };
+    const alert = { ...FULL['/alerts/{id}']!, annotations };
+    const { page, end } = await open('/issues', { ...FULL, '/alerts/{id}': alert });
     let at = '/issues';
     for (const [path, role, name] of FOUND) {
       if (path !== at) {
-        await page.goto(urlOf(api, path));
+        await page.goto(urlOf(path));
         at = path;
       }
       await page
@@ -273,7 +252,6 @@ describe.runIf(hasChromium())('the pages of work', () => {
   });
 
   it('name limits, budgets, mutes, scales of rows, and who passes', async () => {
-    api = await startTestApi({ dashboard });
     const [alert, scorer] = [FULL['/alerts']!.items[0]!, FULL['/scorers']!.items[0]!];
     const mute = {
       tenant: '*',
@@ -282,20 +260,14 @@ describe.runIf(hasChromium())('the pages of work', () => {
       by: 'lead',
       reason: 'release',
     };
-    const { page, end } = await visit(browser, urlOf(api, '/alerts'), {
-      prepare: async (each) => {
-        await answerWith(each, {
-          ...FULL,
-          '/alerts': {
-            items: [
-              { ...alert, detector: 'rate', before: null, limit: 0.25, after: 0.987, muted: true, mute },
-            ],
-            next: null,
-          },
-          '/mutes': { items: [mute], next: null },
-          '/scorers': { items: [{ ...scorer, rows: ['panel-bias', 'panel-toxicity'] }], next: null },
-        });
+    const { page, end } = await open('/alerts', {
+      ...FULL,
+      '/alerts': {
+        items: [{ ...alert, detector: 'rate', before: null, limit: 0.25, after: 0.987, muted: true, mute }],
+        next: null,
       },
+      '/mutes': { items: [mute], next: null },
+      '/scorers': { items: [{ ...scorer, rows: ['panel-bias', 'panel-toxicity'] }], next: null },
     });
     await page.getByText('99 %, limit 25 % (n = 69').waitFor();
     for (const [path, text] of [
@@ -303,7 +275,7 @@ describe.runIf(hasChromium())('the pages of work', () => {
       ['/rules', 'each row has its own'],
       ['/compare?left=a&right=b', 'not in the worst label of its scorer'],
     ] as const) {
-      await page.goto(urlOf(api, path));
+      await page.goto(urlOf(path));
       await page.getByText(text).first().waitFor();
     }
     await end();
@@ -312,12 +284,10 @@ describe.runIf(hasChromium())('the pages of work', () => {
 
 describe.runIf(hasChromium())('an edited rule', () => {
   it('is previewed as it is written, and applied, or shown as a change to copy', async () => {
-    api = await startTestApi({ dashboard });
     const asked: unknown[] = [];
     let isWritable = true;
-    const { page, expectAccessible, end } = await visit(browser, urlOf(api, '/rules'), {
+    const { page, expectAccessible, end } = await open('/rules', FULL, {
       prepare: async (each) => {
-        await answerWith(each, FULL);
         await each.route('**/api/v1/{preview,config/apply}', async (route) => {
           const request = route.request();
           asked.push(request.postDataJSON());
@@ -421,8 +391,8 @@ describe.runIf(hasChromium())('a backfill', () => {
 
   it('shows its progress and its cost as they change, and is paused, resumed and cancelled', async () => {
     const { store, change, listeners } = aPort();
-    api = await startTestApi({ dashboard, findStore: () => store });
-    const { page, expectAccessible, expectFitting, end } = await visit(browser, urlOf(api, '/backfills'));
+    own = await startTestApi({ dashboard: files(), findStore: () => store });
+    const { page, expectAccessible, expectFitting, end } = await openRaw('/backfills', {}, own);
     await page.getByText('10 scored · 0 skipped · 0 failed · 90 left').waitFor();
     await page.getByText('$0.25 of $5.00').waitFor();
     await expect.poll(() => listeners.size).toBe(1);
@@ -460,12 +430,11 @@ describe.runIf(hasChromium())('an issue', () => {
 
   /** Opens the page of an issue, and remembers what it writes. */
   async function openIssue(path: string, state: Issue['state'] = 'escalating') {
-    api = await startTestApi({ dashboard });
     const written: string[] = [];
-    const shown = await visit(browser, urlOf(api, path), {
+    const replies = { ...FULL, '/issues/{id}': { ...ISSUE_DETAIL, state } };
+    const shown = await open(path, replies, {
       width: 1440,
       prepare: async (each) => {
-        await answerWith(each, { ...FULL, '/issues/{id}': { ...ISSUE_DETAIL, state } });
         await each.route('**/api/v1/issues/*/*', async (route) => {
           const request = route.request();
           if (request.method() !== 'POST') {
@@ -553,7 +522,6 @@ describe.runIf(hasChromium())('an issue', () => {
 
 describe.runIf(hasChromium())('a judge of one’s own', () => {
   it('is asked about runs, then applied with the rule that runs it', async () => {
-    api = await startTestApi({ dashboard });
     const sent: unknown[] = [];
     const applied = {
       diff: '+ refund-policy',
@@ -563,9 +531,8 @@ describe.runIf(hasChromium())('a judge of one’s own', () => {
       reload: null,
       reason: null,
     };
-    const { page, expectAccessible, end } = await visit(browser, urlOf(api, '/rules'), {
+    const { page, expectAccessible, end } = await open('/rules', FULL, {
       prepare: async (each) => {
-        await answerWith(each, FULL);
         for (const [path, json] of [
           [
             'score',
@@ -621,14 +588,10 @@ describe.runIf(hasChromium())('a pass rate that people checked', () => {
     ['/compare?tab=scorers', 'uncertified (lets at least 87 % of the good pass'],
     ['/alerts/i-1', 'held: the judge changed'],
   ])('stands on %s: %s', async (path, words) => {
-    api = await startTestApi({ dashboard });
     const incident = FULL['/alerts/{id}']!;
-    const { page, end } = await visit(browser, urlOf(api, path), {
-      prepare: async (each) =>
-        void (await answerWith(each, {
-          ...FULL,
-          '/alerts/{id}': { ...incident, held: true, cause: { ...incident.cause!, who: 'judge' } },
-        })),
+    const { page, end } = await open(path, {
+      ...FULL,
+      '/alerts/{id}': { ...incident, held: true, cause: { ...incident.cause!, who: 'judge' } },
     });
     await expect.poll(() => page.locator('main').textContent()).toContain(words);
     await end();
@@ -637,12 +600,9 @@ describe.runIf(hasChromium())('a pass rate that people checked', () => {
 
 describe.runIf(hasChromium())('choices of a page', () => {
   it('add a measure without a pass line to the agents: its median and its change', async () => {
-    api = await startTestApi({ dashboard });
     const words = aQuality({ scorer: 'words', isDeclared: false, median: 40, medianBefore: 52 });
     const agents = { items: [anAgent({ qualities: [aQuality(), words] })], next: null };
-    const { page, expectAccessible, end } = await visit(browser, urlOf(api, '/agents'), {
-      prepare: async (each) => void (await answerWith(each, { ...FULL, '/agents': agents })),
-    });
+    const { page, expectAccessible, end } = await open('/agents', { ...FULL, '/agents': agents });
     const table = page.getByRole('table', { name: 'Agents' });
     await table.getByRole('columnheader', { name: 'hallucination' }).waitFor();
     expect(await table.getByRole('columnheader', { name: 'words' }).count()).toBe(0);
@@ -658,10 +618,7 @@ describe.runIf(hasChromium())('choices of a page', () => {
     { path: '/traces?hide=Cost&hide=User', lacks: ['Cost', 'User'], has: 'Finding' },
     { path: '/traces', lacks: [], has: 'Cost' },
   ])('$path has the columns that its address leaves', async ({ path, lacks, has }) => {
-    api = await startTestApi({ dashboard });
-    const { page, end } = await visit(browser, urlOf(api, path), {
-      prepare: async (each) => void (await answerWith(each, FULL)),
-    });
+    const { page, end } = await open(path, FULL);
     const headers = page.getByRole('table', { name: 'Traces' }).getByRole('columnheader');
     await headers.getByText(has).waitFor();
     const names = await headers.allTextContents();

@@ -148,7 +148,7 @@ describe('numbers of decisions by the hour', () => {
         evidenceUntil: presentMs + (hour - 1) * 1_000,
       }),
     ) as [Decision, Decision];
-    const run = { tenant: 'shops', serviceName: 'shop' };
+    const run = { tenant: 'shops', serviceName: 'shop', agent: 'clerk' };
     await it.store.runs.write(
       [past, present].map(({ traceId, evidenceUntil }) =>
         buildRunRecord({ ...run, traceId, targetId: traceId, evidenceUntil }),
@@ -163,6 +163,11 @@ describe('numbers of decisions by the hour', () => {
       { scorer: 'past', service: 'shop', decisions: 1, weight: 2.5, unweighted: 0 },
       { scorer: 'present', service: 'shop', decisions: 1, weight: 2.5, unweighted: 0 },
     ]);
+    const ofAgent = (agent: string, untilMs?: number) =>
+      it.store.coverage.decided({ ...query, agent: [agent], untilMs });
+    expect((await ofAgent('clerk')).rows).toEqual(rows);
+    expect((await ofAgent('clerk', presentMs)).rows).toEqual(rows.slice(0, 1));
+    expect((await ofAgent('guide')).rows).toEqual([]);
     const alone = await it.store.coverage.decided({ ...query, byService: false, sinceMs: presentMs });
     expect(alone).toMatchObject({ sinceMs: presentMs, rows: [{ scorer: 'present', service: '' }] });
   });
