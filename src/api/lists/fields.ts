@@ -107,7 +107,7 @@ export const FILTER_FIELDS = {
   ),
   scorer: anyOf(text, 'Name of a scorer; `grounding` and `panel` mean all of their rows.'),
   service: anyOf(text, 'Service.'),
-  agent: anyOf(text, 'Agent.'),
+  agent: anyOf(text, 'Agent. An agent without a name goes by its service.'),
   environment: anyOf(text, 'Environment.'),
   model: anyOf(text, 'Model that answered.'),
   serviceVersion: anyOf(text, 'Version of the service.'),

@@ -1,4 +1,5 @@
 import type { ListFilters } from '../contracts/lists.ts';
+import { IS_AGENT } from '../sums/run-sums.ts';
 import type { QueryParams } from '../values.ts';
 
 /** Conditions of a statement with their parameters. */
@@ -14,7 +15,7 @@ type Known = Readonly<Partial<Record<keyof ListFilters, string>>>;
 const OF_FACETS: Known = {
   tenant: 'Tenant = {tenant:String}',
   service: 'ServiceName IN {service:Array(String)}',
-  agent: 'Agent IN {agent:Array(String)}',
+  agent: IS_AGENT,
   environment: 'Environment IN {environment:Array(String)}',
   serviceVersion: 'ServiceVersion IN {serviceVersion:Array(String)}',
   sessionId: 'SessionId IN {sessionId:Array(String)}',

@@ -10,6 +10,7 @@ import type { Database } from '../database.ts';
 import { IN_KEYS, keyParams } from '../spans/trace-keys.ts';
 import { chooseSource, CLOCKS_MS } from '../sums/coverage.ts';
 import { selectRunSums } from '../sums/run-hours.ts';
+import { AGENT_NAME } from '../sums/run-sums.ts';
 import { READ_SETTINGS } from '../sums/score-sums.ts';
 import {
   buildConditions,
@@ -97,11 +98,17 @@ const OF_SUMS: ReadonlySet<string> = new Set<keyof ListFilters>([
   'serviceVersion',
 ]);
 
-/** Columns of the values of each facet of a run, and of the counts of a list in the sums of runs. */
-const RUN_VALUES: Readonly<
-  Partial<Record<keyof TraceFacets, { readonly column: string; readonly counts?: string }>>
-> = {
-  agent: { column: 'Agent' },
+interface RunValue {
+  readonly column: string;
+  /** SQL that gives the column. Absent: the table has it. */
+  readonly sql?: string;
+  /** Column of the sums of runs with the counts of a list. */
+  readonly counts?: string;
+}
+
+/** Columns of the values of each facet of a run. */
+const RUN_VALUES: Readonly<Partial<Record<keyof TraceFacets, RunValue>>> = {
+  agent: { column: 'AgentName', sql: `${AGENT_NAME} AS AgentName` },
   agentVersion: { column: 'AgentVersion' },
   environment: { column: 'Environment' },
   service: { column: 'ServiceName' },
@@ -158,13 +165,14 @@ async function countSums(database: Database, filters: ListFilters, counted: Coun
     { chosen: asked.sql, lists: ['values'] },
   );
   const values = valuesOf(counted.of);
-  const columns = values.filter(({ counts }) => counts === undefined).map(({ column }) => column);
+  const single = values.filter(({ counts }) => counts === undefined);
   const maps = values.flatMap(({ column, counts }) =>
     counts === undefined ? [] : [`sumMap(${column}, ${counts}) AS Of${column}`],
   );
-  const rows = `SELECT ${[...columns, `${startSql('Bucket', counted.bucketMs)} AS start`, ...maps].join(', ')},
+  const selected = single.map(({ column, sql: given = column }) => given);
+  const rows = `SELECT ${[...selected, `${startSql('Bucket', counted.bucketMs)} AS start`, ...maps].join(', ')},
       sum(Runs) AS n, sum(ToolErrorRuns) AS failed
-    FROM ${sql} GROUP BY ${[...columns, 'start'].join(', ')}`;
+    FROM ${sql} GROUP BY ${[...single.map(({ column }) => column), 'start'].join(', ')}`;
   const statement = foldFacets(
     rows,
     counted,
@@ -176,7 +184,7 @@ async function countSums(database: Database, filters: ListFilters, counted: Coun
 /** Returns the statement that counts runs one by one. Runs that are alike are counted together first, because the values of a run are several. */
 function countRuns(from: string, of: readonly (keyof TraceFacets)[], bucketMs: number): string {
   const columns = [
-    ...valuesOf(of).map(({ column }) => column),
+    ...valuesOf(of).map(({ column, sql = column }) => sql),
     `${startSql('StartedAt', bucketMs)} AS start`,
   ];
   return foldFacets(

@@ -15,6 +15,10 @@ export function createRunSums(database: Database) {
 /** SQL for the name of an agent; one without a name goes by its service. */
 export const AGENT_NAME = "toString(if(Agent != '', Agent, ServiceName))";
 
+/** SQL for the condition that the name of an agent is one of `agent`; keys of tables are columns, so it does not compute the name. */
+export const IS_AGENT =
+  "(Agent IN {agent:Array(String)} OR (Agent = '' AND ServiceName IN {agent:Array(String)}))";
+
 /** SQL for the version of an agent; an agent without one has the version of its service. */
 export const AGENT_VERSION = "toString(if(AgentVersion != '', AgentVersion, ServiceVersion))";
 
@@ -24,9 +28,7 @@ const ofTenant = (tenant: string | undefined) => (tenant === undefined ? '1' : '
 function ofChoice({ tenant, agent, environment }: Omit<RunSumsQuery, 'fromMs' | 'toMs'>): string {
   return [
     ofTenant(tenant),
-    ...(agent === undefined
-      ? []
-      : [`(Agent IN {agent:Array(String)} OR (Agent = '' AND ServiceName IN {agent:Array(String)}))`]),
+    ...(agent === undefined ? [] : [IS_AGENT]),
     ...(environment === undefined ? [] : ['Environment IN {environment:Array(String)}']),
   ].join(' AND ');
 }

@@ -296,6 +296,24 @@ describe('sessions', () => {
       expect((await api.ask(`sessions/${sessionId}?tenant=other`)).status).toBe(404);
     });
 
+    test('of an agent without a name are found by its service, and so are its traces and scores; facets count it', async () => {
+      const run = turnAt('nameless', 5, { agent: '', serviceName: 'nameless-service' });
+      const named = turnAt('named', 5, { agent: 'named-agent', serviceName: 'nameless-service' });
+      await api.store.runs.write([run, named]);
+      const { traceId } = run;
+      const score = buildScore({ traceId, targetId: traceId, agent: '', serviceName: 'nameless-service' });
+      await api.store.scores.write([score]);
+      const listed = async (path: string) => (await api.ask(`${path}?agent=nameless-service`)).body.items;
+      expect(idsOf(await listed('sessions'))).toEqual(['nameless']);
+      expect(await listed('traces')).toMatchObject([{ traceId }]);
+      expect(await listed('scores')).toMatchObject([{ scoreId: score.scoreId }]);
+      const facets = async (query: string) =>
+        (await api.ask(`traces/facets?service=nameless-service&${query}`)).body;
+      const values = ['named-agent', 'nameless-service'].map((value) => ({ value, count: 1 }));
+      expect(await facets('since=2025-12-01')).toMatchObject({ agent: values });
+      expect(await facets(`since=2025-12-01&q=${traceId}`)).toMatchObject({ agent: [values[1]] });
+    });
+
     test('are filtered by what one of their turns has', async () => {
       await api.store.runs.write([
         turnAt('mixed', 1, { agent: 'writer', environment: 'filtered', costUsd: 0.5 }),

@@ -150,6 +150,7 @@ describe('an issue', () => {
     expect([found.state, found.verification.state]).toEqual([state, verdict]);
     expect(found.verification.since.n).toBe(1_500);
     await decisions.decide(TERMS);
-    expect(await read(id)).toMatchObject(found);
+    const { state: stays, verification } = found;
+    expect(await read(id)).toMatchObject({ state: stays, verification });
   });
 });
