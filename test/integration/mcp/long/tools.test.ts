@@ -7,16 +7,16 @@ import { join } from 'node:path';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { writeServeFile } from '../../../src/config/serve-file.ts';
-import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
-import { INJECTIONS } from '../../fixtures/injections.ts';
-import { apiWorld, tokenOf, type ApiWorld } from '../../support/api/api-world.ts';
-import { storeTenantRows, type RouteValues } from '../../support/api/tenant-rows.ts';
-import { AgentTraceBuilder } from '../../support/builders/agent-trace.ts';
-import { MAIN } from '../../support/processes/cli.ts';
-import { buildRunRecord } from '../../support/store/run-rows.ts';
-import { buildDecision, buildScore, newTraceId } from '../../support/store/store-rows.ts';
-import { store as storeSpans } from '../../support/store/stored-agent.ts';
+import { writeServeFile } from '../../../../src/config/serve-file.ts';
+import { decodeOtlpJson } from '../../../../src/wire/otlp-json.ts';
+import { INJECTIONS } from '../../../fixtures/injections.ts';
+import { apiWorld, tokenOf, type ApiWorld } from '../../../support/api/api-world.ts';
+import { storeTenantRows, type RouteValues } from '../../../support/api/tenant-rows.ts';
+import { AgentTraceBuilder } from '../../../support/builders/agent-trace.ts';
+import { MAIN } from '../../../support/processes/cli.ts';
+import { buildRunRecord } from '../../../support/store/run-rows.ts';
+import { buildDecision, buildScore, newTraceId } from '../../../support/store/store-rows.ts';
+import { store as storeSpans } from '../../../support/store/stored-agent.ts';
 
 /** The tools, with the fields of their results and of the items in their lists. */
 const TOOLS: Readonly<Record<string, string>> = {
