@@ -1,11 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { FACT_KEYS } from '../../conventions/fact-keys.ts';
-import { AppError, StoreRejectedError } from '../../domain/errors.ts';
+import { AppError } from '../../domain/errors.ts';
 import { sha256Hex } from '../../domain/identity.ts';
 import type { SchemaStatus } from '../contracts/stores.ts';
 import { type Database, readValue } from '../database.ts';
-import { withMergeSettings } from './table-settings.ts';
 import { checkTables, renderReplicated, requireReplicated } from '../replicated.ts';
 
 /** View that says with which schema the store was made. Its one statement both takes the database and records the version. */
@@ -56,22 +55,9 @@ export async function createSchema(database: Database, schema: Schema = readSche
     refuseForeign(await compareSchema(database, schema));
   }
   for (const statement of rest) {
-    await createTable(database, statement);
-  }
-  return status.pending.length;
-}
-
-/** A server that does not know the merge settings gets the table without: `applyMergeSettings` finds the next best. */
-async function createTable(database: Database, statement: string): Promise<void> {
-  const whole = withMergeSettings(statement);
-  try {
-    await database.command(whole);
-  } catch (error) {
-    if (whole === statement || !(error instanceof StoreRejectedError)) {
-      throw error;
-    }
     await database.command(statement);
   }
+  return status.pending.length;
 }
 
 /** Compares the tables of the store with those of the schema. */

@@ -193,20 +193,6 @@ const CHOICES: readonly (readonly [string, readonly Settings[]])[] = [
   ...UNPARTITIONED.map((table) => [table, [FEW_REWRITES, FEWER_REWRITES]] as const),
 ];
 
-const CREATED_TABLE = /^CREATE TABLE IF NOT EXISTS (\w+)/u;
-
-/**
- * Returns the CREATE statement of a table with the merge settings that most servers take: 21 statements that alter them afterwards take
- * as long as a third of the schema.
- */
-export function withMergeSettings(statement: string): string {
-  const table = CREATED_TABLE.exec(statement)?.[1];
-  const [settings = {}] = CHOICES.find(([name]) => name === table)?.[1] ?? [];
-  const own = formatSettings(settings).join(', ');
-  const word = /\bSETTINGS \w+ = /u.test(statement) ? ', ' : '\nSETTINGS ';
-  return own === '' ? statement : `${statement}${word}${own}`;
-}
-
 /**
  * Alters the merge settings of tables with other ones. A server may refuse a setting: it then gets the next choice, and its merges cost
  * more. Two processes may do this at once. Never throws: everything works without these settings.
