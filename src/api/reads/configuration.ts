@@ -116,7 +116,7 @@ interface ScorerTerms extends Pick<ReadScope, 'config' | 'runRules' | 'findPass'
   readonly stored: readonly string[];
 }
 
-/** What only a process that scores knows is null elsewhere. */
+/** Describes a scorer. A field that only a process with scoring knows is null in other processes. */
 async function viewScorer(name: string, { config, runRules, versions, stored, findPass }: ScorerTerms) {
   const { entry, prebuilt } = findScorerEntry(name, config);
   const bound = findBound(name, runRules);

@@ -133,7 +133,7 @@ export function stepGuard(
   return next.alarm === null && meanEvidence(next.evidence) >= fireAt ? guard.raise(next) : next;
 }
 
-/** Returns the decimal logarithm of the evidence: that of the alarm, while there is one. */
+/** Returns the decimal logarithm of the evidence: the evidence of the alarm while there is an alarm. */
 export function readEvidence({ alarm, evidence }: GuardState): number | null {
   return alarm === null ? Math.log10(meanEvidence(evidence) || 1) : alarm.finding.evidenceLog10;
 }

@@ -404,7 +404,7 @@ function splitPoints({ points, ...row }: StoredProfile): StoredSummary[] {
   });
 }
 
-/** Lists the days of a profile that are read by the hour: those in which a part begins or ends, and those of shorter buckets. */
+/** Lists the days of a profile that are read by the hour: days in which a part begins or ends, and all days of buckets shorter than a day. */
 function listHourlyDays({ range, buckets, bucketMs }: ProfileQuery): number[] {
   const cuts = [range.fromMs, range.toMs, buckets.fromMs, buckets.toMs].filter((ms) => ms % DAY_MS !== 0);
   const first = startOfDay(buckets.fromMs);

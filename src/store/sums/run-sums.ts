@@ -15,7 +15,7 @@ export function createRunSums(database: Database) {
 /** SQL for the name of an agent; one without a name goes by its service. */
 export const AGENT_NAME = "toString(if(Agent != '', Agent, ServiceName))";
 
-/** SQL for the condition that the name of an agent is one of `agent`; keys of tables are columns, so it does not compute the name. */
+/** SQL for the condition that the name of an agent is one of `agent`; it compares columns, which indexes serve, in place of the computed name. */
 export const IS_AGENT =
   "(Agent IN {agent:Array(String)} OR (Agent = '' AND ServiceName IN {agent:Array(String)}))";
 

@@ -37,7 +37,7 @@ function readPairs(
      ${fingerprint === undefined ? '' : `AND Fingerprint = {${side}Fingerprint:String}`}`;
   const leftRows = rowsOf('left', left);
   const rightRows = rowsOf('right', right);
-  // People's scores are few: all are read, they limit what is read of the others, and they name the traces.
+  // People's scores are few: all of them are read, they limit which scores of the other side are read, and they name the traces.
   const limitOf = (other: ComparedScores, rows: string) =>
     other.isHuman ? `AND TargetId IN (SELECT TargetId FROM scores WHERE ${rows})` : '';
   const named = right.isHuman ? 'b' : 'a';
@@ -84,7 +84,7 @@ export const DIRECTED = directedSql({
   isHigherBetter: 'ifNull(HigherIsBetter, true)',
 });
 
-/** Elements of the tuple of a current row before those of the facets. */
+/** Elements of the tuple of a current row; the elements of the facets follow them. */
 const ROW_ELEMENTS = ['IsDeleted', 'ScoredAt', 'Score', 'ScoreMin', 'ScoreMax', 'HigherIsBetter'];
 
 interface TargetTerms {
