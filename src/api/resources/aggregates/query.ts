@@ -85,7 +85,8 @@ export function readRange(
   const toMs = readMoment('until', until, nowMs) ?? nowMs;
   const fromMs = readMoment('since', since, nowMs) ?? toMs - defaultMs;
   if (fromMs >= toMs) {
-    throw new InvalidInputError('since: the range is empty; write a time before until');
+    const end = until === undefined ? 'now' : 'until';
+    throw new InvalidInputError(`since: the range is empty; write a time before ${end}`);
   }
   return { fromMs, toMs };
 }

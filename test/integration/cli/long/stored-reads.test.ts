@@ -327,6 +327,8 @@ describe('two traces whose scoring failed', () => {
     expect(stderr).not.toContain('nothing was decided');
     const later = await command('coverage', '--since', new Date().toISOString());
     expect(later.stderr).toContain('nothing was decided in this time');
+    const future = await command('coverage', '--since', new Date(Date.now() + 3_600_000).toISOString());
+    expect(future.stderr).toContain('since: the range is empty; write a time before now');
     expect((await command('coverage', '--by', 'agent')).code).toBe(2);
   });
 
