@@ -53,6 +53,8 @@ export class LiveRevisions {
   #current: LiveRevision;
   /** Number of revisions whose rules the history continues. */
   #continued = 0;
+  /** Ends when no rules are being stored: a trace that comes meanwhile belongs to the next revision. */
+  #revising: Promise<unknown> = Promise.resolve();
 
   /** Throws `ConfigError` for rules that cannot be run. */
   constructor(scoring: Scoring, rules: readonly Rule[], deps: RevisionsDeps) {
@@ -94,7 +96,13 @@ export class LiveRevisions {
    * cannot be run, and when the store does. Returns the time from which they are in force, Unix milliseconds by the store's clock.
    * @param onRetired called when no trace of the former revision is left
    */
-  async revise(scoring: Scoring, rules: readonly Rule[], onRetired: () => void): Promise<number> {
+  revise(scoring: Scoring, rules: readonly Rule[], onRetired: () => void): Promise<number> {
+    const revised = this.#revise(scoring, rules, onRetired);
+    this.#revising = revised.catch(() => undefined);
+    return revised;
+  }
+
+  async #revise(scoring: Scoring, rules: readonly Rule[], onRetired: () => void): Promise<number> {
     const former = this.#current;
     const nowMs = await scoring.stores.spans.nowMs();
     const next = this.#create(scoring, rules, nowMs);
@@ -119,6 +127,7 @@ export class LiveRevisions {
 
   /** Scores traces, each by the revision that was in force at its first arrival. Throws when the store cannot be read. */
   async score(items: readonly WorkItem[], onOutcome: (outcome: TraceOutcome) => void): Promise<void> {
+    await this.#revising;
     const held = [...this.#revisions];
     held.forEach((revision) => (revision.running += 1));
     let groups: ReadonlyMap<LiveRevision, readonly WorkItem[]> = new Map();

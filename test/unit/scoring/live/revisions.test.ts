@@ -85,6 +85,27 @@ describe('a change of the rules of live scoring', () => {
     await world.loop.stop();
   });
 
+  it('decides a trace that comes while the store takes the rules by one revision', async () => {
+    const [a, b, c] = createScorers();
+    const world = await startRevised([buildRule([a, b])]);
+    const { ruleVersions } = world.store.stores;
+    const { record } = ruleVersions;
+    const taken = Promise.withResolvers<void>();
+    ruleVersions.record = async (version) => {
+      await taken.promise;
+      return record(version);
+    };
+    const revising = world.revise([buildRule([a, c])]);
+    await world.timers.advance(10);
+    const between = world.ingest();
+    await world.timers.advance(20_000);
+    taken.resolve();
+    await revising;
+    await world.timers.advance(700_000);
+    expect(world.statuses(between)).toEqual(['a scored', 'c scored']);
+    await world.loop.stop();
+  });
+
   it('changes nothing when the store does not take the rules', async () => {
     const world = await startRevised([buildRule([new CountingScorer('a')])]);
     const { record } = world.store.stores.ruleVersions;
