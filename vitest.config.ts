@@ -5,8 +5,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 // Each process of a test would compile the same modules anew, which is most of its start.
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compile', import.meta.url));
 
-/** A condition is waited for as long as a busy machine may take for it; what holds at once is seen at once. */
-const patiently = { poll: { timeout: 30_000 } };
+/** A condition is waited for as long as a busy machine may take for it. Each look at a store costs the machine, so looks are few. */
+const patiently = { poll: { timeout: 30_000, interval: 200 } };
 
 /** Tests that take minutes: they run in the project `long` only. */
 const LONG = 'test/**/long/**/*.test.ts';

@@ -60,7 +60,7 @@ async function startOurs(): Promise<Running> {
 }
 
 async function startCollector(): Promise<Running | { readonly missing: string }> {
-  const program = await goProgram('otelcol');
+  const program = await goProgram('otelcol', 'measured');
   if ('missing' in program) {
     return program;
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Shortest and longest wait between two polls, milliseconds. */
-const SHORTEST_MS = 50;
+const SHORTEST_MS = 100;
 const LONGEST_MS = 1_000;
 
 /** Share of the time so far that the next wait may add: a condition that takes long to come true costs the machine few polls. */

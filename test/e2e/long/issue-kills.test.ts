@@ -21,10 +21,10 @@ const SCORER = 'content-similarity';
 const RULES = [{ name: 'all', scorers: [SCORER] }];
 
 /** Enough for issues that grow together while runs come. */
-const RUNS = 600;
+const RUNS = 400;
 
 /** Requests with the spans of made runs, the earliest first. */
-const REQUESTS: readonly object[] = chunk([...makeRuns(RUNS, seededRandom(41))], 30).map((runs) => ({
+const REQUESTS: readonly object[] = chunk([...makeRuns(RUNS, seededRandom(41))], 25).map((runs) => ({
   resourceSpans: runs.flatMap(({ request }) => (request as { resourceSpans: object[] }).resourceSpans),
 }));
 

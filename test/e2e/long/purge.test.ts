@@ -67,7 +67,7 @@ describe('a purge', () => {
       await Promise.all(runsOf('bob', 2).map((run) => sendTraces(serve.otlpHttp, run.request()))).catch(() =>
         refused.push(503),
       );
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
     }
   }
 
@@ -99,7 +99,7 @@ describe('a purge', () => {
     await until(async () => (await countRows('scores', "UserId = 'ann'")) > 3);
     const late = setInterval(() => {
       runs.forEach((run) => void sendTraces(serve.otlpHttp, run.request()).catch(() => refused.push(500)));
-    }, 500);
+    }, 1_500);
     const { code, stdout, stderr } = await purge('--user', 'ann');
     clearInterval(late);
 

@@ -43,7 +43,7 @@ async function startScorer() {
   const { jobs, duties, spans } = store;
   return startJobRunner(
     { jobs, duties, nowMs: () => spans.nowMs(), kinds, log: silentLog },
-    { lookEveryMs: 50, lease: { settleMs: 100, lookEveryMs: 50, beatEveryMs: 100 } },
+    { lookEveryMs: 200, lease: { settleMs: 100, lookEveryMs: 200, beatEveryMs: 500 } },
   );
 }
 

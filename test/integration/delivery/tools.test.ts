@@ -43,7 +43,7 @@ function prepareTool(name: string, options: Readonly<Record<string, string>>) {
     const { exporters } = parseConfig({
       exporters: { [name]: { endpoint: tool.url, ...options, ...more } },
     });
-    const times = { intervalMs: 5, firstRetryMs: 5, maxRetryMs: 20, drainMs: 100 };
+    const times = { intervalMs: 50, firstRetryMs: 5, maxRetryMs: 20, drainMs: 100 };
     const loop = await startScoreDelivery(createExporters(exporters, EXPORTERS, store?.spans), times, {
       feed,
       deadLetters: letters,

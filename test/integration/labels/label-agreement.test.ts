@@ -36,7 +36,7 @@ function startProcess() {
     },
   };
   const metrics = createMetrics({ version: '1', log: silentLog });
-  const duties = startDuties(store.duties, { settleMs: 0, lookEveryMs: 20, beatEveryMs: 100, ttlMs: 2_000 });
+  const duties = startDuties(store.duties, { settleMs: 0, lookEveryMs: 200, beatEveryMs: 500, ttlMs: 2_000 });
   const timers = { ...systemTimers, sleep: () => sleep(20) };
   const part = startLabelAgreement(
     { ...store, labels },

@@ -7,7 +7,7 @@ import { silentLog } from '../../../src/telemetry/log.ts';
 
 /** Starts what a scorer process does for posted scores, with short waits. Returns its stop. */
 export function startJoins(store: Store): () => Promise<void> {
-  const duties = startDuties(store.duties, { settleMs: 0, lookEveryMs: 20 });
+  const duties = startDuties(store.duties, { settleMs: 0, lookEveryMs: 200 });
   const timers = { ...systemTimers, sleep: () => sleep(20) };
   const part = startPostedJoins(store, { duties, log: silentLog, timers });
   return async () => {

@@ -1,46 +1,10 @@
-import { execFile } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { promisify } from 'node:util';
+import { join } from 'node:path';
 import { freePorts } from '../processes/free-ports.ts';
-import { builtProgram, go, goBuild, type Program, buildProgram } from '../processes/go-program.ts';
 import { startProgram } from '../processes/running-program.ts';
 
-// Prometheus' own Alertmanager, built from its published module.
-
-const run = promisify(execFile);
-const MODULE = 'github.com/prometheus/alertmanager@v0.34.2';
-const BINARY = builtProgram('alertmanager-0.34.2');
-
-/** Returns the path of Alertmanager's program, or the reason why this machine has none. */
-export function alertmanagerProgram(): Promise<Program> {
-  return buildProgram({ what: 'a real Alertmanager', variable: 'ALERTMANAGER_BIN', binary: BINARY, build });
-}
-
-async function build(): Promise<void> {
-  if (existsSync(BINARY)) {
-    return;
-  }
-  const folder = mkdtempSync(join(tmpdir(), 'spanscore-alertmanager-build-'));
-  try {
-    const downloaded = JSON.parse(await go('mod', 'download', '-json', MODULE)) as { Dir: string };
-    const sources = join(folder, 'sources');
-    await run('cp', ['-r', downloaded.Dir, sources]);
-    await run('chmod', ['-R', 'u+w', sources]);
-    // The published module lacks the pages of its user interface, and does not compile without this folder.
-    mkdirSync(join(sources, 'ui/app/dist'), { recursive: true });
-    writeFileSync(join(sources, 'ui/app/dist/index.html'), '<title>none</title>');
-    const built = join(folder, 'alertmanager');
-    await goBuild(sources, './cmd/alertmanager', built);
-    mkdirSync(dirname(BINARY), { recursive: true });
-    // Copied under a temporary name first, so that another test run never finds an incomplete program.
-    cpSync(built, `${BINARY}.${process.pid}`);
-    renameSync(`${BINARY}.${process.pid}`, BINARY);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}
+// Prometheus' own Alertmanager.
 
 /** A running Alertmanager. */
 export interface Alertmanager {

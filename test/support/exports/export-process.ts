@@ -7,7 +7,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { silentLog } from '../../../src/telemetry/log.ts';
 
 /** Short times, so that a test sees a takeover after seconds. */
-const DUTY_TIMES = { settleMs: 150, lookEveryMs: 40, beatEveryMs: 120, ttlMs: 2_500 };
+const DUTY_TIMES = { settleMs: 150, lookEveryMs: 200, beatEveryMs: 400, ttlMs: 2_500 };
 
 /** The exporting part of one process on a store. */
 export interface ExportProcess {
@@ -46,7 +46,7 @@ export async function startExportProcess(
   duties.join(exporters.map(({ name }) => name));
   const loop = await startScoreDelivery(
     exporters,
-    { intervalMs: 20, firstRetryMs: 20, maxRetryMs: 200, drainMs: 5_000, ...options },
+    { intervalMs: 100, firstRetryMs: 20, maxRetryMs: 200, drainMs: 5_000, ...options },
     {
       feed: { ...scoreFeed, record: (exporter, results) => pass(() => scoreFeed.record(exporter, results)) },
       deadLetters: store.deadLetters,

@@ -15,17 +15,10 @@ const NO_GO_TOOLS = /dial tcp|no such host|i\/o timeout|connection refused|requi
 /** Path of a program, or the reason why this machine has none. */
 export type Program = { readonly binary: string } | { readonly missing: string };
 
-interface GoProgram {
-  /** Name of the program, for the message that it is missing. */
-  readonly what: string;
-  /** Environment variable with the path of an existing program. */
-  readonly variable: string;
-  /** Output path of the build. */
-  readonly binary: string;
-  readonly build: () => Promise<void>;
-}
-
-/** Programs of which the pinned sources are in a folder of test/peers, by the names of their files. */
+/**
+ * Programs of which the pinned sources are in a folder of test/peers, by the names of their files. Packages that several of them have are
+ * pinned to one version: Go compiles them once.
+ */
 export const PROGRAMS = {
   otelcol: {
     what: 'the OpenTelemetry Collector',
@@ -54,30 +47,25 @@ export const PROGRAMS = {
   },
 } as const;
 
-/** Returns the path of a program, built where no variable names one. Go's cache decides what is built again. */
-export function goProgram(name: keyof typeof PROGRAMS): Promise<Program> {
-  const { sources, target, ...program } = PROGRAMS[name];
-  const binary = builtProgram(name);
-  const folder = fileURLToPath(new URL(`../../peers/${sources}/`, import.meta.url));
-  return buildProgram({ ...program, binary, build: () => goBuild(folder, target, binary) });
-}
-
-/** Returns the path of a built program. */
-export function builtProgram(name: string): string {
-  return fileURLToPath(new URL(`../../../node_modules/.cache/peers/${name}`, import.meta.url));
-}
-
 /**
- * Returns the program that the variable names, else builds it with Go. Prints a warning when this machine can do neither.
- * Throws when the build itself fails.
+ * Returns the path of a program: the one that its variable names, else one that Go builds. Go's cache decides what is built again. Prints a
+ * warning when this machine has neither. Throws when the build itself fails.
+ * @param use `measured` for a fast program; tests start one without inlined functions, which is compiled in two thirds of the time
  */
-export async function buildProgram({ what, variable, binary, build }: GoProgram): Promise<Program> {
+export async function goProgram(
+  name: keyof typeof PROGRAMS,
+  use: 'tested' | 'measured' = 'tested',
+): Promise<Program> {
+  const { sources, target, what, variable } = PROGRAMS[name];
   const given = process.env[variable];
   if (given !== undefined && given !== '') {
     return { binary: given };
   }
+  const cache = new URL('../../../node_modules/.cache/peers/', import.meta.url);
+  const binary = fileURLToPath(new URL(use === 'tested' ? name : `${name}-${use}`, cache));
+  const folder = fileURLToPath(new URL(`../../peers/${sources}/`, import.meta.url));
   try {
-    await build();
+    await build(folder, target, binary, use === 'tested' ? ['-gcflags=all=-l -dwarf=false'] : []);
     return { binary };
   } catch (error) {
     const reason = readMissingReason(error);
@@ -103,16 +91,15 @@ function readMissingReason(error: unknown): string {
   return `go says: ${message[0]}`;
 }
 
-/** Runs Go. Returns its output. */
-export async function go(...args: readonly string[]): Promise<string> {
-  const { stdout } = await run('go', args, { timeout: BUILD_TIMEOUT_MS });
-  return stdout;
-}
-
 /** Builds one program from a folder of sources. */
-export async function goBuild(sources: string, target: string, binary: string): Promise<void> {
+async function build(
+  sources: string,
+  target: string,
+  binary: string,
+  flags: readonly string[],
+): Promise<void> {
   mkdirSync(dirname(binary), { recursive: true });
-  await run('go', ['build', '-trimpath', '-ldflags=-s -w', '-o', binary, target], {
+  await run('go', ['build', '-trimpath', '-ldflags=-s -w', ...flags, '-o', binary, target], {
     cwd: sources,
     timeout: BUILD_TIMEOUT_MS,
     env: { ...process.env, CGO_ENABLED: '0', GOFLAGS: '-mod=readonly -buildvcs=false' },

@@ -12,9 +12,9 @@ import { openEmptied, testStore, type TestStore } from '../store/store-rows.ts';
 
 /** Times of leases for tests: a lost process is found after six seconds, which is longer than a busy machine hesitates. */
 const FAST = {
-  lookEveryMs: 50,
+  lookEveryMs: 200,
   firstRetryMs: 10,
-  lease: { settleMs: 100, lookEveryMs: 50, beatEveryMs: 100, ttlMs: 6_000 },
+  lease: { settleMs: 100, lookEveryMs: 200, beatEveryMs: 500, ttlMs: 6_000 },
 };
 
 /** A store, and the processes of one test that run jobs on it. */

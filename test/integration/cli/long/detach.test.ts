@@ -28,7 +28,7 @@ function startRunner(name: string, refusal: string | undefined): void {
     run: async ({ checkpoint, report, costUsd }) => ({ checkpoint, report, costUsd }),
   };
   const deps = { jobs, duties, nowMs: () => spans.nowMs(), kinds: [kind], log: silentLog };
-  const runner = startJobRunner(deps, { lookEveryMs: 100, lease: { settleMs: 100, lookEveryMs: 50 } });
+  const runner = startJobRunner(deps, { lookEveryMs: 200, lease: { settleMs: 100, lookEveryMs: 200 } });
   onTestFinished(() => runner.stop());
 }
 

@@ -37,7 +37,7 @@ it('a message that a receiver refuses for good is set aside, with all facts for 
   const post = createGuardedPost({ permits: addressPolicy(['127.0.0.0/8']), timeoutMs: 30_000 });
   const loop = startAlertDelivery(
     [webhookChannel.open({ url: receiver.url }, { name, post, now: Date.now })],
-    { intervalMs: 20, groupWaitMs: 0 },
+    { intervalMs: 100, groupWaitMs: 0 },
     {
       feed: its.store.alertFeed,
       mutes: (sinceMs) => its.store.alerts.mutes(sinceMs),

@@ -56,7 +56,7 @@ import {
 import { until } from '../../../support/until.ts';
 
 const KEY = createPurgeKey('a secret of sixteen characters');
-const FAST = { settleMs: 50, lookEveryMs: 200, beatEveryMs: 300, ttlMs: 2_000 };
+const FAST = { settleMs: 50, lookEveryMs: 500, beatEveryMs: 1_000, ttlMs: 4_000 };
 
 const HOUR_MS = 3_600_000;
 
@@ -86,7 +86,7 @@ const nowMs = () => store.spans.nowMs();
 function startRunner(purges: PurgeStore = store.purges, duties = store.duties): JobRunner {
   const kind = createPurgeKind({ purges, jobs: store.jobs, key: KEY, nowMs, secondPassMs: 0 });
   const deps = { jobs: store.jobs, duties, nowMs, kinds: [kind], log: silentLog };
-  const runner = startJobRunner(deps, { lookEveryMs: 200, firstRetryMs: 10, lease: FAST });
+  const runner = startJobRunner(deps, { lookEveryMs: 500, firstRetryMs: 10, lease: FAST });
   runners.push(runner);
   return runner;
 }
@@ -710,7 +710,7 @@ test('no row of a job names what was purged: a backfill and a rescore go on, and
   const rescore = await open(RESCORE, buildRescoreSpec([fails], {}));
   const runner = startJobRunner(
     { jobs: store.jobs, duties: store.duties, nowMs, kinds, log: silentLog },
-    { lookEveryMs: 50, firstRetryMs: 10, maxRunning: 3, lease: FAST },
+    { lookEveryMs: 500, firstRetryMs: 10, maxRunning: 3, lease: FAST },
   );
   runners.push(runner);
   for (const id of [backfill, ofAnn, rescore]) {

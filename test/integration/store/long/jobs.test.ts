@@ -16,8 +16,8 @@ import { silentLog } from '../../../../src/telemetry/log.ts';
 import { testStore, type TestStore } from '../../../support/store/store-rows.ts';
 import { until } from '../../../support/until.ts';
 
-const FAST = { lookEveryMs: 50, firstRetryMs: 10 };
-const FAST_LEASE = { settleMs: 100, lookEveryMs: 50, beatEveryMs: 100 };
+const FAST = { lookEveryMs: 200, firstRetryMs: 10 };
+const FAST_LEASE = { settleMs: 100, lookEveryMs: 200, beatEveryMs: 200 };
 
 /** Age of the last beat of a lost process, milliseconds. A slow machine may be silent for longer: only for the test that loses one. */
 const SHORT_TTL_MS = 1_000;
