@@ -89,12 +89,19 @@ async function nameIssue(
 ): Promise<void> {
   const { tenant, issueId } = issue;
   const examples = await failures.examples({ tenant, issueId, sinceMs: 0, untilMs: FAR_MS }, EXAMPLES);
+  const mayBeShown = async () => {
+    await scoring.purged.renew();
+    return examples.length > 0 && !examples.some((example) => scoring.purged.has(example));
+  };
+  // Rows of a purged trace stay until its job deletes them: each look would pay for a title that is not kept.
+  if (!(await mayBeShown())) {
+    return;
+  }
   const nowMs = await spans.nowMs();
   const calls: JudgeCall[] = [];
   try {
     const title = await askForTitle(scoring, issue, { examples, calls, nowMs, signal });
-    await scoring.purged.renew();
-    if (examples.length > 0 && !examples.some((example) => scoring.purged.has(example))) {
+    if (await mayBeShown()) {
       // A judge that gave no title is not asked again.
       const named = title === '' ? [''] : examples.map(({ traceId }) => traceId);
       await failures.name(issue, { title: title || issue.title, named });

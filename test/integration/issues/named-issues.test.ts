@@ -128,8 +128,16 @@ describe('a judge that names issues', () => {
 
   it('gives no title from a trace that is purged meanwhile', async () => {
     await storeFailures(claim('a'));
-    await name({}, { ...NOTHING_PURGED, isEmpty: false, has: () => true });
+    await name({}, { ...NOTHING_PURGED, isEmpty: false, has: () => judge.requests.length > 0 });
     expect([judge.requests.length, await readTitles()]).toEqual([1, [RULE]]);
+  });
+
+  it('is not asked about purged traces whose rows still wait for their deletion', async () => {
+    await storeFailures(claim('a'));
+    const purged = { ...NOTHING_PURGED, isEmpty: false, has: () => true };
+    await name({}, purged);
+    await name({}, purged);
+    expect([judge.requests.length, await readTitles()]).toEqual([0, [RULE]]);
   });
 
   it('gives a name that goes with the issue into a merge by similarity', async () => {
