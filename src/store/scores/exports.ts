@@ -107,7 +107,8 @@ async function readPending(
 
 /**
  * Deliveries are looked up by key for the scores in question: the table holds those of months. A deletion is due unless it was the last
- * delivery, also when the score itself is not known to be delivered: a kill may have come between.
+ * delivery, also when the score itself is not known to be delivered: a kill may have come between. Of a score, only the row that counts is
+ * read (`readCurrent`): replaced ones are never delivered, and enough of them would fill each page.
  */
 function readFresh(
   database: Database,
@@ -120,15 +121,16 @@ function readFresh(
 ): Promise<PendingExport[]> {
   const written = 'WrittenAt >= fromUnixTimestamp64Milli({since:Int64})';
   return database.rows(
-    `SELECT toString(ScoreId) AS scoreId, Revision AS revision, 0 AS round, toBool(IsDeleted) AS isDeleted,
-       toUnixTimestamp64Milli(min(WrittenAt)) AS writtenAtMs
-     FROM scores
-     WHERE ${written} AND IsDeleted <= {isDeleted:UInt8} AND (ScoreId, Revision, IsDeleted) NOT IN (
+    `SELECT toString(ScoreId) AS scoreId, row.1 AS revision, 0 AS round, toBool(row.2) AS isDeleted,
+       toUnixTimestamp64Milli(row.3) AS writtenAtMs
+     FROM (
+       SELECT ScoreId, argMax((Revision, IsDeleted, WrittenAt), Version) AS row FROM scores
+       WHERE ${written} GROUP BY ScoreId)
+     WHERE row.2 <= {isDeleted:UInt8} AND (ScoreId, row.1, row.2) NOT IN (
        SELECT ScoreId, Revision, argMax(State, WrittenAt) = 'removed' FROM deliveries
        WHERE ${IS_OF} AND ScoreId IN (SELECT ScoreId FROM scores WHERE ${written})
        GROUP BY ScoreId, Revision)
-     GROUP BY ScoreId, Revision, IsDeleted
-     ORDER BY min(WrittenAt), ScoreId
+     ORDER BY row.3, ScoreId
      LIMIT {limit:UInt32}`,
     params,
   );

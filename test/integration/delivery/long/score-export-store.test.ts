@@ -276,3 +276,32 @@ test('a repeat beside a first try that is still under way has the same id, and o
     expect(receivedIds().filter((id) => id === idOfDelivery(score))).toHaveLength(1);
   }
 });
+
+// The last test: its scores are pending for all exporters that begin in the past.
+test('more replaced scores than a page has do not hold up the others', async () => {
+  const name = 'many-replaced';
+  const database = openDatabase(world.options);
+  await database.command('SYSTEM STOP MERGES scores');
+  const delivered = new Set<string>();
+  const exporter: ScoreExporter = {
+    name,
+    maxBatch: 500,
+    attempts: 1,
+    send: async (scores) => {
+      scores.forEach((score) => delivered.add(idOfDelivery(score)));
+      return { kind: 'delivered' };
+    },
+  };
+  await world.store.scoreFeed.register(name);
+  const former = await write(2_500);
+  const next = former.map((score) => ({ ...score, revision: score.revision + 1 }));
+  await world.store.scores.write(next);
+  await start([exporter]);
+  try {
+    await expect.poll(() => delivered.size).toBe(next.length);
+    expect(delivered).toEqual(new Set(next.map(idOfDelivery)));
+  } finally {
+    await database.command('SYSTEM START MERGES scores');
+    await database.close();
+  }
+});
