@@ -42,6 +42,8 @@ export class StateDecisions {
   #hours: IssueHours | undefined;
   #readUntilMs = 0;
   #wholeMs = 0;
+  /** Start of the earliest hour that changed and that not every watch has followed: a decision may fail in the middle. */
+  #unfollowedMs = Infinity;
 
   constructor(store: StateStores) {
     this.#store = store;
@@ -51,7 +53,8 @@ export class StateDecisions {
   async decide({ falseAlarmBudget, alertAbove }: StateTerms): Promise<void> {
     const { failures, spans, alerts } = this.#store;
     const nowMs = await spans.nowMs();
-    const changedMs = await this.#refresh(nowMs);
+    const changedMs = Math.min(this.#unfollowedMs, await this.#refresh(nowMs));
+    this.#unfollowedMs = changedMs;
     const issues = await failures.issues(undefined);
     const known = new Set(issues.map(keyOf));
     [...this.#watches.keys()].filter((key) => !known.has(key)).forEach((key) => this.#watches.delete(key));
@@ -67,6 +70,7 @@ export class StateDecisions {
         news.push(await this.#decideIssue(issue, { failing, runs: runsOf.get(agent) ?? [] }, look));
       }
     }
+    this.#unfollowedMs = Infinity;
     await writeIssueAlerts(alerts, news, { alertAbove, nowMs });
   }
 
