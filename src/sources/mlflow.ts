@@ -72,7 +72,9 @@ export function createMlflowReader(
   return {
     async *pull(cursors, signal): AsyncGenerator<Batch> {
       const stored = Cursor.safeParse(cursors.get(''));
-      let newestMs = stored.success ? stored.data.newestMs : sinceMs;
+      // A trace by a clock that is ahead must not hide those that come until then.
+      const nowMs = Date.now();
+      let newestMs = stored.success ? Math.min(stored.data.newestMs, nowMs) : sinceMs;
       const fromMs = stored.success ? newestMs - OVERLAP_MS : sinceMs;
       let next: string | undefined;
       do {
@@ -88,7 +90,7 @@ export function createMlflowReader(
         });
         const changed = found.traces.filter((info) => read.get(info.trace_id) !== describeState(info));
         const times = changed.map((info) => Date.parse(info.request_time)).filter(Number.isFinite);
-        newestMs = Math.max(newestMs, ...times);
+        newestMs = Math.min(nowMs, Math.max(newestMs, ...times));
         if (changed.length > 0) {
           yield { requests: await readSpans(changed, signal), cursor: { newestMs } };
           changed.forEach((info) => read.set(info.trace_id, describeState(info)));

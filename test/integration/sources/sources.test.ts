@@ -135,6 +135,15 @@ describe.each(Object.entries(TOOLS))('the source %s', (kind, { options, add }) =
     expect(ids.filter((id) => cursors.includes(id))).toEqual([]);
   });
 
+  test('reads what comes after an item of a clock that is days ahead', async () => {
+    add(1, -48);
+    const { states } = await start();
+    await expect.poll(() => states()[0]?.lag).toBe(0);
+    const ids = add(3, 0.1);
+    await expect.poll(() => ids.filter((id) => !storedIds().includes(id))).toEqual([]);
+    expect(tool.faults).toEqual([]);
+  });
+
   test('says why it cannot be read, and goes on when it can', async () => {
     const ids = add(3);
     tool.fail(401);
