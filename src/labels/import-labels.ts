@@ -1,6 +1,7 @@
 import { InvalidInputError, readErrorMessage } from '../domain/errors.ts';
 import { DAY_MS } from '../domain/durations.ts';
 import type { Score } from '../domain/score.ts';
+import { allSettled } from '../domain/waits.ts';
 import { type DutyDeps, startRepeatedDuty, type StartedPart } from '../process/parts.ts';
 import type { LabelledTrace } from '../store/contracts/sources.ts';
 import type { Store } from '../store/store.ts';
@@ -61,10 +62,12 @@ export function startLabelImport(
       newest.length < PAGE ? [] : await store.labels.recentTraces({ sinceMs, offset, limit: PAGE });
     offset = older.length < PAGE ? PAGE : offset + PAGE;
     const traces = [...newest, ...older];
-    for (const [kind, servers] of traces.length === 0 ? [] : kinds) {
+    const takeAll = async ([kind, servers]: readonly [string, readonly LabelReader[]]) => {
       const labels = await Promise.all(servers.map((reader) => reader.read(traces, signal)));
       await takeOver(kind, traces, labels.flat());
-    }
+    };
+    // A tool that is away holds up no other.
+    await allSettled(traces.length === 0 ? [] : [...kinds].map(takeAll));
   };
 
   async function takeOver(kind: string, traces: readonly LabelledTrace[], labels: readonly ForeignLabel[]) {
