@@ -49,6 +49,8 @@ export class WatchedTraces implements PurgedTraces {
   readonly #users = new Map<string, number>();
   readonly #listeners: (() => void)[] = [];
   #count = 0;
+  /** Count of which the listeners have heard: a read may fail behind its first tombstones. */
+  #toldCount = 0;
   #readAtMs = Number.NEGATIVE_INFINITY;
   #sinceMs = 0;
   #hasOtherKey = false;
@@ -125,13 +127,13 @@ export class WatchedTraces implements PurgedTraces {
   async #readOnce(): Promise<void> {
     const startedAtMs = performance.now();
     const nowMs = await this.#deps.nowMs();
-    const before = this.#count;
     for await (const batch of this.#deps.tombstones.read(this.#sinceMs)) {
       batch.forEach((tombstone) => this.#add(tombstone));
     }
     this.#readAtMs = startedAtMs;
     this.#sinceMs = nowMs - OVERLAP_MS;
-    if (this.#count > before) {
+    if (this.#count > this.#toldCount) {
+      this.#toldCount = this.#count;
       this.#listeners.forEach((listener) => listener());
     }
   }

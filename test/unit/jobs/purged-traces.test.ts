@@ -8,6 +8,7 @@ import { sha256Hex } from '../../../src/domain/identity.ts';
 
 const key = createPurgeKey('a secret of sixteen characters');
 let rows: StoredTombstone[] = [];
+let failsAtEnd = false;
 
 const bury = (kind: PurgeKind, tenant: string, id: string): void => {
   rows.push({ kind, tenant, hash: key.compute(kind, tenant, id), keyId: key.keyId, atMs: Date.now() });
@@ -18,6 +19,9 @@ const watch = () =>
       write: async () => undefined,
       async *read(sinceMs) {
         yield rows.filter(({ atMs }) => atMs >= sinceMs);
+        if (failsAtEnd) {
+          throw new Error('the store is away');
+        }
       },
     },
     nowMs: async () => Date.now(),
@@ -74,6 +78,21 @@ test('a session is touched by each purge after the mark, and listeners hear of e
   expect(purged.isTouched(session, later)).toBe(true);
   expect(purged.isTouched({ tenant: '', sessionId: 'other' }, mark)).toBe(false);
   expect(heard).toBe(2);
+  purged.stop();
+});
+
+test('listeners hear of tombstones also when the store fails in the middle of their read', async () => {
+  const purged = await watch();
+  let heard = 0;
+  purged.onPurge(() => (heard += 1));
+  bury('trace', '', 't1');
+  failsAtEnd = true;
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect([purged.has({ tenant: '', traceId: 't1' }), heard]).toEqual([true, 0]);
+  failsAtEnd = false;
+  await vi.advanceTimersByTimeAsync(2_000);
+
+  expect(heard).toBe(1);
   purged.stop();
 });
 
