@@ -392,7 +392,9 @@ export function createInsertHealth(
       }
     },
     async check() {
-      if (refusal !== null && nowMs() - refusal.triedMs >= PROBE_EVERY_MS) {
+      const agoMs = refusal === null ? 0 : nowMs() - refusal.triedMs;
+      // Below 0 after a step back of the clock.
+      if (agoMs >= PROBE_EVERY_MS || agoMs < 0) {
         await sink.probe().then(recordSuccess, recordFailure);
       }
       if (refusal === null) {

@@ -36,6 +36,18 @@ describe('the health of inserts', () => {
     await expect(health.check()).resolves.toBeUndefined();
   });
 
+  it('is good again after a probe, also when the clock of the machine went back', async () => {
+    const { state, health } = fullStore();
+    state.nowMs = 3_600_000;
+    health.recordFailure(FULL);
+    state.nowMs = 0;
+    await expect(health.check()).rejects.toThrow('no space left');
+    state.hasRoom = true;
+    state.nowMs += 5_000;
+
+    await expect(health.check()).resolves.toBeUndefined();
+  });
+
   it('is good again after a probe, when no sender comes', async () => {
     const { state, health } = fullStore();
     health.recordFailure(FULL);
