@@ -324,6 +324,9 @@ export function planMessages(pending: readonly PendingAlert[], terms: PlanTerms)
   return { messages: dropEarlyEnds(messages, unmuted), muted };
 }
 
+/** An alert that is further ahead of the store's clock came before that clock went back, milliseconds. */
+const AHEAD_MS = MINUTE_MS;
+
 /** Groups alerts of one cause, and returns the groups that have waited long enough. */
 function groupAlerts(pending: readonly PendingAlert[], terms: PlanTerms): PendingAlert[][] {
   const { groupWaitMs, nowMs, maxEvents } = terms;
@@ -343,10 +346,11 @@ function groupAlerts(pending: readonly PendingAlert[], terms: PlanTerms): Pendin
       current.set(key, opened);
     }
   }
+  const hasWaited = ({ writtenAtMs }: PendingAlert) =>
+    nowMs - writtenAtMs >= groupWaitMs || writtenAtMs - nowMs > AHEAD_MS;
   return groups.filter(
     ([first]) =>
-      first !== undefined &&
-      (maxEvents === 1 || findCause(first.event) === undefined || nowMs - first.writtenAtMs >= groupWaitMs),
+      first !== undefined && (maxEvents === 1 || findCause(first.event) === undefined || hasWaited(first)),
   );
 }
 

@@ -341,6 +341,10 @@ describe('alerts of one deploy', () => {
     expect(listScorers(pending, { nowMs: PLANNED_AT - 1 })).toEqual([]);
   });
 
+  it('wait no longer when the clock of the store went back by an hour since they came', () => {
+    expect(listScorers(came(-3_600_000, deployed('a'), deployed('b')))).toEqual([['a', 'b']]);
+  });
+
   it('that come later than the wait get a message of their own', () => {
     expect(listScorers([...came(61_000, deployed('a')), ...came(30_500, deployed('b'))])).toEqual([
       ['a'],
