@@ -91,7 +91,8 @@ export function createLangfuseReader(options: KindOptions<'langfuse'>, sinceMs: 
     async *pull(cursors, signal): AsyncGenerator<Batch> {
       const stored = Cursor.safeParse(cursors.get(''));
       const nowMs = Date.now();
-      let fromMs = stored.success ? stored.data.untilMs - OVERLAP_MS : sinceMs;
+      // A place that is ahead of the clock comes from before the clock went back.
+      let fromMs = stored.success ? Math.min(stored.data.untilMs, nowMs) - OVERLAP_MS : sinceMs;
       const forgetBeforeMs = fromMs;
       while (fromMs < nowMs) {
         const toMs = Math.min(fromMs + HOUR_MS, nowMs);

@@ -154,6 +154,17 @@ describe.each(Object.entries(TOOLS))('the source %s', (kind, { options, add }) =
   });
 });
 
+test.each([
+  ['langfuse', { untilMs: Date.now() + 2 * HOUR_MS }],
+  ['mlflow', { newestMs: Date.now() + 2 * HOUR_MS }],
+] as const)('the source %s reads on when the clock of its process went back', async (kind, cursor) => {
+  const { options, add } = TOOLS[kind];
+  world.cursors.set('mine', new Map([['', JSON.stringify(cursor)]]));
+  await world.start({ mine: { ...options(tool.url), since: '5h', every: '1s' } });
+  const ids = add(3, 0.1);
+  await expect.poll(() => ids.filter((id) => !storedIds().includes(id))).toEqual([]);
+});
+
 /** Reads all that a reader has, as lines of OTLP. */
 async function readAll(reader: SourceReader): Promise<string> {
   const lines: string[] = [];
