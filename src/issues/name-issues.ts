@@ -31,6 +31,8 @@ const MAX_TITLE = 80;
 /** Time after all runs, Unix milliseconds. */
 const FAR_MS = Date.UTC(2200, 0);
 
+const DUTY = 'issue names';
+
 /** Name of the work in the record of calls. */
 const STEP = { scorer: 'issues', step: 'title' };
 
@@ -49,11 +51,12 @@ export function startIssueNames(
   deps: DutyDeps,
 ): StartedPart {
   let restUntilMs = 0;
-  const work = async (signal: AbortSignal) => {
+  const work = async (signal: AbortSignal, epoch: number) => {
     const { isOn, scoring } = source();
+    const isOurs = async () => (await deps.duties.readEpoch(DUTY)) === epoch;
     if (isOn && performance.now() >= restUntilMs) {
       try {
-        await nameIssues(store, scoring, signal);
+        await nameIssues(store, scoring, signal, isOurs);
       } catch (error) {
         restUntilMs = performance.now() + REST_MS;
         throw error;
@@ -61,17 +64,21 @@ export function startIssueNames(
     }
   };
   const failing = 'the judge is not asked for titles of issues: they stay as the rules made them';
-  return startRepeatedDuty({ duty: 'issue names', everyMs: LOOK_EVERY_MS, failing, work }, deps);
+  return startRepeatedDuty({ duty: DUTY, everyMs: LOOK_EVERY_MS, failing, work }, deps);
 }
 
-/** Asks the default judge for a title of each issue that it was not asked about. Throws what a call without a reply throws. */
+/**
+ * Asks the default judge for a title of each issue that it was not asked about. Throws what a call without a reply throws.
+ * @param isOurs false when another process may ask by now; default: always true
+ */
 export async function nameIssues(
   store: NamingStore,
   scoring: NamingScoring,
   signal: AbortSignal,
+  isOurs: () => Promise<boolean> = async () => true,
 ): Promise<void> {
   const issues = await store.failures.unnamed(PER_LOOK);
-  for (let next = 0; next < issues.length && !signal.aborted; next += AT_ONCE) {
+  for (let next = 0; next < issues.length && !signal.aborted && (await isOurs()); next += AT_ONCE) {
     const some = issues.slice(next, next + AT_ONCE);
     const named = await Promise.allSettled(some.map((issue) => nameIssue(store, scoring, issue, signal)));
     const failed = named.find(({ status }) => status === 'rejected');
