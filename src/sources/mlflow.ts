@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { KindOptions } from '../config/schema/sources.ts';
 import { bearerHeader } from '../delivery/http/ask-tool.ts';
+import { DAY_MS } from '../domain/durations.ts';
 import { LruMap } from '../domain/lru-map.ts';
 import { type ForeignLabel, type LabelReader, readLabelScore } from '../labels/import-labels.ts';
 import {
@@ -18,8 +19,11 @@ const MAX_REMEMBERED = 50_000;
 /** Traces of a page. */
 const PAGE = 50;
 
-/** Time before the newest trace that each look reads again, milliseconds: a trace is listed when it begins, and its spans come later. */
+/** Time before the newest trace that each look reads again, milliseconds: traces come late. */
 const OVERLAP_MS = 15 * 60_000;
+
+/** Age up to which each look asks for a trace in progress, milliseconds: it is listed when it begins, and its spans come later. */
+const MAX_PROGRESS_MS = DAY_MS;
 
 const Info = z.looseObject({
   trace_id: z.string(),
@@ -59,46 +63,99 @@ export function createMlflowReader(
     mlflow_experiment: { experiment_id: id },
   }));
 
-  async function readSpans(infos: readonly Info[], signal: AbortSignal): Promise<object[]> {
-    const query = infos.map(({ trace_id: id }) => `trace_ids=${encodeURIComponent(id)}`).join('&');
-    const { traces } = await ask(Full, 'GET', `/api/3.0/mlflow/traces/batchGet?${query}`, { signal });
-    return traces
-      .filter(({ spans }) => spans.length > 0)
-      .map(({ trace_info: info, spans }) =>
-        buildRequest(spans.map(leaveOutDerived), info.tags['service.name'] ?? ''),
-      );
+  const open = new TracesInProgress();
+  let listedMs: number | undefined;
+
+  const isChanged = (info: Info) => read.get(info.trace_id) !== describeState(info);
+  const note = (info: Info) => {
+    read.set(info.trace_id, describeState(info));
+    open.note(info);
+  };
+
+  async function* readOpen(beforeMs: number, signal: AbortSignal): AsyncGenerator<Batch> {
+    const infos = open.list(beforeMs);
+    for (let at = 0; at < infos.length; at += PAGE) {
+      const full = await readFull(ask, infos.slice(at, at + PAGE), signal);
+      yield { requests: buildRequests(full.filter(({ trace_info: info }) => isChanged(info))) };
+      full.forEach(({ trace_info: info }) => note(info));
+    }
   }
 
   return {
     async *pull(cursors, signal): AsyncGenerator<Batch> {
       const stored = Cursor.safeParse(cursors.get(''));
-      // A trace by a clock that is ahead must not hide those that come until then.
       const nowMs = Date.now();
-      let newestMs = stored.success ? Math.min(stored.data.newestMs, nowMs) : sinceMs;
-      const fromMs = stored.success ? newestMs - OVERLAP_MS : sinceMs;
+      const lastMs = listedMs ?? (stored.success ? stored.data.newestMs : undefined);
+      // A trace by a clock that is ahead must not hide those that come until then.
+      let newestMs = Math.min(lastMs ?? sinceMs, nowMs);
+      const fromMs = lastMs === undefined ? sinceMs : newestMs - OVERLAP_MS;
+      // Another process begins at the oldest trace in progress.
+      const place = () => ({ newestMs: Math.min(newestMs, open.oldestMs()) });
+      yield* readOpen(fromMs, signal);
       let next: string | undefined;
       do {
-        const found = await ask(Found, 'POST', '/api/3.0/mlflow/traces/search', {
-          signal,
-          body: {
-            locations,
-            filter: `trace.timestamp_ms > ${fromMs}`,
-            order_by: ['timestamp_ms ASC'],
-            max_results: PAGE,
-            ...(next === undefined ? {} : { page_token: next }),
-          },
-        });
-        const changed = found.traces.filter((info) => read.get(info.trace_id) !== describeState(info));
+        const body = {
+          locations,
+          filter: `trace.timestamp_ms > ${fromMs}`,
+          order_by: ['timestamp_ms ASC'],
+          max_results: PAGE,
+          ...(next === undefined ? {} : { page_token: next }),
+        };
+        const found = await ask(Found, 'POST', '/api/3.0/mlflow/traces/search', { signal, body });
+        const changed = found.traces.filter(isChanged);
         const times = changed.map((info) => Date.parse(info.request_time)).filter(Number.isFinite);
         newestMs = Math.min(nowMs, Math.max(newestMs, ...times));
         if (changed.length > 0) {
-          yield { requests: await readSpans(changed, signal), cursor: { newestMs } };
-          changed.forEach((info) => read.set(info.trace_id, describeState(info)));
+          yield { requests: buildRequests(await readFull(ask, changed, signal)) };
+          changed.forEach(note);
+          listedMs = newestMs;
         }
+        yield listedMs === undefined ? { requests: [] } : { requests: [], cursor: place() };
         next = found.next_page_token;
       } while (next !== undefined && next !== '');
     },
   };
+}
+
+async function readFull(ask: AskJson, infos: readonly Pick<Info, 'trace_id'>[], signal: AbortSignal) {
+  const query = infos.map(({ trace_id: id }) => `trace_ids=${encodeURIComponent(id)}`).join('&');
+  return (await ask(Full, 'GET', `/api/3.0/mlflow/traces/batchGet?${query}`, { signal })).traces;
+}
+
+/** Traces that had not ended when they were read. */
+class TracesInProgress {
+  readonly #starts = new Map<string, number>();
+
+  note({ trace_id: id, state, request_time: at }: Info): void {
+    this.#starts.delete(id);
+    if (state === 'IN_PROGRESS' && Number.isFinite(Date.parse(at))) {
+      this.#starts.set(id, Date.parse(at));
+    }
+  }
+
+  /** Lists those that began by a time, and forgets those that never end. */
+  list(beforeMs: number): Pick<Info, 'trace_id'>[] {
+    for (const [id, startMs] of this.#starts) {
+      if (Date.now() - startMs > MAX_PROGRESS_MS) {
+        this.#starts.delete(id);
+      }
+    }
+    return [...this.#starts].flatMap(([id, startMs]) => (startMs <= beforeMs ? { trace_id: id } : []));
+  }
+
+  /** Returns the start of the oldest one; Infinity without one. */
+  oldestMs(): number {
+    return Math.min(Infinity, ...this.#starts.values());
+  }
+}
+
+/** Builds the requests of the traces that have spans. */
+function buildRequests(traces: z.infer<typeof Full>['traces']): object[] {
+  return traces
+    .filter(({ spans }) => spans.length > 0)
+    .map(({ trace_info: info, spans }) =>
+      buildRequest(spans.map(leaveOutDerived), info.tags['service.name'] ?? ''),
+    );
 }
 
 function createMlflowAsk({ endpoint, token }: Pick<KindOptions<'mlflow'>, 'endpoint' | 'token'>): AskJson {

@@ -165,6 +165,27 @@ test.each([
   await expect.poll(() => ids.filter((id) => !storedIds().includes(id))).toEqual([]);
 });
 
+test.each([0, 1])(
+  'a run in MLflow that ends an hour after it began is read, over %i kills',
+  async (kills) => {
+    const sources = { mine: { ...TOOLS.mlflow.options(tool.url), since: '5h', every: '1s' } };
+    const [late] = TOOLS.mlflow.add(1, 1);
+    const ended = tool.mlflow[0]!;
+    tool.mlflow[0] = { trace_info: { ...ended.trace_info, state: 'IN_PROGRESS' }, spans: [] };
+    const ids = TOOLS.mlflow.add(60, 0.1);
+    const first = await world.start(sources);
+    await expect.poll(() => new Set(storedIds())).toEqual(new Set(ids));
+    await expect.poll(() => first.states()[0]?.lag).toBe(0);
+    if (kills > 0) {
+      first.kill();
+      await world.start(sources);
+    }
+    tool.mlflow[0] = ended;
+    await expect.poll(() => storedIds().includes(late!)).toBe(true);
+    expect(tool.faults).toEqual([]);
+  },
+);
+
 /** Reads all that a reader has, as lines of OTLP. */
 async function readAll(reader: SourceReader): Promise<string> {
   const lines: string[] = [];

@@ -14,7 +14,7 @@ export interface PhoenixSpan {
 
 /** Trace as MLflow gives it. */
 export interface MlflowTrace {
-  readonly trace_info: { readonly trace_id: string; readonly request_time: string };
+  readonly trace_info: { readonly trace_id: string; readonly request_time: string; readonly state?: string };
   readonly spans: readonly object[];
 }
 
