@@ -81,7 +81,11 @@ export interface PreparedRevision {
 
 type Attempt =
   | { readonly refused: ReloadAnswer }
-  | { readonly ready: PreparedRevision; readonly commit: () => Promise<ReloadAnswer> };
+  | {
+      readonly commit: () => Promise<ReloadAnswer>;
+      /** Drops what was made ready. A second call waits for the first. */
+      readonly drop: () => Promise<void>;
+    };
 
 export function createConfigControl<Parts extends LoadedParts>(deps: ConfigControlDeps<Parts>) {
   const control = new FileControl(deps);
@@ -143,19 +147,24 @@ class FileControl<Parts extends LoadedParts> {
     if ('refused' in tried) {
       return { ...shown, diff, reload: tried.refused };
     }
-    const reason = await this.#findObstacle(file);
-    if (isDryRun || reason !== null) {
-      await tried.ready.drop();
-      return { ...shown, diff, reason: isDryRun ? null : reason };
-    }
-    const backup = `${file}.${new Date().toISOString().replaceAll(/[:.]/gu, '-')}.bak`;
-    await writeFile(backup, text, { mode: 0o600, flag: 'wx' });
-    // The file keeps its own mode.
-    await writeFile(file, after.text, { mode: 0o600 });
     try {
-      return { ...shown, diff, applied: true, backup, reload: this.#note(await tried.commit()) };
+      const reason = await this.#findObstacle(file);
+      if (isDryRun || reason !== null) {
+        await tried.drop();
+        return { ...shown, diff, reason: isDryRun ? null : reason };
+      }
+      const backup = `${file}.${new Date().toISOString().replaceAll(/[:.]/gu, '-')}.bak`;
+      await writeFile(backup, text, { mode: 0o600, flag: 'wx' });
+      try {
+        // The file keeps its own mode.
+        await writeFile(file, after.text, { mode: 0o600 });
+        return { ...shown, diff, applied: true, backup, reload: this.#note(await tried.commit()) };
+      } catch (error) {
+        await writeFile(file, text, { mode: 0o600 });
+        throw error;
+      }
     } catch (error) {
-      await writeFile(file, text, { mode: 0o600 });
+      await tried.drop();
       throw error;
     }
   }
@@ -193,11 +202,13 @@ class FileControl<Parts extends LoadedParts> {
         return { refused: this.#answer({ outcome: 'unchanged' }) };
       }
       const ready = await prepare(parts);
+      let dropped: Promise<void> | undefined;
+      const drop = () => (dropped ??= ready.drop());
       const commit = async () => {
         try {
           await ready.commit();
         } catch (error) {
-          await ready.drop();
+          await drop();
           throw error;
         }
         this.#current = parts;
@@ -205,7 +216,7 @@ class FileControl<Parts extends LoadedParts> {
         this.state = { ...this.state, revision, loadedAt: new Date().toISOString() };
         return this.#answer({ outcome: 'applied', changed });
       };
-      return { ready, commit };
+      return { commit, drop };
     } catch (error) {
       if (error instanceof ConfigError) {
         return { refused: this.#answer({ outcome: 'refused', issues: listFaults(error) }) };

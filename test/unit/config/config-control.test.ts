@@ -13,6 +13,7 @@ const FASTER = { path: 'rules.production.sample.rate', value: 0.5 };
 
 let file: string;
 let others: number;
+let countOthers: () => Promise<number>;
 const prepare = vi.fn<() => Promise<void>>();
 const commit = vi.fn<() => Promise<void>>();
 const drop = vi.fn<() => Promise<void>>();
@@ -21,6 +22,7 @@ beforeEach(() => {
   file = join(mkdtempSync(join(tmpdir(), 'control-')), 'spanscore.config.yaml');
   writeFileSync(file, RULES);
   others = 0;
+  countOthers = async () => others;
   for (const mock of [prepare, commit, drop]) {
     mock.mockReset().mockResolvedValue(undefined);
   }
@@ -40,7 +42,7 @@ async function createControl() {
       await prepare();
       return { commit, drop };
     },
-    countOthers: async () => others,
+    countOthers: () => countOthers(),
     log: silentLog,
   });
 }
@@ -156,6 +158,26 @@ describe('an apply', () => {
     const control = await createControl();
     commit.mockRejectedValueOnce(new StoreUnavailableError('the store is away'));
     await expect(control.apply([FASTER], { isDryRun: false })).rejects.toThrow('the store is away');
+    expect(readFileSync(file, 'utf8')).toBe(RULES);
+  });
+
+  it('drops what it made ready when the store cannot count the other processes', async () => {
+    const control = await createControl();
+    countOthers = () => Promise.reject(new StoreUnavailableError('the store is away'));
+    await expect(control.apply([FASTER], { isDryRun: false })).rejects.toThrow('the store is away');
+    expect(drop).toHaveBeenCalledOnce();
+    expect(readFileSync(file, 'utf8')).toBe(RULES);
+  });
+
+  it('drops what it made ready when the former version cannot be kept', async () => {
+    const control = await createControl();
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const backup = `${file}.${new Date().toISOString().replaceAll(/[:.]/gu, '-')}.bak`;
+    writeFileSync(backup, 'taken');
+    await expect(control.apply([FASTER], { isDryRun: false })).rejects.toThrow('EEXIST');
+    vi.useRealTimers();
+    expect(drop).toHaveBeenCalledOnce();
+    expect(commit).not.toHaveBeenCalled();
     expect(readFileSync(file, 'utf8')).toBe(RULES);
   });
 
