@@ -356,7 +356,9 @@ export class BudgetAccount {
   #takeEntries(): ReturnType<BudgetPool['takeEntries']> {
     const nowMs = this.#nowMs();
     const entries = this.#pools.flatMap((pool) => pool.takeEntries(nowMs));
-    this.#pools = this.#pools.filter((pool) => pool === this.#pools.at(-1) || !pool.isIdle);
+    // A lease for an earlier day may be under way.
+    const isLeasing = this.#working !== undefined;
+    this.#pools = this.#pools.filter((pool) => pool === this.#pools.at(-1) || !pool.isIdle || isLeasing);
     return entries;
   }
 

@@ -142,7 +142,8 @@ class ProcessBudget {
   /** Lists the budgets that apply to a call, the narrowest first, with the accounts of this process. */
   #accountsOf(call: BudgetedCall): (ScopedBudget & { readonly account: BudgetAccount })[] {
     return listBudgets(call, this.#shared).map((budget) => {
-      const key = `${budget.scope.kind} ${budget.scope.name}`;
+      // A call of the rules of before a reload keeps their caps.
+      const key = JSON.stringify(budget);
       const account = this.#accounts.get(key) ?? new BudgetAccount(budget.scope, this.#shares);
       this.#accounts.set(key, account);
       return { ...budget, account };

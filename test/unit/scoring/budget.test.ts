@@ -274,6 +274,29 @@ describe('budgets of rules', () => {
       expect((await readDay(ledger, DAY_START_MS + DAY_MS)).bookedUsd).toBeCloseTo(0.002);
     });
 
+    it('goes back also when midnight comes while it is being leased', async () => {
+      const ledger = spendLedger();
+      const { spend } = ledger;
+      const taken = Promise.withResolvers<void>();
+      ledger.spend = async (entries) => {
+        await taken.promise;
+        return spend(entries);
+      };
+      const budget = createBudget(ledger);
+      const clock = { nowMs: DAY_START_MS + DAY_MS - 5 };
+      const ask = { ...buildAsk(0.001), nowMs: () => clock.nowMs };
+      const early = budget.reserve(ask);
+      await pause();
+      clock.nowMs += 10;
+      const others = [budget.reserve(ask), budget.reserve({ ...ask, rule: 'other' })];
+      await pause();
+      taken.resolve();
+      (await Promise.all([early, ...others])).forEach((each) => each.settle(0));
+      await budget.giveBack();
+      expect((await readDay(ledger)).bookedUsd).toBeCloseTo(0);
+      expect((await readDay(ledger, DAY_START_MS + DAY_MS)).bookedUsd).toBeCloseTo(0);
+    });
+
     it('is smaller when less of the budget is left, so that idle blocks do not stop other processes', async () => {
       const ledger = spendLedger();
       const budgets = Array.from({ length: 8 }, () => createBudget(ledger, {}, { idleMs: 3_600_000 }));
@@ -296,6 +319,15 @@ describe('budgets of rules', () => {
       (await former.reserve(buildAsk(0.1))).settle(0.1);
       await former.giveBack();
       expect((await readDay(ledger)).bookedUsd).toBeCloseTo(0.6);
+    });
+
+    it('that a reload has lowered is not raised by a call of the rules of before', async () => {
+      const budget = createBudget(spendLedger());
+      (await budget.reserve(buildAsk(0.5, { capUsd: 2 }))).settle(0.5);
+      const present = readRefusal(budget, buildAsk(0.5, { capUsd: 0.6 }));
+      const former = budget.reserve(buildAsk(0.5, { capUsd: 2 }));
+      expect((await present).details).toMatchObject({ notBeforeMs: DAY_START_MS + DAY_MS });
+      (await former).settle(0.5);
     });
   });
 
