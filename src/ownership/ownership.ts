@@ -235,14 +235,15 @@ class SharedOwnership implements Ownership {
 
   async #beatOnce(): Promise<void> {
     const startedMs = this.#options.monotonicMs();
-    let seen = await this.#store.beat(this.#name, { pairs: this.#pairs });
+    const pairs = this.#pairs;
+    let seen = await this.#store.beat(this.#name, { pairs });
     let stampMs = readStamp(seen.members, this.#name);
     const isAhead = stampMs > seen.nowMs + MEMBER_TTL_MS;
     if (isAhead) {
       // The store's clock went back. The stored beat of this name hides every later one, so the process takes another name.
       this.#renames += 1;
       this.#name = `${this.#options.member}~${this.#renames}`;
-      seen = await this.#store.beat(this.#name, { pairs: this.#pairs });
+      seen = await this.#store.beat(this.#name, { pairs });
       stampMs = readStamp(seen.members, this.#name);
     }
     const endedMs = this.#options.monotonicMs();
@@ -252,7 +253,8 @@ class SharedOwnership implements Ownership {
     const isJoin = this.#beatMs === null || lapsed;
     this.#seen = seen.members;
     this.#seenAtMs = seen.nowMs;
-    this.#beatMs = startedMs;
+    // Pairs that changed meanwhile are told by a beat of their own.
+    this.#beatMs = this.#pairs === pairs ? startedMs : startedMs - BEAT_EVERY_MS;
     this.#stampMs = stampMs;
     const alive = this.#listAlive();
     if (lapsed) {
@@ -380,12 +382,13 @@ class SharedOwnership implements Ownership {
 
   async #check(key: TraceKey, shard: number, epoch: number): Promise<void> {
     const silentMs = this.#options.monotonicMs() - (this.#beatMs ?? 0);
-    if (silentMs > (MEMBER_TTL_MS * 2) / 3) {
+    if (silentMs > (MEMBER_TTL_MS * 2) / 3 && !this.#hasLeft) {
       await this.#refresh();
     }
     const current = this.#epochs[shard] ?? 0;
     const sinceLossMs = this.#options.monotonicMs() - (this.#lostAtMs[shard] ?? 0);
-    if (epoch === current || (epoch === current - 1 && sinceLossMs < HANDOVER_MS)) {
+    const isOurs = epoch === current || (epoch === current - 1 && sinceLossMs < HANDOVER_MS);
+    if (isOurs && !this.#hasLeft) {
       return;
     }
     throw new AppError('the trace belongs to another scorer process now', {

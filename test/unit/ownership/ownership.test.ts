@@ -123,6 +123,34 @@ describe('ownership', () => {
     expect(members.find(({ name }) => name === 'a')).toMatchObject({ isLeaving: true });
   });
 
+  it('does not come back by the check of work that hung until it had left', async () => {
+    const { store, owner, pass } = scene();
+    const a = owner('a');
+    await a.beat();
+    const claim = claimOne(a);
+    await a.leave();
+    pass(11_000);
+    await expect(claim.check()).rejects.toMatchObject({ code: 'cancelled' });
+
+    const { members } = await store.members.beat('b', { pairs: [] });
+    expect(members.find(({ name }) => name === 'a')).toMatchObject({ isLeaving: true });
+  });
+
+  it('tells the others of new scorers at once, also when a beat is under way', async () => {
+    const { store, owner, pass } = scene();
+    const added = joinPair('default', 'b');
+    const a = owner('a');
+    await a.beat();
+    pass(3_000);
+    const beating = a.beat();
+    a.setPairs([CELL, added]);
+    await beating;
+    await a.beat();
+
+    const { members } = await store.members.beat('b', { pairs: [] });
+    expect(members.find(({ name }) => name === 'a')?.pairs).toEqual([CELL, added]);
+  });
+
   it('gives a scorer only to members that have it', async () => {
     const { owner, live } = scene();
     const old = owner('old');
