@@ -1,6 +1,7 @@
 import type { AnchorRow } from '../../domain/anchor.ts';
 import { directScore } from '../../domain/agreement/directed-score.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
+import { allSettled } from '../../domain/waits.ts';
 import type { JudgeCall } from '../../judge/judge-execution.ts';
 import { seriesStartMs } from '../../monitors/anchor-sets.ts';
 import type { AlertStore } from '../../store/monitors/alert-events.ts';
@@ -99,8 +100,8 @@ export class AnchorKeeper {
   readonly #searchedMs: Times = new Map();
   /** Last try of each anchor, which may have brought no score. */
   readonly #triedMs: Times = new Map();
-  /** Models of judges that are marked: a repeated marker changes nothing. */
-  readonly #marked = new Set<string>();
+  /** Markers of models of judges, also those that are being stored: a repeated one changes nothing. */
+  readonly #marked = new Map<string, Promise<void>>();
   #judgedRuns: ReadonlyMap<string, number> = new Map();
   #countedMs = Number.NEGATIVE_INFINITY;
 
@@ -126,7 +127,8 @@ export class AnchorKeeper {
       this.#countedMs = nowMs;
     }
     const asked = new Set(deciding.map(({ series }) => series.fingerprint));
-    await Promise.all(
+    // The next look must not begin while a scorer is asked.
+    await allSettled(
       scorers.map(async (scorer) => {
         const { fingerprint } = scorer.bound;
         const sinceMs = Math.max(seriesStartMs(drifts, fingerprint), nowMs - settings.maxAgeMs);
@@ -188,12 +190,13 @@ export class AnchorKeeper {
     for (let next = 0; next < turn.length && !signal.aborted; next += AT_ONCE) {
       const some = turn.slice(next, next + AT_ONCE);
       some.forEach((key) => this.#triedMs.set(name(key), nowMs));
-      await Promise.all(
+      await allSettled(
         some.map(async (key) => {
           // Each is stored at once, so that a kill forgets only the questions that are under way.
           const judged = await judgeAgain(scoring, scorer, key, signal);
-          await this.#store.anchors.write(judged);
+          // First: a stored judging hides the change from the next look.
           await this.#mark(scorer, judged, servedBefore);
+          await this.#store.anchors.write(judged);
         }),
       );
     }
@@ -208,11 +211,14 @@ export class AnchorKeeper {
     for (const { servedModel, atMs } of judgings) {
       const name = `${judgeModel} ${servedModel}`;
       const isChange = servedBefore !== undefined && servedModel !== '' && servedModel !== servedBefore;
-      if (isChange && !this.#marked.has(name)) {
+      if (isChange) {
         const version = { serviceVersion: servedModel, agentVersion: '', origin: 'seen' } as const;
-        // Before it is stored: several anchors are judged at once.
-        this.#marked.add(name);
-        await this.#store.markers.record({ tenant: '', service: judgeModel, agent: '', ...version, atMs });
+        const marker = { tenant: '', service: judgeModel, agent: '', ...version, atMs };
+        // Several anchors are judged at once.
+        const marking = this.#marked.get(name) ?? this.#store.markers.record(marker);
+        this.#marked.set(name, marking);
+        marking.catch(() => this.#marked.delete(name));
+        await marking;
       }
     }
   }

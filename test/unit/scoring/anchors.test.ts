@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import type { AnchorRow } from '../../../src/domain/anchor.ts';
 import type { DeployMarker } from '../../../src/domain/deploy-marker.ts';
+import { StoreUnavailableError } from '../../../src/domain/errors.ts';
 import type { JudgeCall } from '../../../src/judge/judge-execution.ts';
 import { createReplyCache, currentJudgeScope } from '../../../src/judge/judge-scope.ts';
 import type { JudgeDrift } from '../../../src/monitors/monitor-store.ts';
@@ -48,6 +50,13 @@ function paidScorer() {
   return { scorer, world };
 }
 
+function refuseIf<T>(isRefused: boolean, value: T): T {
+  if (isRefused) {
+    throw new StoreUnavailableError('the store is away');
+  }
+  return value;
+}
+
 /** Live scores of some traces, and the keeper of their anchors. */
 async function openWorld(rule: Rule, traces = 5, settings: Partial<AnchorSettings> = {}) {
   const store = new MemoryStore();
@@ -62,6 +71,8 @@ async function openWorld(rule: Rule, traces = 5, settings: Partial<AnchorSetting
   const drifts: JudgeDrift[] = [];
   const deciding: AlertEvent[] = [];
   const markers: DeployMarker[] = [];
+  /** What the store refuses: candidates of a scorer, and markers. */
+  const faults = { scorer: '', marker: false };
   let runs = 2;
   const keeper = () =>
     new AnchorKeeper({
@@ -73,6 +84,7 @@ async function openWorld(rule: Rule, traces = 5, settings: Partial<AnchorSetting
         candidates: async ({ fingerprint, sinceMs, limit }) =>
           store.scoreLog
             .filter((score) => score.fingerprint === fingerprint && score.scoredAt >= sinceMs)
+            .map((score) => refuseIf(score.scorer === faults.scorer, score))
             .filter(({ traceId }) => !rows.some((row) => row.traceId === traceId))
             .map(({ tenant, traceId, scorer, score }) => ({
               tenant,
@@ -82,7 +94,7 @@ async function openWorld(rule: Rule, traces = 5, settings: Partial<AnchorSetting
             .slice(0, limit),
       },
       alerts: { deciding: async () => deciding, judgeDrifts: async () => drifts },
-      markers: { record: async (marker) => void markers.push(marker) },
+      markers: { record: async (marker) => void markers.push(refuseIf(faults.marker, marker)) },
     });
   const source = { scoring, rules: [prepareRule(rule)], settings: { ...SETTINGS, ...settings } };
   const look = async (kept = keeper(), minutes = 1) => {
@@ -97,6 +109,7 @@ async function openWorld(rule: Rule, traces = 5, settings: Partial<AnchorSetting
     drifts,
     deciding,
     markers,
+    faults,
     look,
     keeper,
     judgeMore: (count: number) => (runs = count),
@@ -129,6 +142,46 @@ describe('the keeper of anchors', () => {
     await look();
     await look();
     expect(markers).toMatchObject([{ service: 'test/judge', serviceVersion: 'judge-3', origin: 'seen' }]);
+  });
+
+  it('marks the change also when the store did not take the marker at first', async () => {
+    const { scorer, world } = paidScorer();
+    const { markers, faults, judgeMore, look, keeper } = await openWorld(buildRule([scorer]));
+    const kept = keeper();
+    judgeMore(1_000);
+    await look(kept);
+    world.served = 'judge-3';
+    faults.marker = true;
+    await expect(look(kept)).rejects.toThrow('the store is away');
+    faults.marker = false;
+    await look(kept);
+    expect(markers).toMatchObject([{ serviceVersion: 'judge-3' }]);
+  });
+
+  it('asks no more than the limit of an hour while a look goes on beside the failure of another scorer', async () => {
+    const { promise: isGoingOn, resolve: goOn } = Promise.withResolvers<void>();
+    let asked = 0;
+    const slow = judged('paid', async () => {
+      if (currentJudgeScope().cache === undefined) {
+        asked += 1;
+        await isGoingOn;
+      }
+      return { score: 1 };
+    });
+    const other = new CountingScorer('other', undefined, 'test/other-judge');
+    const settings = { size: 8, perHour: { min: 1, max: 8 } };
+    const world = await openWorld(buildRule([slow, other]), 8, settings);
+    world.judgeMore(1_000);
+    world.faults.scorer = 'other';
+    const kept = world.keeper();
+    const looked = world.look(kept).catch(() => undefined);
+    const lookedAgain = looked.then(() => world.look(kept)).catch(() => undefined);
+    await vi.waitFor(() => expect(asked).toBe(4));
+    await sleep(50);
+    goOn();
+    await lookedAgain;
+    await sleep(50);
+    expect(asked).toBe(8);
   });
 
   it('asks at the share of the judged runs within the limits of an hour, the anchors in turn', async () => {
