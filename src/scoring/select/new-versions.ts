@@ -69,7 +69,9 @@ export class NewVersions {
     const unknown = [...keys].filter(([name]) => this.#samples.get(name) === undefined);
     if (unknown.length > 0) {
       const stored = await this.#store.read(unknown.map(([, key]) => key));
-      unknown.forEach(([name]) => this.#remember(name, stored.get(name)));
+      // A choice that became known meanwhile may be newer.
+      const still = unknown.filter(([name]) => this.#samples.get(name) === undefined);
+      still.forEach(([name]) => this.#remember(name, stored.get(name)));
     }
     return requests.map((request) => this.#stateOf(request));
   }
