@@ -171,7 +171,8 @@ export class JobRunner {
 
   async #tryStart({ id }: Job, kind: JobKind): Promise<void> {
     const { epoch, readEpoch } = await this.#ask(id);
-    if (epoch !== undefined) {
+    // Other kinds may have come meanwhile: then the next look starts the job.
+    if (epoch !== undefined && this.#deps.kinds.includes(kind)) {
       const interrupt = new AbortController();
       this.#running.set(id, { interrupt, ended: this.#run(id, kind, { readEpoch, epoch, interrupt }) });
     }
