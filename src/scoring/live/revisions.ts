@@ -29,7 +29,7 @@ interface LiveRevision {
   readonly scoring: Scoring;
   readonly rules: readonly PreparedRule[];
   /** Begin by the store's clock, Unix milliseconds. */
-  readonly fromMs: number;
+  fromMs: number;
   /** Null before the rules are stored. */
   history: RuleHistory | null;
   /** Batches under way. */
@@ -87,8 +87,10 @@ export class LiveRevisions {
 
   /** Stores the rules in force. Throws when the store does. */
   async record(nowMs: number): Promise<void> {
-    const { scoring, rules } = this.#current;
-    this.#current.history = await recordRules(scoring.stores.ruleVersions, rules, nowMs);
+    const current = this.#current;
+    current.history = await recordRules(current.scoring.stores.ruleVersions, current.rules, nowMs);
+    // After the store's clock went back, its own begin lies ahead.
+    current.fromMs = Math.min(current.fromMs, nowMs);
   }
 
   /**

@@ -106,6 +106,26 @@ describe('a change of the rules of live scoring', () => {
     await world.loop.stop();
   });
 
+  it('decides by the next rules what comes after the store’s clock went back, while a former run is under way', async () => {
+    const [a, b, c] = createScorers();
+    const { promise, resolve } = Promise.withResolvers<{ score: number }>();
+    const world = await startRevised([buildRule([a, b])]);
+    world.store.skewMs = 7_200_000;
+    b.scores = () => promise;
+    world.ingest();
+    await world.timers.advance(10_000);
+    await world.revise([buildRule([a, c])]);
+    await world.timers.advance(5_000);
+    world.store.skewMs = 0;
+    await world.timers.advance(10_000);
+    const late = world.ingest();
+    await world.timers.advance(20_000);
+    resolve({ score: 1 });
+    await world.timers.advance(700_000, 10_000);
+    expect(world.statuses(late)).toEqual(['a scored', 'c scored']);
+    await world.loop.stop();
+  });
+
   it('changes nothing when the store does not take the rules', async () => {
     const world = await startRevised([buildRule([new CountingScorer('a')])]);
     const { record } = world.store.stores.ruleVersions;
