@@ -1,7 +1,6 @@
 import type { ExporterState } from './domain/delivery.ts';
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { startAggregates } from './aggregates/refresh-aggregates.ts';
 import type { ScorerParts, ServeApi } from './api/serve-api.ts';
@@ -12,6 +11,7 @@ import type { PreparedRevision } from './config/config-control.ts';
 import type { LoadedParts } from './config/revision.ts';
 import { configErrorOf, durationMs, readConfiguredMonitors, type Config } from './configuration.ts';
 import { createChannels, createExporters, startAlerts, startExports } from './delivery/start.ts';
+import { sleep } from './domain/waits.ts';
 import { configureBackfillKind } from './jobs/configured-backfill.ts';
 import type { JobKind } from './jobs/job-kind.ts';
 import { startJobRunner } from './jobs/job-runner.ts';
@@ -335,7 +335,7 @@ function createAlertJudges(
 const RESTART_EVERY_MS = 1_000;
 
 /** Starts parts that can be started again by another configuration: the former ones finish what they send, then the next ones begin. */
-async function startReplaceable(
+export async function startReplaceable(
   start: (
     config: Config,
     own: { readonly duties?: ReturnType<typeof startDuties> },
@@ -343,31 +343,34 @@ async function startReplaceable(
   { config, store, log }: { readonly config: Config; readonly store: Store; readonly log: Log },
 ) {
   let parts = await start(config, {});
-  let isStopping = false;
+  const stopping = new AbortController();
+  let replacing: Promise<void> = Promise.resolve();
   const stopAll = async () => void (await Promise.all(parts.splice(0).map((part) => part.stop())));
-  return {
-    async stop(): Promise<void> {
-      isStopping = true;
-      await stopAll();
-    },
-    async replace(next: Config): Promise<void> {
-      await stopAll();
-      // A member that has left a duty cannot take it again.
-      const duties = startDuties(store.duties);
-      parts.push({ name: 'duties', stage: 'store', stop: async () => duties.stop() });
-      for (;;) {
-        try {
-          parts = [...parts, ...(await start(next, { duties }))];
-          return;
-        } catch (error) {
-          if (isStopping) {
-            return;
-          }
-          log.warn('a part cannot be started again yet; trying again', { error });
-          await sleep(RESTART_EVERY_MS);
-        }
+
+  async function replaceBy(next: Config): Promise<void> {
+    await stopAll();
+    // A member that has left a duty cannot take it again.
+    const duties = startDuties(store.duties);
+    parts.push({ name: 'duties', stage: 'store', stop: async () => duties.stop() });
+    while (!stopping.signal.aborted) {
+      try {
+        parts = [...parts, ...(await start(next, { duties }))];
+        return;
+      } catch (error) {
+        log.warn('a part cannot be started again yet; trying again', { error });
+        await sleep(RESTART_EVERY_MS, stopping.signal);
       }
+    }
+  }
+
+  return {
+    /** Waits for a replacement under way, too: it may have started the next parts. */
+    async stop(): Promise<void> {
+      stopping.abort();
+      await replacing.catch(() => undefined);
+      await stopAll();
     },
+    replace: (next: Config): Promise<void> => (replacing = replaceBy(next)),
   };
 }
 
