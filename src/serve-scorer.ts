@@ -138,8 +138,8 @@ export async function startScorer(
     const commit = async () => {
       const retired = Promise.withResolvers<void>();
       const { rules } = revised.kit;
-      const atMs = await work.loop.revise(revised.scoring, rules, () => retired.resolve());
-      work.sessions.revise(revised.scoring, rules, atMs);
+      const begun = work.loop.revise(revised.scoring, rules, () => retired.resolve());
+      await work.sessions.revise(revised.scoring, rules, begun);
       kits.add(revised.kit);
       current = revised;
       const ended = [retired.promise, work.jobs.setKinds(listJobKinds(revised)), work.sessions.whenIdle()];
@@ -225,7 +225,7 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
   const loop = new ScoringLoop(scoring, { rules, ownership });
   await loop.start();
   const sessions = new SessionLoop(scoring, { rules, ownership, settings: sessionSettings(config) });
-  started.push({ name: 'sessions', stage: 'work', stop: () => sessions.stop() });
+  started.push({ name: 'scorer', stage: 'work', stop: () => stopScoring(loop, sessions, scoring) });
   metrics.observe(() => scorerReadings(loop.status(), current().scoring));
   metrics.observe(() => current().kit.ownScorers.readings());
   const jobs = startJobs(current(), log);
@@ -239,7 +239,6 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
   started.push(
     { name: 'judge log', stage: 'exporters', stop: async () => scoring.judgeHealth.stop() },
     { name: 'budgets', stage: 'exporters', stop: () => scoring.budget.giveBack() },
-    { name: 'scorer', stage: 'work', stop: () => stopScoring(loop, scoring) },
     { name: 'jobs', stage: 'work', stop: () => jobs.stop() },
     startAggregates(store, deps),
     ...startIssueWork(current, deps),
@@ -460,8 +459,8 @@ function startIssueWork(
   ];
 }
 
-/** Stops the loop. Its last rows wait for no others. */
-function stopScoring(loop: ScoringLoop, { hurryWrites }: Scoring): Promise<void> {
+/** Stops the loops. Their last rows wait for no others. */
+function stopScoring(loop: ScoringLoop, sessions: SessionLoop, { hurryWrites }: Scoring): Promise<void> {
   hurryWrites();
-  return loop.stop();
+  return loop.stop(sessions.stop());
 }

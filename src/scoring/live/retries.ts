@@ -270,7 +270,8 @@ export class CatchUp {
   }
 
   #countOpen(): number {
-    return [...this.#taken.values()].filter(({ isDone }) => !isDone).length;
+    const sinceMs = this.#scoring.monotonicMs() - UNDER_WAY_MS;
+    return [...this.#taken.values()].filter(({ isDone, atMs }) => !isDone && atMs >= sinceMs).length;
   }
 
   /** Returns the facts of a decision that decide which budgets pay for it. */

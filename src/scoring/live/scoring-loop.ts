@@ -177,14 +177,17 @@ export class ScoringLoop {
     return fromMs;
   }
 
-  /** Waits for work under way up to the grace time, then aborts it: the next process does it again. Throws when the store does. */
-  async stop(): Promise<void> {
+  /**
+   * Waits for work under way up to the grace time, then aborts it: the next process does it again. Throws when the store does.
+   * @param sessions ends when no session is under way: until then, the sessions of this process go to no other
+   */
+  async stop(sessions?: Promise<void>): Promise<void> {
     this.#stopping.abort();
     this.#queue.clear();
     await waitWithin(
       this.#timers,
       this.#stopGraceMs + ABANDON_MS,
-      Promise.all([this.#running, this.#workers.finish(this.#stopGraceMs, this.#abandoning)]),
+      Promise.all([this.#running, this.#workers.finish(this.#stopGraceMs, this.#abandoning), sessions]),
     );
     await waitWithin(this.#timers, LEAVE_MS, this.#ownership.leave());
   }

@@ -4,10 +4,16 @@ import PQueue from 'p-queue';
 import { readErrorMessage } from '../../domain/errors.ts';
 import { LruMap } from '../../domain/lru-map.ts';
 import { joinPair, type Ownership } from '../../ownership/ownership.ts';
-import { OVERLAP_MS, SWEEP_BACK_MS, SWEEP_EVERY_MS, SweepRange } from '../../readiness/readiness.ts';
+import {
+  AHEAD_MS,
+  OVERLAP_MS,
+  SWEEP_BACK_MS,
+  SWEEP_EVERY_MS,
+  SweepRange,
+} from '../../readiness/readiness.ts';
 import { buildSessionTargetId } from '../../domain/session-target.ts';
 import { joinSessionKey, type SessionKey, type UndecidedSession } from '../../store/contracts/lists.ts';
-import type { TraceKey } from '../../store/contracts/stores.ts';
+import { joinTraceKey, type TraceKey } from '../../store/contracts/stores.ts';
 import { computeBackoffMs } from '../attempt/attempt-failure.ts';
 import { CatchUp, DUE_EVERY_MS, takeOwn } from '../live/retries.ts';
 import type { Scoring } from '../scoring.ts';
@@ -71,7 +77,9 @@ export class SessionLoop {
   readonly #stopping = new AbortController();
   readonly #abandoning = new AbortController();
   readonly #queue = new PQueue({ concurrency: SESSIONS_AT_ONCE });
-  readonly #underWay = new Set<string>();
+  readonly #underWay = new Map<string, Promise<void>>();
+  /** The search under way, or the last one. */
+  #searching: Promise<void> = Promise.resolve();
   /** Time before which a session is not looked at again, by the store's clock. */
   readonly #notBefore = new Map<string, number>();
   readonly #failures = new Map<string, number>();
@@ -83,6 +91,10 @@ export class SessionLoop {
   #history: RuleHistory | null = null;
   /** Rules of before. Absent before the first change. */
   #former: FormerRules | undefined;
+  /** Time from which the present rules are in force, by the store's clock. */
+  #fromMs = Number.NEGATIVE_INFINITY;
+  /** Ends when no rules are being stored: a turn that comes meanwhile belongs to the next ones. */
+  #revising: Promise<unknown> = Promise.resolve();
   #waking = new AbortController();
   #sweepDueMs = 0;
   #generation = -1;
@@ -109,21 +121,30 @@ export class SessionLoop {
 
   /**
    * Puts other rules in force for the sessions that are taken from now on. Turns that arrived before keep the rules of before. Sessions
-   * under way end under those.
+   * under way end under those. Throws, and changes nothing, when `begun` does.
+   * @param begun resolves with the time from which the rules are in force, when they are stored; until then no session is taken
    */
-  revise(scoring: Scoring, rules: readonly Rule[], untilMs: number): void {
+  revise(scoring: Scoring, rules: readonly Rule[], begun: Promise<number>): Promise<void> {
+    const revised = begun.then((fromMs) => this.#putInForce(scoring, rules, fromMs));
+    this.#revising = revised.catch(() => undefined);
+    return revised;
+  }
+
+  #putInForce(scoring: Scoring, rules: readonly Rule[], fromMs: number): void {
     if (this.#history !== null) {
-      this.#former = { rules: this.#rules, history: this.#history, untilMs };
+      this.#former = { rules: this.#rules, history: this.#history, untilMs: fromMs };
     }
+    this.#fromMs = fromMs;
     [this.#scoring, this.#rules, this.#catchUp] = this.#createParts(scoring, rules);
     this.#history = null;
     this.#sweepRange.restart();
     this.#waking.abort();
   }
 
-  /** Resolves when no session is under way. */
-  whenIdle(): Promise<void> {
-    return this.#queue.onIdle();
+  /** Resolves when the sessions that are under way now, and those of the present search, have ended. */
+  async whenIdle(): Promise<void> {
+    await this.#searching.catch(() => undefined);
+    await Promise.all(this.#underWay.values());
   }
 
   /** Waits for sessions under way up to the grace time, then aborts them: the next process scores them. */
@@ -143,7 +164,8 @@ export class SessionLoop {
       this.#waking = new AbortController();
       const everyMs = this.#rules.length === 0 ? DUE_EVERY_MS : searchMs;
       try {
-        await this.#search(everyMs);
+        this.#searching = this.#search(everyMs);
+        await this.#searching;
         this.#hasFault = false;
       } catch (error) {
         if (!this.#hasFault && !this.#stopping.signal.aborted) {
@@ -161,6 +183,7 @@ export class SessionLoop {
   }
 
   async #search(everyMs: number): Promise<void> {
+    await this.#revising;
     const { stores } = this.#scoring;
     const { ownership } = this.#options;
     if (ownership.generation() !== this.#generation) {
@@ -173,7 +196,9 @@ export class SessionLoop {
     const nowMs = await stores.spans.nowMs();
     const work = this.#rules.length === 0 ? null : await this.#searchRuns(nowMs, everyMs);
     const due = await findDueSessions(this.#scoring, ownership, nowMs);
-    due.forEach((session) => this.#take(session, work));
+    due
+      .filter((session) => nowMs >= this.#notBeforeMs(session))
+      .forEach((session) => this.#take(session, work));
     await this.#takeHeldBack(nowMs, work);
   }
 
@@ -181,10 +206,13 @@ export class SessionLoop {
   async #takeHeldBack(nowMs: number, work: SessionWork | null): Promise<void> {
     const { stores, monotonicMs } = this.#scoring;
     await this.#catchUp.tick(createStoreClock(nowMs, monotonicMs));
-    const targets = this.#catchUp.take(nowMs).map(({ tenant, traceId }) => ({ tenant, targetId: traceId }));
-    for (const session of (await findSessionKeys(stores.sessions, targets)).values()) {
-      if (!this.#take(session, work)) {
-        this.#catchUp.done(buildOutcome(readClaimKey(session)));
+    const taken = this.#catchUp.take(nowMs);
+    const targets = taken.map(({ tenant, traceId }) => ({ tenant, targetId: traceId }));
+    const found = await findSessionKeys(stores.sessions, targets);
+    for (const key of taken) {
+      const session = found.get(joinTraceKey(key));
+      if (session === undefined || !this.#take(session, work)) {
+        this.#catchUp.done(buildOutcome(key));
       }
     }
   }
@@ -201,7 +229,7 @@ export class SessionLoop {
     const sinceMs = isSweep
       ? this.#sweepRange.sinceMs(nowMs)
       : nowMs - settings.idleMs - 2 * everyMs - OVERLAP_MS;
-    const work = { scoring, mode: liveMode(rules, history) };
+    const work = { scoring, mode: liveMode(rules, this.#endWith(rules, history)) };
     for (const { pairs, shards } of ownership.shares()) {
       const covered = history.coverage(rules);
       const found = await stores.sessions.undecided({
@@ -219,12 +247,22 @@ export class SessionLoop {
     }
     if (isSweep) {
       this.#sweepRange.end();
-      this.#sweepDueMs = monotonicMs() + SWEEP_EVERY_MS;
+      // Until the hold ends, nothing that is found is taken.
+      this.#sweepDueMs = monotonicMs() + (ownership.holdMs(false) || SWEEP_EVERY_MS);
     }
     return work;
   }
 
+  /** Ends a history when other rules are in force: a session that waits for its place may get turns after that. */
+  #endWith(rules: readonly PreparedRule[], history: RuleHistory): RuleHistory {
+    const hasEnded = (atMs: number) => rules !== this.#rules && atMs >= this.#fromMs;
+    return { ...history, inForce: (rule, atMs) => (hasEnded(atMs) ? null : history.inForce(rule, atMs)) };
+  }
+
   async #recordRules(rules: readonly PreparedRule[], nowMs: number): Promise<RuleHistory> {
+    // After the store's clock went back, the end of the rules of before lies ahead: the history begins anew.
+    const isAhead = (this.#former?.untilMs ?? 0) > nowMs + AHEAD_MS;
+    this.#former = isAhead ? undefined : this.#former;
     const former = this.#former;
     const recorded = await recordRules(this.#scoring.stores.ruleVersions, rules, nowMs);
     return former === undefined ? recorded : continueHistory(former, recorded);
@@ -237,20 +275,28 @@ export class SessionLoop {
       return false;
     }
     const lastMs = isLate ? lastWrittenMs : lastArrivalMs;
-    const readyMs = Math.min(lastMs + idleMs, firstArrivalMs + maxAgeMs);
-    return nowMs >= Math.max(readyMs, this.#notBefore.get(joinSessionKey(session)) ?? 0);
+    // A turn ahead of the store's clock came before the clock went back.
+    const isAhead = lastMs > nowMs + AHEAD_MS;
+    const readyMs = isAhead ? nowMs : Math.min(lastMs + idleMs, firstArrivalMs + maxAgeMs);
+    return nowMs >= Math.max(readyMs, this.#notBeforeMs(session));
+  }
+
+  #notBeforeMs(session: SessionKey): number {
+    return this.#notBefore.get(joinSessionKey(session)) ?? 0;
   }
 
   /** Returns false for a session that is not taken now. */
   #take(key: SessionKey | UndecidedSession, work: SessionWork | null): boolean {
     const name = joinSessionKey(key);
     const { ownership } = this.#options;
-    const isOurs = ownership.claim(readClaimKey(key)) !== null && ownership.holdMs(true) === 0;
+    const isOurs = ownership.claim(readClaimKey(key)) !== null && ownership.holdMs(false) === 0;
     if (work === null || !isOurs || this.#underWay.has(name) || this.#stopping.signal.aborted) {
       return false;
     }
-    this.#underWay.add(name);
-    void this.#queue.add(() => this.#score(key, name, work).finally(() => this.#underWay.delete(name)));
+    const scored = this.#queue.add(() =>
+      this.#score(key, name, work).finally(() => this.#underWay.delete(name)),
+    );
+    this.#underWay.set(name, scored);
     return true;
   }
 
@@ -259,6 +305,7 @@ export class SessionLoop {
     name: string,
     { scoring, mode }: SessionWork,
   ): Promise<void> {
+    await this.#revising;
     if (this.#stopping.signal.aborted) {
       return;
     }

@@ -320,9 +320,12 @@ export class MemoryStore {
       },
     },
     sessions: {
-      undecided: async ({ pairs, shards, limit }) =>
+      undecided: async ({ sinceMs, pairs, shards, limit }) =>
         this.#sessions()
           .filter((each) => {
+            if (each.lastArrivalMs < sinceMs) {
+              return false;
+            }
             const targetId = buildSessionTargetId(each.sessionId);
             const isOurs = shards === null || shards.includes(computeShard({ ...each, traceId: targetId }));
             const rows = this.decisions().filter(

@@ -1,12 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import type { BudgetCaps, SharedBudgets } from '../../../../src/domain/money/budget.ts';
+import { HASHED_SESSION } from '../../../../src/domain/session-target.ts';
 import { createJudgeRegistry } from '../../../../src/judge/judge-registry.ts';
 import { askForText } from '../../../../src/judge/judge.ts';
-import type { Rule } from '../../../../src/scoring/select/rule.ts';
+import { CatchUp } from '../../../../src/scoring/live/retries.ts';
+import { createScorerOwnership } from '../../../../src/scoring/live/scoring-loop.ts';
+import { prepareRule, type Rule } from '../../../../src/scoring/select/rule.ts';
 import type { CatchUpOrder } from '../../../../src/store/contracts/stores.ts';
 import { modelObject } from '../../../support/builders/model-object.ts';
 import { createLoopWorld } from '../../../support/scoring/loop-world.ts';
-import { agentSpan, buildRule, CountingScorer, newTraceId } from '../../../support/scoring/scoring-world.ts';
+import {
+  agentSpan,
+  buildRule,
+  CountingScorer,
+  createTestScoring,
+  newTraceId,
+} from '../../../support/scoring/scoring-world.ts';
+import { buildDecision } from '../../../support/store/store-rows.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -122,6 +132,26 @@ describe('sessions that the budget of a day holds back', () => {
       { target: 'session', reason },
     ]);
   });
+
+  it('do not wait for one that is not found any more', async () => {
+    const { store, timers, ...world } = createWorld();
+    const loop = await world.startLoop('session');
+    const sessions = world.startSessions();
+    for (let n = 1; n <= 12; n += 1) {
+      const attributes = { session: `session ${n}` };
+      store.ingest([agentSpan(newTraceId(), 'a', { says: `answer ${n}`, attributes })]);
+      await timers.advance(4_000);
+    }
+    await timers.advance(20_000);
+    const held = store.decisions().find(({ status }) => status === 'deferred');
+    const evidenceUntil = held!.evidenceUntil - 1;
+    await store.stores.decisions.write([{ ...held!, targetId: `${HASHED_SESSION}00`, evidenceUntil }]);
+    store.clockMs = Date.UTC(2026, 10, 11);
+    await timers.advance(200_000);
+    expect(store.scoreLog).toHaveLength(12);
+    await loop.stop();
+    await sessions.stop();
+  });
 });
 
 describe('traces that the budget of a day holds back', () => {
@@ -224,4 +254,23 @@ describe('traces that the budget of a month holds back', () => {
     expect(held[0]?.reason).toContain('the total budget of 0.105 USD a UTC month');
     await loop.stop();
   });
+});
+
+it('A catch-up takes the next trace when one has been under way for longer than any scorer runs', async () => {
+  const { store } = createLoopWorld();
+  const rules = [prepareRule(buildRule([new CountingScorer('a')]))];
+  const ownership = createScorerOwnership(undefined, rules, { member: '', monotonicMs: () => store.clockMs });
+  const held = { rule: 'r', scorer: 'a', status: 'deferred', reason: 'budget_exhausted: later' } as const;
+  const rows = [1, 2].map((n) =>
+    buildDecision({ ...held, nextAttemptAt: store.clockMs, evidenceUntil: store.clockMs + n }),
+  );
+  await store.stores.decisions.write(rows);
+  const catchUp = new CatchUp(createTestScoring(store), { rules, ownership });
+  const take = async () => {
+    await catchUp.tick({ nowMs: () => store.clockMs });
+    return catchUp.take(store.clockMs).length;
+  };
+  const taken = [await take(), await take()];
+  store.clockMs += 16 * 60_000;
+  expect([...taken, await take()]).toEqual([1, 0, 1]);
 });
