@@ -12,6 +12,7 @@ import { NOTHING_PURGED, type PurgedTraces } from '../store/contracts/purge.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller } from './access/request-access.ts';
 import type { FunnelRequest } from './reads/coverage.ts';
+import type { ChosenSeries } from '../store/contracts/monitors.ts';
 import type { EventFilter } from '../store/monitors/alert-events.ts';
 import { createAnchorReads } from './reads/anchors.ts';
 import { createAgentReads } from './reads/agents.ts';
@@ -90,6 +91,8 @@ interface SinceFilter {
   readonly sinceMs?: number | undefined;
 }
 
+type SeriesFilter = SinceFilter & ChosenSeries;
+
 const NO_SCORING: ScoringOnDemand = {
   load: () => Promise.reject(new NotFoundError('this process runs no scorers')),
   isBesideLive: false,
@@ -167,17 +170,17 @@ function createMonitorReads(
     /** States of the configured monitors. */
     standings: {
       /** By alert and series. */
-      list: (filter: SinceFilter, page: ListPage) => standings.list({ ...filter, tenant }, page),
+      list: (filter: SeriesFilter, page: ListPage) => standings.list({ ...filter, tenant }, page),
       /** The states that fire first. */
-      listFiring: (filter: SinceFilter, limit: number) => standings.read({ ...filter, tenant }, limit),
+      listFiring: (filter: SeriesFilter, limit: number) => standings.read({ ...filter, tenant }, limit),
       setAside: (nowMs: number) => standings.setAside({ tenant, nowMs }),
     },
     alerts: {
       /** Newest first. */
-      list: (filter: Pick<EventFilter, 'sinceMs' | 'untilMs'>, page: ListPage) =>
+      list: (filter: Omit<EventFilter, 'tenant' | 'isOpen'>, page: ListPage) =>
         alerts.list({ ...filter, tenant }, page),
       /** Lists the beginnings of incidents that have not ended, newest first. */
-      listOpen: (page: ListPage) => alerts.listOpen(tenant, page),
+      listOpen: (filter: ChosenSeries, page: ListPage) => alerts.listOpen({ ...filter, tenant }, page),
       /** Reads an incident with its notes, its messages, and the versions that changed. Throws a `NotFoundError` for an unknown id. */
       read: async (id: string) => {
         const events = await readIncident(alerts, id, tenant);

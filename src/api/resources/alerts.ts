@@ -2,7 +2,7 @@ import { IssueName } from './issues.ts';
 import { z } from '@hono/zod-openapi';
 import { VersionsReply } from './agents.ts';
 import { createList, describePage, refuseCursor, describeList, CURSOR_FIELDS } from '../lists/cursors.ts';
-import { FILTER_FIELDS, NoQuery } from '../lists/fields.ts';
+import { anyOf, FILTER_FIELDS, NoQuery } from '../lists/fields.ts';
 import { describeRoute, createRouter, describeJson, tenantStore, describeBody } from '../router.ts';
 import type { TenantStore } from '../tenant-store.ts';
 import { Series, Time, orNull, isoTime, BUDGET_FIELDS, budgetJson } from '../json/rows.ts';
@@ -194,6 +194,11 @@ export const AlertDetail = Alert.extend({
 
 const alertList = createList('alerts');
 
+const SERIES_FIELDS = {
+  agent: anyOf(z.string().min(1).max(1_000), 'Agent: what is about it, or about all agents.'),
+  environment: anyOf(z.string().min(1).max(1_000), 'Environment: what is about it, or about all.'),
+};
+
 const listAlerts = describeRoute('get', '/alerts', {
   tag: 'alerts',
   summary: 'Beginnings and ends of incidents, newest first.',
@@ -210,6 +215,7 @@ const listAlerts = describeRoute('get', '/alerts', {
         .describe(
           '`true`: only the beginnings of incidents that have not ended; `since` and `until` do not count.',
         ),
+      ...SERIES_FIELDS,
     }),
   },
   replies: { 200: describeJson('A page of alerts.', describePage(Alert)) },
@@ -265,7 +271,7 @@ export function createAlertRoutes() {
       const { filters, page } = alertList.readQuery(query, replies.nowMs);
       const found = await (open === undefined
         ? store.alerts.list(filters, page)
-        : store.alerts.listOpen(page));
+        : store.alerts.listOpen({ agent: filters.agent, environment: filters.environment }, page));
       return c.json(
         alertList.toReply(found, (event) => alertJson(event, replies)),
         200,
@@ -358,6 +364,7 @@ const listMonitors = describeRoute('get', '/monitors', {
         .enum(['alert', 'firing'])
         .default('alert')
         .describe('`firing`: the states that fire first; at most 500, without a cursor.'),
+      ...SERIES_FIELDS,
     }),
   },
   replies: {

@@ -35,8 +35,14 @@ export interface MarkerFilter {
   readonly version?: string | undefined;
 }
 
+/** Agents and environments that a list of series is for; absent: all. */
+export interface ChosenSeries {
+  readonly agent?: readonly string[] | undefined;
+  readonly environment?: readonly string[] | undefined;
+}
+
 /** Conditions on the series that rules watch. */
-export interface StatusFilter {
+export interface StatusFilter extends ChosenSeries {
   readonly ruleKeys: readonly string[];
   readonly tenant?: string | undefined;
   /** Earliest begin of the phase, Unix milliseconds. */

@@ -1,13 +1,14 @@
 import { type AlertEvent, JUDGE_DETECTOR } from '../../monitors/alert-event.ts';
 import type { JudgeDrift } from '../../monitors/monitor-store.ts';
 import { ALL_TENANTS, type Mute } from '../../monitors/mute.ts';
-import type { AlertMessage, AlertNote, Replier } from '../contracts/monitors.ts';
+import type { AlertMessage, AlertNote, ChosenSeries, Replier } from '../contracts/monitors.ts';
 import type { Listed, ListPage } from '../contracts/lists.ts';
 import { bind, type Database } from '../database.ts';
 import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
 import { readScoresSince } from './alert-evidence.ts';
 import { readSlices } from '../spans/trace-keys.ts';
 import { toDateTime } from '../values.ts';
+import { chosenCondition } from './series-columns.ts';
 
 /**
  * Creates the store of the beginnings and ends of incidents, and of people's acknowledgements, notes and mutes. Times are Unix milliseconds
@@ -32,8 +33,8 @@ export function createAlertStore(database: Database) {
         { id: id.toLowerCase() },
       ),
     /** Lists the beginnings of incidents that have not ended, newest first. */
-    listOpen: (tenant: string | undefined, page: ListPage) =>
-      listEvents(database, { tenant, isOpen: true }, page),
+    listOpen: (filter: Omit<EventFilter, 'isOpen'>, page: ListPage) =>
+      listEvents(database, { ...filter, isOpen: true }, page),
     /** Accepts the change of an incident as normal. */
     acknowledge: (incidentId: string, replier: Replier) =>
       addReply(database, incidentId, { ...replier, kind: 'ack', text: '' }),
@@ -112,24 +113,30 @@ function addReply(
 /** Condition on an event: its incident has not ended. */
 const IS_OPEN = `Status = 'firing' AND IncidentId NOT IN (SELECT IncidentId FROM alert_events WHERE Status = 'resolved')`;
 
-export interface EventFilter {
+export interface EventFilter extends ChosenSeries {
   readonly tenant?: string | undefined;
   readonly sinceMs?: number | undefined;
   readonly untilMs?: number | undefined;
   readonly isOpen?: boolean;
 }
 
+const EVENT_SERIES = {
+  agent: "JSONExtractString(Event, 'series', 'agent')",
+  environment: "JSONExtractString(Event, 'series', 'environment')",
+};
+
 /** Lists events, newest first. */
 function listEvents(
   database: Database,
-  { tenant, sinceMs = 0, untilMs, isOpen = false }: EventFilter,
+  { tenant, sinceMs = 0, untilMs, isOpen = false, ...chosen }: EventFilter,
   page: ListPage,
 ): Promise<Listed<AlertEvent>> {
   const sql = `SELECT Event, toUnixTimestamp64Milli(ifNull(EndsAt, StartsAt)) AS atMs, toString(EventId) AS keyId
      FROM alert_events FINAL
      WHERE ${tenant === undefined ? '1' : 'Tenant = {tenant:String}'} AND atMs >= {since:Int64}
-       ${untilMs === undefined ? '' : 'AND atMs < {until:Int64}'} AND ${isOpen ? IS_OPEN : '1'}`;
-  const params = { tenant, since: Math.trunc(sinceMs), until: untilMs && Math.trunc(untilMs) };
+       ${untilMs === undefined ? '' : 'AND atMs < {until:Int64}'} AND ${isOpen ? IS_OPEN : '1'}
+       AND ${chosenCondition(chosen, EVENT_SERIES)}`;
+  const params = { ...chosen, tenant, since: Math.trunc(sinceMs), until: untilMs && Math.trunc(untilMs) };
   const toItem = ({ Event }: { readonly Event: string }) => JSON.parse(Event) as AlertEvent;
   return readKeysetPage(database, { sql, params, order: 'newest', toItem }, page);
 }

@@ -12,6 +12,7 @@ import { bind, type Database } from '../database.ts';
 import { keyIdOf, readKeysetPage } from '../lists/keyset-page.ts';
 import { DIRECTED, IS_OF_NEW_AGENT, meanStep, STEP, UNIT } from './folded-scores-sql.ts';
 import {
+  chosenCondition,
   fromSeriesRow,
   fromSeriesValues,
   IS_UNSPLIT,
@@ -118,13 +119,14 @@ function fromStatusRow({ State }: StatusRow): MonitorStatus {
 }
 
 /** Returns the statement of the states that rules have now. */
-function statusSource({ tenant, sinceMs, ruleKeys }: StatusFilter) {
+function statusSource({ tenant, sinceMs, ruleKeys, agent, environment }: StatusFilter) {
+  const isChosen = chosenCondition({ agent, environment }, { agent: 'Agent', environment: 'Environment' });
   const sql = `SELECT State, 0 AS atMs, ${PLACE} AS keyId FROM (
        SELECT *, max(Bucket) OVER () AS Latest FROM monitor_states FINAL
        WHERE RuleKey IN {ruleKeys:Array(String)} AND Kind = 'status')
-     WHERE Bucket >= subtractMilliseconds(Latest, ${STALE_AFTER_MS}) AND ${tenantCondition(tenant)}
+     WHERE Bucket >= subtractMilliseconds(Latest, ${STALE_AFTER_MS}) AND ${tenantCondition(tenant)} AND ${isChosen}
        AND ${sinceMs === undefined ? '1' : "JSONExtractInt(State, 'sinceMs') >= {sinceMs:Int64}"}`;
-  return { sql, params: { ruleKeys, tenant, sinceMs: Math.trunc(sinceMs ?? 0) } };
+  return { sql, params: { ruleKeys, tenant, agent, environment, sinceMs: Math.trunc(sinceMs ?? 0) } };
 }
 
 /**

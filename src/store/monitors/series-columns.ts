@@ -1,4 +1,5 @@
 import { type SeriesFacets, type SplitFacet, buildSplit } from '../../domain/series-facets.ts';
+import type { ChosenSeries } from '../contracts/monitors.ts';
 import type { QueryParams } from '../values.ts';
 
 /** Columns of a series that all tables have. */
@@ -89,6 +90,19 @@ export const IS_SERIES = `${HAS_FACETS} AND Split = {split:Array(String)}`;
 export function seriesCondition(series: SeriesFacets): string {
   const further = buildSplit(series).map(([facet]) => ` AND ${COLUMN_OF[facet]} = {${facet}:String}`);
   return `${HAS_FACETS}${series.target === undefined ? ` AND ${IS_WHOLE_RUN}` : ''}${further.join('')}`;
+}
+
+/**
+ * Returns an SQL condition for series of chosen agents and environments, and for those that are of all. Its parameters are the choice.
+ * @param columns SQL of the agent and the environment
+ */
+export function chosenCondition(
+  { agent, environment }: ChosenSeries,
+  columns: Readonly<Record<keyof ChosenSeries, string>>,
+): string {
+  const isChosen = (name: keyof ChosenSeries) =>
+    `${columns[name]} IN arrayPushBack({${name}:Array(String)}, '')`;
+  return `${agent === undefined ? '1' : isChosen('agent')} AND ${environment === undefined ? '1' : isChosen('environment')}`;
 }
 
 export function seriesParams(series: SeriesFacets): QueryParams {

@@ -38,7 +38,12 @@ beforeAll(async () => {
   const evaluator = world.evaluator(await configuredMonitors(config));
   await evaluator.advance();
   const low = (tenant: string, serviceVersion: string) =>
-    Array.from({ length: 60 }, () => ({ tenant, serviceVersion, score: 0.05 }));
+    Array.from({ length: 60 }, () => ({
+      tenant,
+      environment: 'production',
+      serviceVersion,
+      score: 0.05,
+    }));
   await world.scored(WORLD_START_MS + 1000, [...low('a', 'v1'), ...low('b', 'v7')]);
   world.clockMs = WORLD_START_MS + HOUR_MS + 61_000;
   await evaluator.advance();
@@ -132,6 +137,17 @@ describe('the API of monitors', () => {
     expect(await listed('since=90d&until=1h')).toHaveLength(1);
     expect(await listed('until=90d')).toEqual([]);
   });
+
+  test.each(['alerts?', 'alerts?open=true&', 'monitors?', 'monitors?order=firing&'])(
+    '%s lists what is about the chosen agents and environments',
+    async (path) => {
+      const listed = async (query: string) => (await ask(`${path}${query}`, READER_A)).body.items;
+      const { agent, environment } = (await listed(''))[0]!['series'] as Record<string, string>;
+      expect(await listed(`agent=${agent}&agent=other&environment=${environment}`)).toHaveLength(1);
+      expect(await listed('agent=other')).toEqual([]);
+      expect(await listed('environment=other')).toEqual([]);
+    },
+  );
 
   test.each([
     ['alerts?limit=0', /limit/],
