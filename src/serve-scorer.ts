@@ -10,6 +10,7 @@ import { CHANNELS, EXPORTERS, PREBUILT_SCORERS } from './components.ts';
 import type { PreparedRevision } from './config/config-control.ts';
 import type { LoadedParts } from './config/revision.ts';
 import { configErrorOf, durationMs, readConfiguredMonitors, type Config } from './configuration.ts';
+import type { CountsByReceiver } from './delivery/deliver.ts';
 import { createChannels, createExporters, startAlerts, startExports } from './delivery/start.ts';
 import { sleep } from './domain/waits.ts';
 import { configureBackfillKind } from './jobs/configured-backfill.ts';
@@ -337,11 +338,12 @@ const RESTART_EVERY_MS = 1_000;
 export async function startReplaceable(
   start: (
     config: Config,
-    own: { readonly duties?: ReturnType<typeof startDuties> },
+    own: { readonly duties?: ReturnType<typeof startDuties>; readonly countsByReceiver: CountsByReceiver },
   ) => Promise<StartedPart[]>,
   { config, store, log }: { readonly config: Config; readonly store: Store; readonly log: Log },
 ) {
-  let parts = await start(config, {});
+  const countsByReceiver: CountsByReceiver = new Map();
+  let parts = await start(config, { countsByReceiver });
   const stopping = new AbortController();
   let replacing: Promise<void> = Promise.resolve();
   const stopAll = async () => void (await Promise.all(parts.splice(0).map((part) => part.stop())));
@@ -353,7 +355,7 @@ export async function startReplaceable(
     parts.push({ name: 'duties', stage: 'store', stop: async () => duties.stop() });
     while (!stopping.signal.aborted) {
       try {
-        parts = [...parts, ...(await start(next, { duties }))];
+        parts = [...parts, ...(await start(next, { duties, countsByReceiver }))];
         return;
       } catch (error) {
         log.warn('a part cannot be started again yet; trying again', { error });

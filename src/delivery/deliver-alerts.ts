@@ -16,8 +16,8 @@ import {
   type DeliveryLoop,
   type EpochTerms,
   type Failure,
+  type LoopDeps,
   type LoopTimes,
-  type ReceiverDuties,
   type RetryTimes,
   startDelivery,
 } from './deliver.ts';
@@ -59,7 +59,7 @@ interface AlertDeps {
 export function startAlertDelivery(
   channels: readonly AlertChannel[],
   times: Partial<AlertTimes>,
-  deps: AlertDeps & { readonly duties: ReceiverDuties },
+  deps: AlertDeps & LoopDeps,
 ): DeliveryLoop {
   const tasks = channels.map((channel) => ({
     name: channel.name,

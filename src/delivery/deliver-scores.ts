@@ -7,6 +7,7 @@ import type { Log } from '../telemetry/log.ts';
 import { AttemptBook, joinExportKey, type Message } from './attempt-book.ts';
 import {
   buildDeadLetter,
+  type CountsByReceiver,
   type Delivery,
   type DeliveryLoop,
   type EpochTerms,
@@ -31,6 +32,7 @@ export interface ScoreDeliveryDeps {
   readonly log: Log;
   /** Random number in [0, 1). */
   readonly random: () => number;
+  readonly countsByReceiver?: CountsByReceiver | undefined;
 }
 
 /** Registers the exporters and starts to send the scores that are written from now on. Throws when the store does. */

@@ -29,6 +29,9 @@ export interface Counts {
   lastError?: string | undefined;
 }
 
+/** Counts that outlive a loop: a reload starts another one. */
+export type CountsByReceiver = Map<string, Counts>;
+
 /** Receivers of this process, among the processes on the same store. */
 export interface ReceiverDuties {
   /** Returns the number of the epoch in which this process has the receiver; undefined while another process has it. */
@@ -91,9 +94,10 @@ export class DutyLost extends AppError {
 /** Longest wait while the store is unavailable, milliseconds. */
 const MAX_STORE_WAIT_MS = 60_000;
 
-interface LoopDeps {
+export interface LoopDeps {
   readonly duties: ReceiverDuties;
   readonly log: Log;
+  readonly countsByReceiver?: CountsByReceiver | undefined;
 }
 
 /** Starts a loop for each receiver, so that a failing receiver delays no other. */
@@ -124,7 +128,7 @@ export function startDelivery(
 
 class ReceiverLoop {
   readonly name: string;
-  readonly counts: Counts = { delivered: 0, dead: 0, failures: 0 };
+  readonly counts: Counts;
   readonly #task: DeliveryTask;
   readonly #names: LogNames;
   readonly #giveUp: AbortSignal;
@@ -138,6 +142,10 @@ class ReceiverLoop {
     this.#names = names;
     this.#giveUp = giveUp;
     this.#deps = deps;
+    const former: Partial<Counts> = deps.countsByReceiver?.get(task.name) ?? {};
+    const { delivered = 0, dead = 0, failures = 0, skipped } = former;
+    this.counts = { delivered, dead, failures, ...(skipped === undefined ? {} : { skipped }) };
+    deps.countsByReceiver?.set(task.name, this.counts);
   }
 
   async run(intervalMs: number, stopping: AbortSignal): Promise<void> {

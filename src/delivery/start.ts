@@ -10,13 +10,14 @@ import type { Store } from '../store/store.ts';
 import type { Log } from '../telemetry/log.ts';
 import type { Metrics, Reading } from '../telemetry/metrics.ts';
 import type { AlertChannel, ChannelDefinition } from './channels/channel.ts';
-import type { DeliveryLoop, ReceiverDuties } from './deliver.ts';
+import type { CountsByReceiver, DeliveryLoop, ReceiverDuties } from './deliver.ts';
 import type { ExporterDefinition, ReadSpan, ScoreExporter } from './exporters/exporter.ts';
 
 interface StartDeps {
   readonly duties: Duties;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly countsByReceiver?: CountsByReceiver | undefined;
   /** Called with the reader of the states of exporters. */
   readonly onExports?: ((read: () => ExporterState[]) => void) | undefined;
 }
@@ -55,7 +56,7 @@ export async function startExports(
   section: object,
   kinds: readonly ExporterDefinition[],
   { scoreFeed: feed, deadLetters, spans }: Pick<Store, 'scoreFeed' | 'deadLetters' | 'spans'>,
-  { duties, log, metrics, onExports }: StartDeps,
+  { duties, log, metrics, countsByReceiver, onExports }: StartDeps,
 ): Promise<StartedPart[]> {
   const exporters = createExporters(section, kinds, spans);
   if (exporters.length === 0) {
@@ -64,7 +65,7 @@ export async function startExports(
   }
   const { startScoreDelivery } = await import('./deliver-scores.ts');
   const ownDuties = joinDuties(duties, 'export', exporters);
-  const deps = { feed, deadLetters, duties: ownDuties, log, random: Math.random };
+  const deps = { feed, deadLetters, duties: ownDuties, log, random: Math.random, countsByReceiver };
   const loop = await startScoreDelivery(exporters, {}, deps);
   onExports?.(() => listStates(loop));
   const forget = metrics.observe(() =>
@@ -89,7 +90,7 @@ export async function startAlerts(
   config: Pick<Config, 'alerts' | 'api'>,
   kinds: readonly ChannelDefinition[],
   store: Pick<Store, 'alertFeed' | 'alerts' | 'deadLetters' | 'spans'>,
-  { duties, log, metrics }: StartDeps,
+  { duties, log, metrics, countsByReceiver }: StartDeps,
 ): Promise<StartedPart[]> {
   const channels = createChannels(config, kinds);
   if (channels.length === 0) {
@@ -108,6 +109,7 @@ export async function startAlerts(
       log,
       now: () => store.spans.nowMs(),
       random: Math.random,
+      countsByReceiver,
     },
   );
   const forget = metrics.observe(() =>

@@ -51,6 +51,13 @@ describe('a reload of a running serve', () => {
     return { score: rows[0]?.Score ?? -1, pid: Number(rows[0]?.Reason) };
   }
 
+  /** Reads how many scores went to the receiver, as the status tells. */
+  async function readSent(): Promise<number> {
+    const status = await fetch(`${world.serve.addresses.api}/api/v1/status`);
+    const { exporters } = (await status.json()) as { exporters: { sent: number }[] };
+    return exporters[0]?.sent ?? 0;
+  }
+
   it('uses the changed module of a scorer, and ends the processes of the former one', async () => {
     world.write({ ...base, ...exportTo(0) });
     const before = await readScore();
@@ -66,9 +73,12 @@ describe('a reload of a running serve', () => {
     expect(await readScore()).toEqual(after);
   }, 240_000);
 
-  it('exports to the changed receiver, and to the former one no more', async () => {
+  it('exports to the changed receiver, to the former one no more, and goes on counting', async () => {
+    await until(async () => (await readSent()) > 0);
+    const sent = await readSent();
     world.write({ ...base, ...exportTo(1) });
     expect(await world.control.reload()).toMatchObject({ outcome: 'applied' });
+    expect(await readSent()).toBeGreaterThanOrEqual(sent);
     const former = receivers[0]?.requests.length ?? 0;
     expect(former).toBeGreaterThan(0);
     await readScore();
