@@ -8,6 +8,7 @@ import type { TraceDetail, TraceItem } from '../api/resources/traces.ts';
 import { MENDS } from '../api/reads/coverage.ts';
 import { checkValue, ruleSchema } from '../config/index.ts';
 import { formatDiff } from '../config/files/change-file.ts';
+import { WHOLE_RULE } from '../domain/decision.ts';
 import { type Asked, ToolFault } from './ask.ts';
 import { buildResult, type ResultTerms, type ToolResult } from './result.ts';
 import { buildRunPage, readAnswer, readQuestion } from './show-run.ts';
@@ -276,7 +277,8 @@ function explainDecision({
 }: Pick<Item<typeof TraceDetail>['decisions'][number], 'rule' | 'scorer' | 'status' | 'reason'>) {
   const code = readCode(reason || status);
   const mend = MENDS[code]?.replace('rules[]', `rules.${rule}`) ?? null;
-  return { rule, scorer, status, reason: code, sentence: reason, mend, count: 1 };
+  const one = scorer === WHOLE_RULE ? null : scorer;
+  return { rule, scorer: one, status, reason: code, sentence: reason, mend, count: 1 };
 }
 
 /** Reads the code of a reason: what follows it may be a text of the trace. */

@@ -97,6 +97,17 @@ async function tell(told: Told): Promise<string> {
   const status = lost === undefined ? 'scored' : lost === 'budget_exhausted' ? 'deferred' : 'failed';
   await world.store.decisions.write([
     buildDecision({ ...own, rule: 'production', scorer: 'grounding', status, reason: lost ?? '' }),
+    ...(lost === 'judge_unauthorised'
+      ? [
+          buildDecision({
+            ...own,
+            rule: 'sessions',
+            scorer: '*',
+            status: 'sampled_out',
+            reason: 'sampled_out: rate 0.1',
+          }),
+        ]
+      : []),
   ]);
   return traceId;
 }
@@ -255,10 +266,14 @@ const INVESTIGATIONS: readonly Investigation[] = [
   {
     question: 'why one run has no score, and what mends it',
     solve: async (ask) => {
-      const [item = {}] = itemsOf(await ask('why_not_scored', { traceId: ids.lost }));
-      return [item['scorer'], item['status'], item['reason'], item['mend']];
+      const items = itemsOf(await ask('why_not_scored', { traceId: ids.lost }));
+      return items.map(({ scorer, status, reason, mend }) => [scorer, status, reason, mend]);
     },
-    answer: ['grounding', 'failed', 'judge_unauthorised', 'judges.providers.<name>.apiKey'],
+    answer: [
+      ['grounding', 'failed', 'judge_unauthorised', 'judges.providers.<name>.apiKey'],
+      // A rule as a whole left the run out.
+      [null, 'sampled_out', 'sampled_out', 'rules.sessions.sample.rate'],
+    ],
   },
   {
     question: 'which setting brings most scores back',
