@@ -103,7 +103,7 @@ it.concurrent('a scorer that stalls with judge calls in flight asks no more, and
   // Past the notice of the join, so that each scores its own traces.
   await sleep(8_000);
   const asksForVerdicts = ({ path, body }: JudgeServerRequest) =>
-    path.startsWith('/second/') && JSON.stringify(body.response_format).includes('verdicts');
+    path.startsWith('/second/') && JSON.stringify(body.response_format ?? '').includes('verdicts');
   // The judge of the second answers slowly, and the opposite.
   judge.script(async (request) => {
     const reply = await verdictJudge(request);
