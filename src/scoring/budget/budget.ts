@@ -142,7 +142,7 @@ class ProcessBudget {
   /** Lists the budgets that apply to a call, the narrowest first, with the accounts of this process. */
   #accountsOf(call: BudgetedCall): (ScopedBudget & { readonly account: BudgetAccount })[] {
     return listBudgets(call, this.#shared).map((budget) => {
-      // A call of the rules of before a reload keeps their caps.
+      // A call by the former rules keeps the caps of these rules after a reload.
       const key = JSON.stringify(budget);
       const account = this.#accounts.get(key) ?? new BudgetAccount(budget.scope, this.#shares);
       this.#accounts.set(key, account);

@@ -120,7 +120,7 @@ export class SessionLoop {
   }
 
   /**
-   * Puts other rules in force for the sessions that are taken from now on. Turns that arrived before keep the rules of before. Sessions
+   * Puts other rules in force for the sessions that are taken from now on. Turns that arrived before keep the former rules. Sessions
    * under way end under those. Throws, and changes nothing, when `begun` does.
    * @param begun resolves with the time from which the rules are in force, when they are stored; until then no session is taken
    */
@@ -141,7 +141,7 @@ export class SessionLoop {
     this.#waking.abort();
   }
 
-  /** Resolves when the sessions that are under way now, and those of the present search, have ended. */
+  /** Resolves when the sessions that are under way now, and the sessions that the present search takes, have ended. */
   async whenIdle(): Promise<void> {
     await this.#searching.catch(() => undefined);
     await Promise.all(this.#underWay.values());
@@ -260,7 +260,7 @@ export class SessionLoop {
   }
 
   async #recordRules(rules: readonly PreparedRule[], nowMs: number): Promise<RuleHistory> {
-    // After the store's clock went back, the end of the rules of before lies ahead: the history begins anew.
+    // After the store's clock went back, the end of the former rules lies ahead: the history begins anew.
     const isAhead = (this.#former?.untilMs ?? 0) > nowMs + AHEAD_MS;
     this.#former = isAhead ? undefined : this.#former;
     const former = this.#former;
