@@ -148,7 +148,8 @@ it.concurrent('a judge that turns strict under the same name is blamed for the f
     { scorer: 'hallucination', size: SIZE, before: 1, state: 'drifted' },
   ]);
   expect(receivedWebhooks(story.receiver, '/page').incidents).toEqual({});
-  expect(await countOf(addresses, 'scores FINAL')).toBe(100);
+  const areScored = async () => (await countOf(addresses, 'scores FINAL')) === 100;
+  await until(areScored, 120_000, () => story.folder.output.slice(-3_000));
   expect(
     await countOf(addresses, `judge_calls WHERE ScoreId = '' AND ServedModel = 'judge'`),
   ).toBeGreaterThan(5);

@@ -104,11 +104,13 @@ it.concurrent('a scorer that stalls with judge calls in flight asks no more, and
   await sleep(8_000);
   const asksForVerdicts = ({ path, body }: JudgeServerRequest) =>
     path.startsWith('/second/') && JSON.stringify(body.response_format ?? '').includes('verdicts');
-  // The judge of the second answers slowly, and the opposite.
+  // The judge of the second answers after the stall, and the opposite.
+  const stall = Promise.withResolvers<void>();
   judge.script(async (request) => {
     const reply = await verdictJudge(request);
     if (reply.kind !== 'text' || request.path.startsWith('/second/')) {
-      return reply.kind === 'text' && asksForVerdicts(request) ? { ...reply, delayMs: 20_000 } : reply;
+      await (asksForVerdicts(request) ? stall.promise : undefined);
+      return reply;
     }
     return { ...reply, text: reply.text?.replaceAll('"verdict":"yes"', '"verdict":"no"') ?? null };
   });
@@ -120,6 +122,7 @@ it.concurrent('a scorer that stalls with judge calls in flight asks no more, and
   const scores = await store.scores();
   const countCalls = () => judge.requests.filter(({ path }) => path.startsWith('/second/')).length;
   const calls = countCalls();
+  stall.resolve();
   process.kill(second.pid!, 'SIGCONT');
   await until(() => second.output.includes('scorer processes changed'), 60_000);
   await sleep(25_000);

@@ -190,7 +190,11 @@ describe.skipIf(pythons === undefined)('scores in the real servers of Phoenix an
     let own: OwnScore[] = [];
     const readOwn = async () =>
       (await readOwnScores(serve.addresses().api)).filter((each) => ids.has(each.traceId));
-    await until(async () => isWhole((own = await readOwn())), SETTLED_WITHIN_MS);
+    await until(
+      async () => isWhole((own = await readOwn())),
+      SETTLED_WITHIN_MS,
+      () => `${own.length} scores: ${serve.output.slice(-3_000)}`,
+    );
     const tell = (name: string, author: string, value: number, target: string) =>
       `${target} ${name} ${author} ${value}`;
     const authorOf = ({ source }: OwnScore) => (source === 'human' ? 'HUMAN' : 'CODE');

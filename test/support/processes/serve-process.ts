@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 import { until } from '../until.ts';
@@ -166,8 +167,28 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Sends one OTLP/JSON trace request. Returns the status code, or 'unreachable', also when `signal` aborts the request. */
+/** Limit of the time for retries of a request that a busy store refused, milliseconds: as in the exporters of OpenTelemetry. */
+const RETRY_WITHIN_MS = 60_000;
+
+/**
+ * Sends one OTLP/JSON trace request, and again after a 503, as exporters do. Returns the status code, or 'unreachable', also when
+ * `signal` aborts the request.
+ */
 export async function sendTraces(
+  otlpHttp: string,
+  request: unknown,
+  signal?: AbortSignal,
+): Promise<number | 'unreachable'> {
+  const startedMs = performance.now();
+  let status = await postTraces(otlpHttp, request, signal);
+  while (status === 503 && performance.now() - startedMs < RETRY_WITHIN_MS) {
+    await sleep(1_000);
+    status = await postTraces(otlpHttp, request, signal);
+  }
+  return status;
+}
+
+async function postTraces(
   otlpHttp: string,
   request: unknown,
   signal?: AbortSignal,
