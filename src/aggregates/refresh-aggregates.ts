@@ -15,6 +15,9 @@ import { createDecisionAggregates } from './count-coverage.ts';
  */
 const OVERLAP_MS = 45_000;
 
+/** Time between two marks of passes that find nothing, milliseconds: a mark is an insert. */
+const MARK_EVERY_MS = 60_000;
+
 /** Most score rows, hours and days of time of one computation. */
 const MAX_ROWS = 500_000;
 const MAX_HOURS = 2_000;
@@ -49,7 +52,10 @@ export async function refreshAggregates(
   const progress = await readProgress(store);
   const hours = await listPending(store, progress);
   await computeAll(store, hours, onRefused, signal);
-  await store.markDone(progress.nowMs);
+  const { nowMs, doneMs } = progress;
+  if (hours.length > 0 || doneMs === null || Math.abs(nowMs - doneMs) >= MARK_EVERY_MS) {
+    await store.markDone(nowMs);
+  }
   return hours.length;
 }
 

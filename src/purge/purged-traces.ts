@@ -11,7 +11,7 @@ import type { PurgeKey } from './purge-key.ts';
 const MAX_RECENT = 10_000;
 
 /** Interval between reads of new tombstones, milliseconds. */
-const READ_EVERY_MS = 2_000;
+const READ_EVERY_MS = 4_000;
 
 /** Age of the last read from which on a write waits for another one, milliseconds. */
 const MAX_AGE_MS = 5_000;
@@ -28,7 +28,7 @@ export interface PurgedTracesDeps {
 }
 
 /**
- * Reads all tombstones, then the new ones every 2 s. Throws a `ConfigError` when there are tombstones of another key: this process could
+ * Reads all tombstones, then the new ones every 4 s. Throws a `ConfigError` when there are tombstones of another key: this process could
  * not recognise their traces.
  */
 export async function watchPurgedTraces(deps: PurgedTracesDeps): Promise<WatchedTraces> {

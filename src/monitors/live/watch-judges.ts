@@ -41,7 +41,7 @@ export interface JudgeWatchSettings {
 }
 
 export interface JudgeWatchStore {
-  readonly alerts: Pick<AlertStore, 'write' | 'deciding' | 'judgeDrifts' | 'scoresSince' | 'acknowledge'>;
+  readonly alerts: Pick<AlertStore, 'write' | 'judgeWork' | 'scoresSince' | 'acknowledge'>;
   readonly anchors: { since(sinceMs: number): Promise<AnchorRow[]> };
   nowMs(): Promise<number>;
 }
@@ -81,10 +81,9 @@ export async function lookAtJudges(
 ): Promise<{ incidents: readonly AlertEvent[]; decided: readonly AlertEvent[] }> {
   const { alerts } = store;
   const nowMs = await store.nowMs();
-  const [rows, drifts, deciding] = await Promise.all([
+  const [rows, { drifts, deciding }] = await Promise.all([
     judges.length === 0 ? [] : store.anchors.since(nowMs - JUDGINGS_READ_MS),
-    alerts.judgeDrifts(),
-    alerts.deciding(nowMs - WAITING_MS),
+    alerts.judgeWork(nowMs - WAITING_MS),
   ]);
   const models = new Map(judges.map(({ fingerprint, judge }) => [fingerprint, judge]));
   const sets = buildAnchorSets(rows, drifts).filter(({ fingerprint }) => models.has(fingerprint));

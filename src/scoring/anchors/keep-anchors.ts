@@ -43,7 +43,7 @@ export interface AnchorSource {
 
 export interface AnchorKeepStore {
   readonly anchors: Pick<AnchorStore, 'since' | 'write' | 'candidates' | 'judgedRuns'>;
-  readonly alerts: Pick<AlertStore, 'deciding' | 'judgeDrifts'>;
+  readonly alerts: Pick<AlertStore, 'judgeWork'>;
   readonly markers: Pick<MarkerStore, 'record'>;
   nowMs(): Promise<number>;
 }
@@ -117,10 +117,9 @@ export class AnchorKeeper {
     }
     const { anchors, alerts } = this.#store;
     const nowMs = await this.#store.nowMs();
-    const [rows, drifts, deciding] = await Promise.all([
+    const [rows, { drifts, deciding }] = await Promise.all([
       anchors.since(nowMs - settings.maxAgeMs),
-      alerts.judgeDrifts(),
-      alerts.deciding(nowMs - HOUR_MS),
+      alerts.judgeWork(nowMs - HOUR_MS),
     ]);
     if (nowMs - this.#countedMs >= COUNT_EVERY_MS) {
       this.#judgedRuns = await anchors.judgedRuns(nowMs - HOUR_MS);

@@ -54,19 +54,13 @@ export function createAlertStore(database: Database) {
          FROM deliveries FINAL WHERE Kind = 'alert' AND IncidentId = {incidentId:UUID} AND State IN ('planned', 'delivered', 'dead') ORDER BY atMs, channel`,
         { incidentId },
       ),
-    /** Returns events written since a time for which it is not known who changed. */
-    deciding: (sinceMs: number) =>
-      readEvents(
-        database,
-        `WrittenAt >= fromUnixTimestamp64Milli({since:Int64}) AND JSONExtractString(Event, 'culprit', 'who') = 'deciding'`,
-        { since: Math.trunc(sinceMs) },
-      ),
     ...bind(database, {
       known: knownEvents,
       list: listEvents,
       acknowledged: readAcknowledged,
       scoresSince: readScoresSince,
       judgeDrifts: readJudgeDrifts,
+      judgeWork: readJudgeWork,
       mute: writeMute,
       mutes: readMutes,
       listMutes,
@@ -161,12 +155,33 @@ async function readAcknowledged(database: Database): Promise<Map<string, number>
   return new Map(rows.map(({ id, atMs }) => [id, atMs]));
 }
 
+const IS_OF_JUDGE = `JSONExtractString(Event, 'detector') = '${JUDGE_DETECTOR}'`;
+
 /** Reads the incidents of judges, the oldest first. */
 async function readJudgeDrifts(database: Database): Promise<JudgeDrift[]> {
+  return toJudgeDrifts(database, await readEvents(database, `${IS_OF_JUDGE} ORDER BY StartsAt, EventId`));
+}
+
+/** Reads the incidents of judges, and the events written since a time for which it is not known who changed: one statement, as it runs often. */
+async function readJudgeWork(
+  database: Database,
+  sinceMs: number,
+): Promise<{ drifts: JudgeDrift[]; deciding: AlertEvent[] }> {
   const events = await readEvents(
     database,
-    `JSONExtractString(Event, 'detector') = '${JUDGE_DETECTOR}' ORDER BY StartsAt, EventId`,
+    `${IS_OF_JUDGE} OR (WrittenAt >= fromUnixTimestamp64Milli({since:Int64})
+       AND JSONExtractString(Event, 'culprit', 'who') = 'deciding')
+     ORDER BY StartsAt, EventId`,
+    { since: Math.trunc(sinceMs) },
   );
+  const isOfJudge = ({ detector }: AlertEvent) => detector === JUDGE_DETECTOR;
+  return {
+    drifts: await toJudgeDrifts(database, events.filter(isOfJudge)),
+    deciding: events.filter((event) => !isOfJudge(event)),
+  };
+}
+
+async function toJudgeDrifts(database: Database, events: readonly AlertEvent[]): Promise<JudgeDrift[]> {
   const acknowledged = events.length === 0 ? new Map<string, number>() : await readAcknowledged(database);
   return events
     .filter(({ status }) => status === 'firing')

@@ -103,13 +103,18 @@ describe('the store of alerts about judges', () => {
     const waiting = anAlert({ alert: 'Low', culprit: { who: 'deciding', judge: null, decideByMs } });
     await alerts.write([drift, waiting, resolvedEvent(waiting)]);
     expect(await alerts.judgeDrifts()).toEqual([{ firing: drift, endedMs: null, acknowledgedMs: null }]);
-    const ids = async () => (await alerts.deciding(decideByMs - 60_000)).map(({ id }) => id).toSorted();
+    const ids = async () => {
+      const { drifts, deciding } = await alerts.judgeWork(decideByMs - 60_000);
+      expect(drifts).toEqual(await alerts.judgeDrifts());
+      return deciding.map(({ id }) => id).toSorted();
+    };
     expect(await ids()).toEqual([waiting.id, resolvedEvent(waiting).id].toSorted());
     await alerts.write([{ ...waiting, culprit: { who: 'agent', judge: null, decideByMs } }]);
     expect(await ids()).toEqual([resolvedEvent(waiting).id]);
     await alerts.acknowledge(drift.incidentId, { tenant: '', by: 'ann' });
     await alerts.write([resolvedEvent(drift)]);
     const [ended] = await alerts.judgeDrifts();
+    expect((await alerts.judgeWork(Date.now() + 60_000)).deciding).toEqual([]);
     expect(ended?.endedMs).toBe(resolvedEvent(drift).endsAtMs);
     expect(ended?.acknowledgedMs).toBeGreaterThan(0);
   });

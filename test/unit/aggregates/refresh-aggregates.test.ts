@@ -68,6 +68,16 @@ describe('a pass over the aggregates', () => {
     expect(asked).toEqual(['since -45000']);
   });
 
+  test.each([
+    ['leaves the mark as it is', NOW_MS - 59_000, []],
+    ['writes a mark once a minute', NOW_MS - 60_000, ['done 0']],
+    ['writes a mark when the clock of the store went back', NOW_MS + HOUR_MS, ['done 0']],
+  ])('that finds nothing %s', async (_what, doneMs, marks) => {
+    const { store, asked } = recordingStore({ doneMs });
+    expect(await refreshAggregates({ ...store, touchedSince: async () => [] })).toBe(0);
+    expect(asked).toEqual(marks);
+  });
+
   test('computes all other hours when the store refuses one, and names it', async () => {
     const { store, asked } = recordingStore({ doneMs: null });
     const refused: number[] = [];

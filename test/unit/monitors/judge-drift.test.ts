@@ -178,8 +178,10 @@ describe('a look at judges', () => {
       anchors: { since: async () => [...rows] },
       alerts: {
         write: async (written) => written.forEach((event) => events.set(event.id, event)),
-        deciding: async () => [...events.values()].filter(({ culprit }) => culprit?.who === 'deciding'),
-        judgeDrifts,
+        judgeWork: async () => ({
+          drifts: await judgeDrifts(),
+          deciding: [...events.values()].filter(({ culprit }) => culprit?.who === 'deciding'),
+        }),
         scoresSince: async () => Array.from({ length: 100 }, () => 0.5),
         acknowledge: async (incidentId) => void acks.set(incidentId, clockMs),
       },
@@ -242,7 +244,7 @@ describe('a look at judges', () => {
     await look(0, true);
     await look(1);
     expect(told()).toEqual(['ScoreDrift firing', 'JudgeDrift firing', 'JudgeDrift resolved']);
-    const [set] = buildAnchorSets(rows, await store.alerts.judgeDrifts());
+    const [set] = buildAnchorSets(rows, (await store.alerts.judgeWork(0)).drifts);
     expect(set).toMatchObject({ firsts: [], judgings: [], open: null });
   });
 
@@ -261,7 +263,7 @@ describe('a look at judges', () => {
     const rows = anchorRows(judgings, lower);
     const { look, store } = openStore(rows, []);
     await look();
-    const sets = buildAnchorSets(rows, await store.alerts.judgeDrifts());
+    const sets = buildAnchorSets(rows, (await store.alerts.judgeWork(0)).drifts);
     const labelled = [{ tenant: '', scorer: 'grounding', traceId: 't3' }];
     const [standing] = describeAnchors(sets, { size: SIZE, labelled, thresholds: judgeThresholds(1) });
     expect(standing).toMatchObject({ size: SIZE, labelled: 1, judged: judgings, state });

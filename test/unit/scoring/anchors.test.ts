@@ -93,7 +93,7 @@ async function openWorld(rule: Rule, traces = 5, settings: Partial<AnchorSetting
             }))
             .slice(0, limit),
       },
-      alerts: { deciding: async () => deciding, judgeDrifts: async () => drifts },
+      alerts: { judgeWork: async () => ({ deciding, drifts }) },
       markers: { record: async (marker) => void markers.push(refuseIf(faults.marker, marker)) },
     });
   const source = { scoring, rules: [prepareRule(rule)], settings: { ...SETTINGS, ...settings } };
