@@ -220,7 +220,7 @@ export function* splitHours(hours: readonly TouchedHour[]): Generator<TouchedHou
 export const AGGREGATE_DUTY = 'aggregates';
 
 /** Time between two looks, milliseconds. */
-const LOOK_EVERY_MS = 5_000;
+const LOOK_EVERY_MS = 10_000;
 
 /** Time between two passes over the decisions and runs, milliseconds: only hours that have ended are summed. */
 const DECISIONS_EVERY_MS = 60_000;

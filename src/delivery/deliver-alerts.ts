@@ -169,7 +169,7 @@ export class ChannelDelivery implements Delivery {
    * other; the end of an incident never comes before its beginning.
    */
   async #sendDue(messages: readonly PlannedMessage[], nowMs: number): Promise<void> {
-    const { giveUp, checkDuty } = this.#deps;
+    const { giveUp, checkDuty, log } = this.#deps;
     const countAttempts = ({ id }: PlannedMessage) => this.#tries.get(id)?.attempts ?? 0;
     const waiting = new Set(messages.filter(isBeginning));
     const queue = messages.toSorted(
@@ -194,6 +194,9 @@ export class ChannelDelivery implements Delivery {
         await this.#record(buildDeliveries(this.#channel.name, message, 'delivered'));
         waiting.delete(message);
       } else if (giveUp.aborted) {
+        log.warn('an alert was being sent at the stop: the next process sends it again', {
+          channel: this.#channel.name,
+        });
         return;
       } else if (await this.#giveUpOrWait(message, outcome, nowMs)) {
         waiting.delete(message);

@@ -163,6 +163,10 @@ class ScoreDelivery implements Delivery {
       counts.lastError = undefined;
       this.#settle(message, 'delivered', rows);
     } else if (giveUp.aborted) {
+      log.warn('scores were being sent at the stop: the next process sends them again', {
+        exporter: this.#exporter.name,
+        count: message.length,
+      });
       return [];
     } else {
       counts.failures += 1;

@@ -323,7 +323,7 @@ export function listSessions(scores: readonly Score[]): SessionKey[] {
 }
 
 /** Time between two looks, milliseconds. */
-const LOOK_EVERY_MS = 5_000;
+const LOOK_EVERY_MS = 10_000;
 
 /** Time that a look reads again, milliseconds: longer than the longest insert, whose rows become visible that long after their stamp. */
 const OVERLAP_MS = 45_000;

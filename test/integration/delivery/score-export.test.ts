@@ -6,7 +6,7 @@ import type { DeliveryLoop } from '../../../src/delivery/deliver.ts';
 import type { DeadLetterSink } from '../../../src/store/contracts/dead-letters.ts';
 import type { ScoreExporter } from '../../../src/delivery/exporters/exporter.ts';
 import { createWebhookExporter } from '../../../src/delivery/exporters/webhook.ts';
-import { silentLog } from '../../../src/telemetry/log.ts';
+import { createLog, silentLog } from '../../../src/telemetry/log.ts';
 import { aScore } from '../../support/builders/a-score.ts';
 import { memoryScoreFeed } from '../../support/fakes/memory-score-feed.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../support/fakes/http-receiver.ts';
@@ -274,6 +274,20 @@ describe('stopping', () => {
 
     expect(feed.marked('otlp-span-event')).toHaveLength(1200);
     expect(receiver.requests).toHaveLength(3);
+  });
+
+  test('says so when a receiver does not answer until the end', async () => {
+    const lines: string[] = [];
+    const log = createLog('info', { destination: { write: (line) => void lines.push(line) } });
+    const feed = memoryScoreFeed(aScore());
+    receiver.answer('never');
+    const deps = { feed, deadLetters: recordingLetters(), duties: soleDuties, log, random: () => 0.5 };
+    const loop = await startScoreDelivery(otlp('span-event'), { intervalMs: 5, drainMs: 50 }, deps);
+    await expect.poll(() => receiver.requests).toHaveLength(1);
+    await loop.stop();
+
+    expect(feed.marked('otlp-span-event')).toEqual([]);
+    expect(lines.join('')).toContain('scores were being sent at the stop: the next process sends them again');
   });
 });
 

@@ -7,8 +7,8 @@ import type { Disturbance } from './fleet-record.ts';
 /** Ways to end a process. `SIGKILL group` ends the processes that it started, too. */
 export type Ending = 'SIGTERM' | 'SIGKILL' | 'SIGKILL group';
 
-/** Line of a process that a busy machine did not let end its work in time: it was cut off, as by a kill. */
-const CUT_OFF = 'a part did not stop cleanly';
+/** Lines of a process that a busy machine did not let end its work in time: it was cut off, as by a kill. */
+const CUT_OFF = /a part did not stop cleanly|were being sent at the stop/u;
 
 /** A `serve` that is restarted by a keeper, as a supervisor of processes does. Two restarts at once run one after the other. */
 export class KeptServe {
@@ -47,7 +47,7 @@ export class KeptServe {
       if (ending === 'SIGTERM') {
         const { output: told } = this.folder;
         await this.folder.stop();
-        isClean = !this.folder.output.slice(told.length).includes(CUT_OFF);
+        isClean = !CUT_OFF.test(this.folder.output.slice(told.length));
       } else if (this.folder.pid !== undefined) {
         await (ending === 'SIGKILL' ? this.folder.killAlone() : this.folder.killGroup());
       }

@@ -40,7 +40,7 @@ async function stopAll() {
 }
 
 /** With the name of a member, the process shares its sessions with other members. */
-async function startLoops(rules: readonly Rule[], member?: string) {
+async function startLoops(rules: readonly Rule[], member?: string, settings = SETTINGS) {
   const scoring = createScoring({ stores: store, readTrace, log: silentLog }, { decisionWaitMs: WAIT_MS });
   const ownership = createScorerOwnership(member === undefined ? undefined : store.members, rules, {
     member: member ?? '',
@@ -48,7 +48,7 @@ async function startLoops(rules: readonly Rule[], member?: string) {
   });
   const loop = new ScoringLoop(scoring, { rules, ownership, stopGraceMs: 1_000 });
   await loop.start();
-  running.push(loop, new SessionLoop(scoring, { rules, ownership, settings: SETTINGS, stopGraceMs: 1_000 }));
+  running.push(loop, new SessionLoop(scoring, { rules, ownership, settings, stopGraceMs: 1_000 }));
 }
 
 /** Stores one turn of a session. Returns its trace id. */
@@ -107,7 +107,8 @@ describe('sessions on the engine', () => {
   test('are found after a restart, also when no process ran while they became ready', async () => {
     store = await openEmptied(base.options);
     const scorer = new CountingScorer('a');
-    await startLoops([onSessions(scorer)]);
+    // Also a busy machine stops this process before the session is idle.
+    await startLoops([onSessions(scorer)], undefined, { ...SETTINGS, idleMs: 60_000 });
     const session = `long ${'x'.repeat(300)}`;
     const traceId = await say(session, 'Does it rain?', 'Yes.');
     await until(async () => (await store.runs.readUntil([{ tenant: '', traceId }])).size > 0);
