@@ -6,7 +6,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 process.env['NODE_COMPILE_CACHE'] ??= fileURLToPath(new URL('node_modules/.cache/compile', import.meta.url));
 
 /** A condition is waited for as long as a busy machine may take for it. Each look at a store costs the machine, so looks are few. */
-const patiently = { poll: { timeout: 30_000, interval: 200 } };
+const patiently = { poll: { timeout: 60_000, interval: 200 } };
 
 /** Tests that take minutes: they run in the project `long` only. */
 const LONG = 'test/**/long/**/*.test.ts';
@@ -28,8 +28,8 @@ const SHARED_MODULES = { isolate: false };
 const SLOW = {
   ...SHARED_MODULES,
   expect: patiently,
-  testTimeout: 300_000,
-  hookTimeout: 300_000,
+  testTimeout: 600_000,
+  hookTimeout: 600_000,
   globalSetup: 'test/support/store/engine-folders.ts',
 };
 

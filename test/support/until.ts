@@ -13,7 +13,7 @@ const WAIT_SHARE = 0.1;
  */
 export async function until(
   condition: () => boolean | Promise<boolean>,
-  timeoutMs = 90_000,
+  timeoutMs = 180_000,
   state: () => unknown = () => condition.toString().slice(0, 200),
 ): Promise<void> {
   const startedMs = performance.now();

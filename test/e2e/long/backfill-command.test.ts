@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { startJudgeServer, type JudgeServer } from '../../support/fakes/judge-server.ts';
 import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
@@ -6,8 +6,6 @@ import { jsonLines, startCli } from '../../support/processes/cli.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
 import { sendTraces, ServeFolder } from '../../support/processes/serve-process.ts';
 import { until } from '../../support/until.ts';
-
-vi.setConfig({ testTimeout: 600_000 });
 
 const TRACES = 30;
 

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { decodeOtlpJson } from '../../../src/wire/otlp-json.ts';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
@@ -10,9 +10,6 @@ import { emptyFolder, jsonLines, runCli, startCli, type RunningCli } from '../..
 import { newTraceId, storeFlags, testStore, type TestStore } from '../../support/store/store-rows.ts';
 import { store as ingest } from '../../support/store/stored-agent.ts';
 import { until } from '../../support/until.ts';
-
-// Each kill leaves a lease that has to grow old.
-vi.setConfig({ testTimeout: 600_000 });
 
 /** Traces of each test, by their place in the history. */
 const OF_RIVALS = [0, 10] as const;

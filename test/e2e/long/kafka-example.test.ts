@@ -1,12 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type KafkaBroker, kafkaMissing, startKafka } from '../../support/collector/kafka.ts';
 import { KafkaWorld } from '../../support/collector/kafka-world.ts';
 import { ExampleProject } from '../../support/processes/example-project.ts';
-
-// A broker and a start, on a machine that is busy with other things.
-vi.setConfig({ testTimeout: 600_000 });
 
 const missing = await kafkaMissing();
 

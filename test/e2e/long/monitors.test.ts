@@ -17,7 +17,7 @@ import { type StepGates, startStepGates } from '../../support/fakes/step-gates.t
 import { until } from '../../support/until.ts';
 
 // Many processes, one after the other, on a machine that is busy with other things.
-vi.setConfig({ testTimeout: 1_200_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 1_200_000 });
 
 // SPANSCORE_SEED repeats the random choices of a run. SPANSCORE_STEPS=all kills at every step, which is the whole proof.
 const SEED = Number(process.env['SPANSCORE_SEED'] ?? Date.now() % 1_000_000);

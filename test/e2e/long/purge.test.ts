@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { requestBytes } from '../../support/builders/otlp-proto-writer.ts';
 import { anAgentTrace, type AgentTraceBuilder } from '../../support/builders/agent-trace.ts';
 import { callOn, framed, grpcConnection } from '../../support/collector/grpc-call.ts';
@@ -9,9 +9,6 @@ import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/proc
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { findTexts } from '../../support/store/find-texts.ts';
 import { until } from '../../support/until.ts';
-
-// The purges of one service run one after the other, and each waits 45 s.
-vi.setConfig({ testTimeout: 600_000 });
 
 const SCORERS = ['hallucination', 'keyword-coverage', 'no-tool-errors'];
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { startHttpReceiver, type HttpReceiver } from '../../support/fakes/http-receiver.ts';
 import { jsonLines, runCli } from '../../support/processes/cli.ts';
@@ -6,9 +6,6 @@ import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/proc
 import { until } from '../../support/until.ts';
 
 const SCORERS = ['keyword-coverage', 'no-tool-errors'];
-
-// A start of `serve`, on a machine that is busy with other things.
-vi.setConfig({ testTimeout: 300_000 });
 
 let receiver: HttpReceiver;
 let folder: ServeFolder;

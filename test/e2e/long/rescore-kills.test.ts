@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { startJudgeServer, type JudgeServer } from '../../support/fakes/judge-server.ts';
 import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
@@ -6,9 +6,6 @@ import { jsonLines, runCli, startCli } from '../../support/processes/cli.ts';
 import { sendTraces, ServeFolder } from '../../support/processes/serve-process.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { until } from '../../support/until.ts';
-
-// Three starts, two leases that grow old, a machine that is busy with other things.
-vi.setConfig({ testTimeout: 600_000 });
 
 const TRACES = 40;
 /** Part of each prompt that names its trace. */

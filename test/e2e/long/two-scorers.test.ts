@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, expect, it, vi } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import {
   startJudgeServer,
@@ -10,9 +10,6 @@ import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
 import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/processes/serve-process.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { until } from '../../support/until.ts';
-
-// Real processes, stalls longer than a member's life, a machine that is busy with other things.
-vi.setConfig({ testTimeout: 600_000 });
 
 const judges: JudgeServer[] = [];
 const folders: ServeFolder[] = [];

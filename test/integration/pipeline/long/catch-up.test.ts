@@ -1,12 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { DAY_MS } from '../../../../src/domain/durations.ts';
 import type { Store } from '../../../../src/store/store.ts';
 import { BudgetWorld } from '../../../support/scoring/budget-world.ts';
 import { queryRows } from '../../../support/store/clickhouse-query.ts';
 import { openEmptied, testStore, type TestStore } from '../../../support/store/store-rows.ts';
 import { until } from '../../../support/until.ts';
-
-vi.setConfig({ testTimeout: 600_000 });
 
 let base: TestStore;
 let store: Store;
