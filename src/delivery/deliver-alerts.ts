@@ -194,7 +194,7 @@ export class ChannelDelivery implements Delivery {
         await this.#record(buildDeliveries(this.#channel.name, message, 'delivered'));
         waiting.delete(message);
       } else if (giveUp.aborted) {
-        log.warn('an alert was being sent at the stop: the next process sends it again', {
+        log.warn('an alert was being sent when its channel stopped: it is sent again', {
           channel: this.#channel.name,
         });
         return;

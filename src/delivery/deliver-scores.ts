@@ -163,7 +163,7 @@ class ScoreDelivery implements Delivery {
       counts.lastError = undefined;
       this.#settle(message, 'delivered', rows);
     } else if (giveUp.aborted) {
-      log.warn('scores were being sent at the stop: the next process sends them again', {
+      log.warn('scores were being sent when their exporter stopped: they are sent again', {
         exporter: this.#exporter.name,
         count: message.length,
       });

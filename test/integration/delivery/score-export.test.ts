@@ -287,7 +287,9 @@ describe('stopping', () => {
     await loop.stop();
 
     expect(feed.marked('otlp-span-event')).toEqual([]);
-    expect(lines.join('')).toContain('scores were being sent at the stop: the next process sends them again');
+    expect(lines.join('')).toContain(
+      'scores were being sent when their exporter stopped: they are sent again',
+    );
   });
 });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { type Json, requestBytes } from '../../support/builders/otlp-proto-writer.ts';
 import { tellNotProved } from '../../support/not-proved.ts';
+import { postUntilTaken } from '../../support/processes/serve-process.ts';
 import { pythonVenv } from '../python/python-venv.ts';
 import { type PythonServer, type ServerCommand, startPythonServer } from './python-server.ts';
 
@@ -222,12 +222,8 @@ export async function sendRequests(
         headers: { 'content-type': 'application/x-protobuf', ...headers },
         body: new Uint8Array(requestBytes(request as Json)),
       });
-    // A server may have closed an idle connection, or be busy.
-    let response = await post().catch(post);
-    for (let tries = 0; response.status === 503 && tries < 60; tries += 1) {
-      await sleep(1_000);
-      response = await post();
-    }
+    // A server may have closed an idle connection.
+    const response = await postUntilTaken(() => post().catch(post));
     if (!response.ok) {
       throw new Error(`${base} answered ${response.status} to a trace: ${await response.text()}`);
     }

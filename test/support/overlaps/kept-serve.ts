@@ -8,7 +8,7 @@ import type { Disturbance } from './fleet-record.ts';
 export type Ending = 'SIGTERM' | 'SIGKILL' | 'SIGKILL group';
 
 /** Lines of a process that a busy machine did not let end its work in time: it was cut off, as by a kill. */
-const CUT_OFF = /a part did not stop cleanly|were being sent at the stop/u;
+const CUT_OFF = /a part did not stop cleanly|scores were being sent when their exporter stopped/u;
 
 /** A `serve` that is restarted by a keeper, as a supervisor of processes does. Two restarts at once run one after the other. */
 export class KeptServe {

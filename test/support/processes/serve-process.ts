@@ -170,6 +170,18 @@ function hasEnded(child: ChildProcess): boolean {
 /** Limit of the time for retries of a request that a busy store refused, milliseconds: as in the exporters of OpenTelemetry. */
 const RETRY_WITHIN_MS = 60_000;
 
+/** Posts once, and again each second while the answer is 503. */
+export async function postUntilTaken(post: () => Promise<Response>): Promise<Response> {
+  const startedMs = performance.now();
+  let response = await post();
+  while (response.status === 503 && performance.now() - startedMs < RETRY_WITHIN_MS) {
+    await response.arrayBuffer();
+    await sleep(1_000);
+    response = await post();
+  }
+  return response;
+}
+
 /**
  * Sends one OTLP/JSON trace request, and again after a 503, as exporters do. Returns the status code, or 'unreachable', also when
  * `signal` aborts the request.
@@ -179,27 +191,15 @@ export async function sendTraces(
   request: unknown,
   signal?: AbortSignal,
 ): Promise<number | 'unreachable'> {
-  const startedMs = performance.now();
-  let status = await postTraces(otlpHttp, request, signal);
-  while (status === 503 && performance.now() - startedMs < RETRY_WITHIN_MS) {
-    await sleep(1_000);
-    status = await postTraces(otlpHttp, request, signal);
-  }
-  return status;
-}
-
-async function postTraces(
-  otlpHttp: string,
-  request: unknown,
-  signal?: AbortSignal,
-): Promise<number | 'unreachable'> {
-  try {
-    const response = await fetch(`${otlpHttp}/v1/traces`, {
+  const post = () =>
+    fetch(`${otlpHttp}/v1/traces`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(request),
       ...(signal === undefined ? {} : { signal }),
     });
+  try {
+    const response = await postUntilTaken(post);
     await response.arrayBuffer();
     return response.status;
   } catch {
