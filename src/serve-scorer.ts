@@ -209,7 +209,10 @@ interface ReviseTerms extends Pick<ScorerDependencies, 'log'>, Pick<PurgeAwareSt
 async function startWork(current: () => ScorerRevision, { started, log, metrics }: ScorerDependencies) {
   const { parts, kit, scoring, store } = current();
   const { config } = parts;
-  const duties = startDuties(store.duties);
+  const monotonicMs = () => performance.now();
+  const { rules } = kit;
+  const ownership = createScorerOwnership(store.members, rules, { member: randomUUID(), monotonicMs });
+  const duties = startDuties(store.duties, { onBeat: () => ownership.beatAlong() });
   let readExports = (): ExporterState[] => [];
   const onExports = (read: typeof readExports) => (readExports = read);
   const deps = { duties, log, metrics };
@@ -220,9 +223,6 @@ async function startWork(current: () => ScorerRevision, { started, log, metrics 
     { config, store, log },
   );
   started.push({ name: 'exporters', stage: 'exporters', stop: () => exports.stop() });
-  const { rules } = kit;
-  const monotonicMs = () => performance.now();
-  const ownership = createScorerOwnership(store.members, rules, { member: randomUUID(), monotonicMs });
   const loop = new ScoringLoop(scoring, { rules, ownership });
   await loop.start();
   const sessions = new SessionLoop(scoring, { rules, ownership, settings: sessionSettings(config) });

@@ -18,6 +18,8 @@ export interface DutyOptions {
   /** Interval of beats, and the age from which a member counts as dead, milliseconds. Defaults 3,000 and 15,000. */
   readonly beatEveryMs?: number;
   readonly ttlMs?: number;
+  /** Called with each beat, for other beats of this process: the store takes beats of one moment as one. Default: does nothing. */
+  readonly onBeat?: () => void;
 }
 
 const DEFAULTS = {
@@ -26,6 +28,7 @@ const DEFAULTS = {
   lookEveryMs: 1_000,
   beatEveryMs: BEAT_EVERY_MS,
   ttlMs: MEMBER_TTL_MS,
+  onBeat: () => undefined,
 } satisfies Required<DutyOptions>;
 
 export type Duties = Pick<SharedDuties, keyof SharedDuties>;
@@ -150,6 +153,7 @@ class SharedDuties {
   }
 
   async #beat(names: readonly string[]): Promise<void> {
+    this.#settings.onBeat();
     const beats = names.map((duty) => ({
       duty,
       member: this.#member,

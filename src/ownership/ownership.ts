@@ -112,6 +112,9 @@ export const MEMBER_TTL_MS = 15_000;
 /** Interval of the beats of a member, milliseconds. */
 export const BEAT_EVERY_MS = 3_000;
 
+/** Time after a beat from which the next one may go along with others, milliseconds. */
+const ALONG_AFTER_MS = 2_000;
+
 /** Time within which work that began before a shard went to a new member may still end, milliseconds. */
 const HANDOVER_MS = 20_000;
 
@@ -128,6 +131,8 @@ export const RETURN_MS = 60_000;
 export interface Ownership extends Claims {
   /** Records that this process is alive and reads the other members, when the last time is `BEAT_EVERY_MS` ago. Throws when the store does. */
   beat(): Promise<void>;
+  /** Beats with another beat of this process, unless the last time is less than `ALONG_AFTER_MS` ago. A failure shows in the next `beat`. */
+  beatAlong(): void;
   /** Number that grows with every change of the members or of their work. */
   generation(): number;
   /** Pairs of this process, and their shards. */
@@ -171,6 +176,7 @@ function ownAlone(given: readonly string[]): Ownership {
       pairs = next;
     },
     beat: async () => undefined,
+    beatAlong: () => undefined,
     generation: () => 0,
     shares: () => divideAlone(pairs).shares(),
     shards: () => null,
@@ -219,7 +225,18 @@ class SharedOwnership implements Ownership {
   }
 
   async beat(): Promise<void> {
-    const isDue = this.#beatMs === null || this.#options.monotonicMs() - this.#beatMs >= BEAT_EVERY_MS;
+    await this.#beatAfter(BEAT_EVERY_MS);
+  }
+
+  beatAlong(): void {
+    // The first beat is a join, which scoring waits for.
+    if (this.#beatMs !== null) {
+      this.#beatAfter(ALONG_AFTER_MS).catch(() => undefined);
+    }
+  }
+
+  async #beatAfter(restMs: number): Promise<void> {
+    const isDue = this.#beatMs === null || this.#options.monotonicMs() - this.#beatMs >= restMs;
     if (isDue && !this.#hasLeft) {
       await this.#refresh();
     }

@@ -24,7 +24,7 @@ import { createDecisionStore, createRepairStore } from './tables/decisions.ts';
 import { createMarkerStore } from './monitors/deploy-markers.ts';
 import { createJudgeCallStore, createJudgeUseStore } from './tables/judge-calls.ts';
 import { createCursorStore } from './tables/source-cursors.ts';
-import { createDutyStore, createMemberStore } from './tables/members.ts';
+import { createMemberStores } from './tables/members.ts';
 import { createScoreFeed } from './scores/exports.ts';
 import { createJobStore } from './jobs/jobs.ts';
 import { createPurgeStore, createTombstoneStore } from './purge/purge-store.ts';
@@ -171,8 +171,7 @@ function buildParts(database: Database, foreign: ForeignTables | undefined) {
     judgeCalls: createJudgeCallStore(database),
     judgeUse: createJudgeUseStore(database),
     anchors: createAnchorStore(database),
-    members: createMemberStore(database),
-    duties: createDutyStore(database),
+    ...createMemberStores(database),
     sourceCursors: createCursorStore(database),
     engineFiles: createEngineFiles(database),
     jobs: createJobStore(database),

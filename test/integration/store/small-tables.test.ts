@@ -75,6 +75,30 @@ test('all members are dismissed at once, and one that still runs comes back with
   expect(members.find(({ name }) => name === 'killed')).toMatchObject({ pairs: ['work'], isLeaving: true });
 });
 
+test('beats and reads of one moment are one insert and one read, and each caller gets its own members', async () => {
+  const { members, duties } = it.store;
+  const beat = (member: string, duty: string) => ({ duty, member, joinedAtMs: undefined, isLeaving: false });
+  for (let round = 0; round < 5; round += 1) {
+    const [scorer] = await Promise.all([
+      members.beat(`scorer ${round}`, { pairs: ['work'] }),
+      duties.beat([beat(`member ${round}`, 'along')]),
+      duties.beat([beat(`member ${round}`, 'apart')]),
+    ]);
+    const [along, apart] = await Promise.all([
+      duties.readMembers(['along'], 15_000),
+      duties.readMembers(['apart'], 0),
+    ]);
+    const own = scorer.members.find(({ name }) => name === `scorer ${round}`);
+    expect(own).toMatchObject({ pairs: ['work'], isLeaving: false });
+    expect(scorer.members.filter(({ name }) => name.startsWith('member'))).toEqual([]);
+    const mate = along.find(({ member }) => member === `member ${round}`);
+    // Rows of one insert have one stamp, and those of one read one clock.
+    expect(mate?.beatAtMs).toBe(own?.beatAtMs);
+    expect(along).toHaveLength(round + 1);
+    expect(apart.every(({ beatAtMs, nowMs }) => beatAtMs >= nowMs)).toBe(true);
+  }
+});
+
 test('the duties of all members are free at once after a dismissal', async () => {
   const { duties } = it.store;
   const beat = (member: string) =>

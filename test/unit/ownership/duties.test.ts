@@ -179,6 +179,17 @@ describe('a process that was silent for long', () => {
   });
 });
 
+test('each beat calls for the other beats of the process, and a look without a beat does not', async () => {
+  const onBeat = vi.fn();
+  const duties = startDuties(table, { onBeat });
+  running.push(duties);
+  duties.join(['exporter']);
+  await wait(9.5);
+  // At 0, 3, 6 and 9 s. A process without the duty looks each second.
+  expect(onBeat).toHaveBeenCalledTimes(table.rows.length);
+  expect(table.rows).toHaveLength(4);
+});
+
 test('a row in the future of the store, after a step of its clock, keeps no duty', async () => {
   const first = start('hook');
   await wait(10);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { joinPair, createOwnership, type Ownership } from '../../../src/ownership/ownership.ts';
 import type { TraceKey } from '../../../src/store/contracts/stores.ts';
 import { MemoryStore } from '../../support/fakes/memory-store.ts';
@@ -50,6 +50,25 @@ function claimOne(ownership: Ownership, which: (key: TraceKey) => boolean = () =
 }
 
 describe('ownership', () => {
+  it('beats along with another beat of its process when its last one is two seconds old, and never joins so', async () => {
+    const { store, owner, pass } = scene();
+    const beat = vi.spyOn(store.members, 'beat');
+    const one = owner('one');
+    one.beatAlong();
+    expect(beat).not.toHaveBeenCalled();
+    await one.beat();
+    pass(1_900);
+    one.beatAlong();
+    expect(beat).toHaveBeenCalledTimes(1);
+    pass(100);
+    one.beatAlong();
+    expect(beat).toHaveBeenCalledTimes(2);
+    await one.leave();
+    pass(9_000);
+    one.beatAlong();
+    expect(beat).toHaveBeenCalledTimes(3);
+  });
+
   it('gives each trace to exactly one member, and each member a fair share', async () => {
     const { owner, live } = scene();
     const owners = [owner('a'), owner('b'), owner('c')];
