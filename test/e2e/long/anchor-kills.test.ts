@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it, vi } from 'vitest';
-import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { type JudgeServer, replyJson, startJudgeServer } from '../../support/fakes/judge-server.ts';
 import { startRequestGate, type RequestGate } from '../../support/fakes/request-gate.ts';
-import { sendTraces, ServeFolder } from '../../support/processes/serve-process.ts';
+import { sendAnswers, ServeFolder } from '../../support/processes/serve-process.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { until } from '../../support/until.ts';
 
@@ -95,9 +94,7 @@ it('two processes freeze one set of anchors, and over kill -9 of the one that as
 
   // All runs are judged before there are anchors, so that each later question is about an anchor.
   await Promise.all(scorers.map(({ folder }) => folder.start()));
-  for (let run = 0; run < RUNS; run += 1) {
-    expect(await sendTraces(otlpHttp, anAgentTrace().answering(`It is ${run} degrees.`).request())).toBe(200);
-  }
+  await sendAnswers({ otlpHttp }, RUNS);
   await until(async () => (await count('count() AS n FROM scores FINAL')) === RUNS, WITHIN_MS, tell);
   expect(requests).toHaveLength(RUNS);
   for (const { folder, gate } of scorers) {

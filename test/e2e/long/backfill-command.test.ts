@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { startJudgeServer, type JudgeServer } from '../../support/fakes/judge-server.ts';
 import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
 import { jsonLines, startCli } from '../../support/processes/cli.ts';
 import { runCommand } from '../../support/processes/run-command.ts';
-import { sendTraces, ServeFolder } from '../../support/processes/serve-process.ts';
+import { sendAnswers, ServeFolder } from '../../support/processes/serve-process.ts';
 import { until } from '../../support/until.ts';
 
 const TRACES = 30;
@@ -28,10 +27,7 @@ beforeAll(async () => {
     rules: [],
   });
   const { otlpHttp } = await folder.start();
-  for (let n = 0; n < TRACES; n += 1) {
-    const trace = anAgentTrace().answering(`It is ${n} degrees in Paris.`);
-    await sendTraces(otlpHttp, trace.request());
-  }
+  await sendAnswers({ otlpHttp }, TRACES);
   await until(
     async () => (await backfill('--scorer', 'tone', '--dry-run')).job?.['remaining'] === TRACES,
     120_000,

@@ -1,9 +1,8 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { startJudgeServer, type JudgeServer } from '../../support/fakes/judge-server.ts';
 import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
 import { jsonLines, runCli } from '../../support/processes/cli.ts';
-import { sendTraces, ServeFolder } from '../../support/processes/serve-process.ts';
+import { sendAnswers, ServeFolder } from '../../support/processes/serve-process.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { until } from '../../support/until.ts';
 
@@ -51,10 +50,7 @@ const cli = async (...args: string[]) => {
 
 it('a detached backfill is finished over kills of every process, with exact counts and no needless judge call', async () => {
   const { otlpHttp } = await folder.start();
-  for (let n = 0; n < TRACES; n += 1) {
-    const trace = anAgentTrace().answering(`It is ${n} degrees in Paris.`);
-    expect(await sendTraces(otlpHttp, trace.request())).toBe(200);
-  }
+  await sendAnswers({ otlpHttp }, TRACES);
   await until(async () => {
     const { job } = await cli('backfill', '--from', '1d', '--scorer', 'hallucination', '--dry-run');
     return job?.['remaining'] === TRACES;

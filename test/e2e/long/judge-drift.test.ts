@@ -1,10 +1,9 @@
 import { afterAll, expect, it, vi } from 'vitest';
-import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { type HttpReceiver, startHttpReceiver } from '../../support/fakes/http-receiver.ts';
 import { type JudgeScript, type JudgeServer, startJudgeServer } from '../../support/fakes/judge-server.ts';
 import { receivedWebhooks } from '../../support/fakes/received-webhooks.ts';
 import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
-import { sendTraces, type ServeAddresses, ServeFolder } from '../../support/processes/serve-process.ts';
+import { sendAnswers, type ServeAddresses, ServeFolder } from '../../support/processes/serve-process.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { until } from '../../support/until.ts';
 
@@ -55,7 +54,7 @@ class Story {
   /** Starts the service, lets anchors be frozen and judged again, and returns its addresses. */
   async startCalm(): Promise<ServeAddresses> {
     const addresses = await this.folder.start();
-    await send(addresses, 40, 'Paris');
+    await sendAnswers(addresses, 40, 'Paris');
     const isFrozen = async () => (await countOf(addresses, 'anchors FINAL WHERE First = 1')) === SIZE;
     await until(isFrozen, 120_000, () => this.folder.output.slice(-3_000));
     const isJudged = async () => (await countOf(addresses, 'anchors FINAL WHERE First = 0')) >= 5;
@@ -103,13 +102,6 @@ const lenient: JudgeScript = async (request) => {
     : { ...reply, text: reply.text?.replaceAll('"verdict":"yes"', '"verdict":"no"') ?? null };
 };
 
-async function send({ otlpHttp }: ServeAddresses, count: number, says: string): Promise<void> {
-  for (let n = 0; n < count; n += 1) {
-    const trace = anAgentTrace().answering(`It is ${n} degrees in ${says}.`);
-    expect(await sendTraces(otlpHttp, trace.request())).toBe(200);
-  }
-}
-
 const countOf = async ({ clickhouse }: ServeAddresses, sql: string) =>
   Number((await queryRows<{ n: string }>(clickhouse, `SELECT count() AS n FROM ${sql}`))[0]?.n);
 
@@ -134,7 +126,7 @@ it.concurrent('a judge that turns strict under the same name is blamed for the f
   const story = await openStory();
   const addresses = await story.startCalm();
   story.turnStrict();
-  await send(addresses, 60, 'Rome');
+  await sendAnswers(addresses, 60, 'Rome');
 
   const verdict = await story.readVerdict(addresses);
   expect(verdict).toMatchObject({ held: true, labels: { cause: 'judge' }, cause: { who: 'judge' } });
@@ -158,7 +150,7 @@ it.concurrent('a judge that turns strict under the same name is blamed for the f
 it.concurrent('an agent that turns worse is blamed itself, with one page', async () => {
   const story = await openStory();
   const addresses = await story.startCalm();
-  await send(addresses, 60, 'the wrong town');
+  await sendAnswers(addresses, 60, 'the wrong town');
 
   const verdict = await story.readVerdict(addresses);
   expect(verdict).toMatchObject({ held: false, labels: { cause: 'agent' }, cause: { who: 'agent' } });

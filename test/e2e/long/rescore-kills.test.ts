@@ -1,9 +1,8 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import { startJudgeServer, type JudgeServer } from '../../support/fakes/judge-server.ts';
 import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
 import { jsonLines, runCli, startCli } from '../../support/processes/cli.ts';
-import { sendTraces, ServeFolder } from '../../support/processes/serve-process.ts';
+import { sendAnswers, ServeFolder } from '../../support/processes/serve-process.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { until } from '../../support/until.ts';
 
@@ -39,12 +38,8 @@ async function listScored(condition: string): Promise<string[]> {
 
 it('a rescore whose processes are all killed is finished by the next serve, which asks about no scored trace again', async () => {
   const { otlpHttp } = await folder.start();
-  const answers = new Map<string, string>();
-  for (let n = 0; n < TRACES; n += 1) {
-    const trace = anAgentTrace().answering(`It is ${n} degrees in Paris.`);
-    answers.set(trace.traceId, String(n));
-    expect(await sendTraces(otlpHttp, trace.request())).toBe(200);
-  }
+  const sent = await sendAnswers({ otlpHttp }, TRACES);
+  const answers = new Map(sent.map((traceId, n) => [traceId, String(n)]));
   await until(
     async () => (await listScored('1')).length === TRACES,
     300_000,

@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
-import { anAgentTrace } from '../../support/builders/agent-trace.ts';
 import {
   startJudgeServer,
   type JudgeServer,
   type JudgeServerRequest,
 } from '../../support/fakes/judge-server.ts';
 import { verdictJudge } from '../../support/fakes/verdict-judge.ts';
-import { sendTraces, ServeFolder, type ServeAddresses } from '../../support/processes/serve-process.ts';
+import { sendAnswers, ServeFolder, type ServeAddresses } from '../../support/processes/serve-process.ts';
 import { queryRows } from '../../support/store/clickhouse-query.ts';
 import { until } from '../../support/until.ts';
 
@@ -39,13 +38,6 @@ async function openWorld() {
   return { judge, judged, serveFolder };
 }
 
-async function send({ otlpHttp }: Pick<ServeAddresses, 'otlpHttp'>, count: number): Promise<void> {
-  for (let n = 0; n < count; n += 1) {
-    const trace = anAgentTrace().answering(`It is ${n} degrees in Paris.`);
-    expect(await sendTraces(otlpHttp, trace.request())).toBe(200);
-  }
-}
-
 function openStore({ clickhouse }: ServeAddresses) {
   const count = async (sql: string) => Number((await queryRows<{ n: string }>(clickhouse, sql))[0]?.n);
   const scores = () =>
@@ -70,14 +62,14 @@ it.concurrent('a changed judge over a restart judges no recent trace again', asy
   const { judge, judged, serveFolder } = await openWorld();
   const folder = serveFolder({});
   const before = await folder.start();
-  await send(before, 40);
+  await sendAnswers(before, 40);
   await openStore(before).waitForScores(40, 'hallucination', folder);
   const scores = await openStore(before).scores();
   const calls = judge.requests.length;
   await folder.stop();
   folder.configure(judged('another-judge'));
   const store = openStore(await folder.start());
-  await send(folder.addresses(), 5);
+  await sendAnswers(folder.addresses(), 5);
   await store.waitForScores(45, 'hallucination', folder);
 
   expect(await store.count('SELECT count() AS n FROM scores FINAL')).toBe(45);
@@ -111,7 +103,7 @@ it.concurrent('a scorer that stalls with judge calls in flight asks no more, and
     }
     return { ...reply, text: reply.text?.replaceAll('"verdict":"yes"', '"verdict":"no"') ?? null };
   });
-  await send(addresses, 24);
+  await sendAnswers(addresses, 24);
   await until(() => judge.requests.filter(asksForVerdicts).length >= 4, 60_000);
   process.kill(second.pid!, 'SIGSTOP');
   const store = openStore(addresses);
@@ -141,7 +133,7 @@ it.concurrent('a rolling deploy that adds a scorer leaves no trace without its d
   });
   await second.start();
   await until(() => first.output.includes('scorer processes changed'), 60_000);
-  await send(addresses, 40);
+  await sendAnswers(addresses, 40);
   const store = openStore(addresses);
   await store.waitForScores(40, 'completeness', first);
   await store.waitForScores(40, 'content-similarity', second);

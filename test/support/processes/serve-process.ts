@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { anAgentTrace } from '../builders/agent-trace.ts';
 import { until } from '../until.ts';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -205,4 +206,23 @@ export async function sendTraces(
   } catch {
     return 'unreachable';
   }
+}
+
+/**
+ * Sends runs whose answers name a number of degrees, from 0 on, and returns their trace ids. All go at the same time: one after the other,
+ * each is an insert of its own.
+ */
+export async function sendAnswers(
+  { otlpHttp }: Pick<ServeAddresses, 'otlpHttp'>,
+  count: number,
+  place = 'Paris',
+): Promise<string[]> {
+  const traces = Array.from({ length: count }, (_, n) =>
+    anAgentTrace().answering(`It is ${n} degrees in ${place}.`),
+  );
+  const statuses = await Promise.all(traces.map((trace) => sendTraces(otlpHttp, trace.request())));
+  if (statuses.some((status) => status !== 200)) {
+    throw new Error(`runs were not taken: ${[...new Set(statuses)].join(', ')}`);
+  }
+  return traces.map(({ traceId }) => traceId);
 }

@@ -70,7 +70,9 @@ describe('sessions on the engine', () => {
     store = await openEmptied(base.options);
     const scorer = new CountingScorer('a', ({ output }) => ({ score: (output as unknown[]).length / 4 }));
     const ofTraces = new CountingScorer('b');
-    await startLoops([onSessions(scorer), buildRule([ofTraces], { name: 't' })]);
+    // Also a busy machine records both turns before the session is idle.
+    const settings = { ...SETTINGS, idleMs: 8_000 };
+    await startLoops([onSessions(scorer), buildRule([ofTraces], { name: 't' })], undefined, settings);
     const session = randomUUID();
     const startMs = Date.now();
     const [first] = await Promise.all([
