@@ -1,10 +1,11 @@
 import { buildRuleHistory, type RuleHistory, type PreparedRule } from '../scoring/select/rule.ts';
-import type {
-  AggregateStore,
-  CoverageQuery,
-  CoverageReading,
-  FunnelQuery,
-  FunnelReading,
+import {
+  type AggregateStore,
+  asksRuns,
+  type CoverageQuery,
+  type CoverageReading,
+  type FunnelQuery,
+  type FunnelReading,
 } from '../store/contracts/sums.ts';
 import type { Store } from '../store/store.ts';
 
@@ -12,8 +13,8 @@ import type { Store } from '../store/store.ts';
 export type CoverageRequest = Omit<CoverageQuery, 'pairs' | 'tenant'> & { readonly nowMs: number };
 
 /**
- * Counts the decisions of a tenant, or of all, and what waits for one: undefined in a process that runs no rules, and of an agent or an
- * environment, for a trace that waits has none yet. The range begins at the hour of `sinceMs`, where past hours are summed.
+ * Counts the decisions of a tenant, or of all, and what waits for one: undefined in a process that runs no rules, and of a service, an agent
+ * or an environment, for a trace that waits has none yet. The range begins at the hour of `sinceMs`, where past hours are summed.
  * @param rules rules that this process runs; undefined: it runs none, so the stored versions of rules count, and nothing waits for it
  */
 export async function countCoverage(
@@ -24,7 +25,7 @@ export async function countCoverage(
   const history = buildRuleHistory(await stores.ruleVersions.list());
   const [decided, waiting] = await Promise.all([
     countByHistory(stores, query, { history, rules }),
-    rules === undefined || query.agent !== undefined || query.environment !== undefined
+    rules === undefined || asksRuns(query)
       ? undefined
       : stores.coverage.waiting({
           sinceMs: query.sinceMs,

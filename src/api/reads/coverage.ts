@@ -12,6 +12,14 @@ import { isoTime } from '../json/rows.ts';
 export const COVERAGE_GROUPS = ['scorer', 'rule', 'reason', 'service'] as const;
 export type CoverageGroup = (typeof COVERAGE_GROUPS)[number];
 
+/** Lines of a coverage, and the scorers and rules of which one counts; undefined: all. */
+interface CoverageChoice {
+  readonly by?: CoverageGroup | undefined;
+  readonly sinceMs: number;
+  readonly scorer?: readonly string[] | undefined;
+  readonly rule?: readonly string[] | undefined;
+}
+
 /** One line of a coverage. Of the keys of groups, it has the one that was asked for; none for the total. */
 export type CoverageLine = ReturnType<typeof coverageLines>[number];
 
@@ -26,16 +34,19 @@ const COUNT_OF = {
 
 /**
  * Folds the counts of the store to the lines of a coverage, the greatest number of eligible decisions first. Decisions of backfills
- * and commands count only by rule, in lines of their own: they are about the same targets.
+ * and commands count only by rule, in lines of their own, and where their rule is asked for: they are about the same targets.
  */
 export function coverageLines(
   rows: readonly CoverageRow[],
   waiting: readonly WaitingCount[] | undefined,
-  { by, sinceMs }: { readonly by?: CoverageGroup | undefined; readonly sinceMs: number },
+  { by, sinceMs, scorer, rule }: CoverageChoice,
 ) {
-  const counted = by === 'rule' ? rows : rows.filter(({ rule }) => isLiveRule(rule));
+  const isAsked = (pair: { readonly rule: string; readonly scorer: string }) =>
+    (scorer?.includes(pair.scorer) ?? true) && (rule?.includes(pair.rule) ?? true);
+  const namesRule = by === 'rule' || rule !== undefined;
+  const counted = rows.filter((row) => isAsked(row) && (namesRule || isLiveRule(row.rule)));
   const groups = Map.groupBy(counted, (row) => readGroup(row, by));
-  const known = by === 'reason' || by === 'service' ? undefined : waiting;
+  const known = by === 'reason' || by === 'service' ? undefined : waiting?.filter(isAsked);
   const waitings = Map.groupBy(known ?? [], (count) => (by === 'scorer' || by === 'rule' ? count[by] : ''));
   const names = new Set([...(by === undefined ? [''] : []), ...groups.keys(), ...waitings.keys()]);
   return [...names]

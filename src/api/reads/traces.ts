@@ -200,11 +200,12 @@ const MAX_TURNS = 500;
 export type SessionView = Awaited<ReturnType<ReturnType<typeof createSessionReads>['read']>>;
 
 /** Creates the reads of sessions for one tenant, or for all. */
-export function createSessionReads({ store, tenant, findPass }: ReadScope) {
+export function createSessionReads({ store, tenant, findPass, namedRows }: ReadScope) {
   const { lists, sessions, spans } = store;
   return {
     /** Newest first, by the start of the first turn. */
-    list: (filters: ListFilters, page: ListPage) => lists.sessions({ ...filters, tenant }, page),
+    list: async (filters: ListFilters, page: ListPage) =>
+      lists.sessions({ ...(await namedRows(filters)), tenant }, page),
     /** Throws a `NotFoundError` for a session that the tenant does not have, and a `SeveralTenantsError` for one that several have. */
     read: async ({
       sessionId,

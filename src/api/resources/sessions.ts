@@ -36,27 +36,14 @@ export const SessionDetail = z
   })
   .openapi('SessionDetail');
 
-const { since, until, service, agent, environment, model, serviceVersion } = FILTER_FIELDS;
-
 const sessionList = createList('sessions');
 
 const listSessions = describeRoute('get', '/sessions', {
   tag: 'sessions',
   summary: 'Sessions, newest first by the start of their first turn.',
-  request: {
-    query: z.strictObject({
-      ...CURSOR_FIELDS,
-      since,
-      until,
-      service,
-      agent,
-      environment,
-      model,
-      serviceVersion,
-      sessionId: FILTER_FIELDS.sessionId,
-      userId: FILTER_FIELDS.userId,
-    }),
-  },
+  description:
+    'A filter of runs holds for one of the turns. A filter of scores or decisions holds for the session, or for one of its turns.',
+  request: { query: z.strictObject({ ...CURSOR_FIELDS, ...FILTER_FIELDS }) },
   replies: { 200: describeJson('A page of sessions.', describePage(SessionItem)) },
 });
 

@@ -155,16 +155,26 @@ export interface ScorePair extends AnswerPair {
   readonly right: number;
 }
 
+/** Choice of decisions by what their runs are of. */
+export interface RunChoice {
+  /** Absent: every tenant. */
+  readonly tenant?: string | undefined;
+  readonly service?: readonly string[] | undefined;
+  readonly agent?: readonly string[] | undefined;
+  readonly environment?: readonly string[] | undefined;
+}
+
+/** Returns true for a choice that only the run of a decision answers: what waits for a decision has none yet. */
+export function asksRuns({ service, agent, environment }: RunChoice): boolean {
+  return [service, agent, environment].some((asked) => asked !== undefined);
+}
+
 /** Times are Unix milliseconds, by the store's clock. */
-export interface CoverageQuery {
+export interface CoverageQuery extends RunChoice {
   /** Only targets whose last span arrived at or after this time. */
   readonly sinceMs: number;
   /** Only targets whose last span arrived before this time; absent: until now. */
   readonly untilMs?: number | undefined;
-  /** Absent: every tenant. */
-  readonly tenant?: string | undefined;
-  readonly agent?: readonly string[] | undefined;
-  readonly environment?: readonly string[] | undefined;
   /** Scorers of each rule over time: a verdict on a whole rule counts for each of them. */
   readonly pairs: readonly CoveredPair[];
   /** True: one row for each service, which takes longer. */

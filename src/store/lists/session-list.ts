@@ -9,22 +9,34 @@ import {
   type SessionKey,
 } from '../contracts/lists.ts';
 import type { Database } from '../database.ts';
-import { IS_TURN } from '../tables/sessions.ts';
+import { IS_TURN, TARGET_ID } from '../tables/sessions.ts';
 import { scoreRows } from '../table-rows.ts';
 import { readSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { fromInteger } from '../values.ts';
-import { buildConditions, OF_RUNS, startOf } from './list-conditions.ts';
+import {
+  asksDecisions,
+  buildConditions,
+  OF_DECISIONS,
+  OF_RUNS,
+  OF_VALUES,
+  startOf,
+} from './list-conditions.ts';
 import { DISTANCE } from './score-list.ts';
 import type { Keyed } from './keyset-page.ts';
 import { readRunStarts, type RunStart, keyOf, type CandidateRange } from './trace-list.ts';
 import { leaveOutRepeats, scanPage, type Candidates } from './scan-page.ts';
 
-/** Lists sessions by the start of their first turn, newest first: the scan finds each session at its first turn. */
-export function listSessions(
+/**
+ * Lists sessions by the start of their first turn, newest first: the scan finds each session at its first turn. A condition on runs holds
+ * for one of the turns, one on scores or decisions for the session or one of its turns.
+ */
+export async function listSessions(
   database: Database,
-  filters: ListFilters,
+  asked: ListFilters,
   page: ListPage,
 ): Promise<Listed<ListedSession>> {
+  const filters =
+    asked.traceId === undefined ? asked : { ...asked, sessionId: await readSessionIds(database, asked) };
   return scanPage(
     {
       readCandidates: (after, limit) => readTurnStarts(database, filters, { after, limit }),
@@ -46,6 +58,19 @@ export async function readSessionsOf(
   const filters = { tenant, sessionId: [sessionId] };
   const { items } = await listSessions(database, filters, { limit: MAX_TENANTS });
   return items.toSorted((a, b) => compareValues(a.tenant, b.tenant));
+}
+
+/** Reads the ids of the sessions of traces. */
+async function readSessionIds(
+  database: Database,
+  { tenant, traceId, sessionId }: ListFilters,
+): Promise<string[]> {
+  const { sql, params } = buildConditions({ tenant, traceId, sessionId }, OF_RUNS);
+  const rows = await database.rows<{ id: string }>(
+    `SELECT DISTINCT SessionId AS id FROM runs FINAL WHERE ${IS_TURN} AND ${sql}`,
+    params,
+  );
+  return rows.map(({ id }) => id);
 }
 
 async function readTurnStarts(
@@ -77,18 +102,64 @@ async function resolveSessions(
       ? [{ turn, session }]
       : [];
   });
-  const found = first.map(({ session }) => session);
+  const found = await keepAsked(
+    database,
+    filters,
+    first.map(({ session }) => session),
+  );
   const [scores, worst] = await Promise.all([
     readSessionScores(database, found),
     readWorstOfSessions(database, found),
   ]);
-  return first.map(({ turn, session }) => {
-    const name = joinSessionKey(session);
-    return {
-      key: keyOf(turn),
-      item: { ...session, scores: scores.get(name) ?? [], worst: worst.get(name) ?? null },
-    };
-  });
+  return first
+    .filter(({ session }) => found.includes(session))
+    .map(({ turn, session }) => {
+      const name = joinSessionKey(session);
+      return {
+        key: keyOf(turn),
+        item: { ...session, scores: scores.get(name) ?? [], worst: worst.get(name) ?? null },
+      };
+    });
+}
+
+/** Keeps the sessions of which one current score, and one current decision, is as asked: of the session or of a turn. */
+async function keepAsked(
+  database: Database,
+  filters: ListFilters,
+  sessions: readonly SessionFacts[],
+): Promise<readonly SessionFacts[]> {
+  const { sql: ofValues, params: values } = buildConditions(filters, OF_VALUES);
+  const { sql: ofDecisions, params: decisions } = buildConditions(filters, OF_DECISIONS);
+  const conditions = [
+    ...(ofValues === '1'
+      ? []
+      : [{ sql: `FROM scores FINAL PREWHERE ${OF_SESSIONS} WHERE ${ofValues}`, params: values }]),
+    ...(asksDecisions(filters)
+      ? [
+          {
+            sql: `${FROM_TURNS} AND (
+              (Tenant, TraceId) IN (
+                SELECT Tenant, TraceId FROM decisions FINAL PREWHERE (Tenant, TraceId) IN (${TURN_KEYS}) WHERE ${ofDecisions})
+              OR (Tenant, ${TARGET_ID}) IN (
+                SELECT Tenant, TargetId FROM decisions FINAL
+                WHERE Tenant IN {tenants:Array(String)} AND TraceId = '' AND Target = 'session' AND ${ofDecisions}))`,
+            params: decisions,
+          },
+        ]
+      : []),
+  ];
+  const kept = await Promise.all(
+    conditions.map(async ({ sql, params }) => {
+      const rows = await readSlices(sessions, (slice) =>
+        database.rows<SessionKey>(`SELECT DISTINCT Tenant AS tenant, SessionId AS sessionId ${sql}`, {
+          ...params,
+          ...sessionParams(slice),
+        }),
+      );
+      return new Set(rows.map(joinSessionKey));
+    }),
+  );
+  return sessions.filter((session) => kept.every((names) => names.has(joinSessionKey(session))));
 }
 
 type SessionFacts = Omit<ListedSession, 'scores' | 'worst'> & { readonly firstTraceId: string };
@@ -105,13 +176,23 @@ interface FactsRow extends SessionKey {
   readonly costUsd: number | null;
 }
 
-/** Reads the facts of sessions of which one turn is as asked. The inner query finds the turns by the index on the session. */
+/** Condition on the rows of sessions, with `sessionParams`. */
+const OF_SESSIONS = 'SessionId IN {sessionIds:Array(String)} AND Tenant IN {tenants:Array(String)}';
+
+/** Keys of the turns of sessions, by the index on the session. Some are out of date. */
+const TURN_KEYS = `SELECT Tenant, TraceId FROM runs WHERE Target = 'trace' AND ${OF_SESSIONS}`;
+
+const FROM_TURNS = `FROM runs FINAL PREWHERE (Tenant, TraceId) IN (${TURN_KEYS})
+  WHERE ${IS_TURN} AND TargetId = TraceId AND SessionId IN {sessionIds:Array(String)}`;
+
+/** Reads the facts of sessions of which one turn is as asked. */
 async function readSessions(
   database: Database,
-  { service, agent, environment, model, serviceVersion, userId }: ListFilters,
+  { service, agent, environment, model, serviceVersion, userId, traceId }: ListFilters,
   keys: readonly SessionKey[],
 ): Promise<Map<string, SessionFacts>> {
-  const asked = buildConditions({ service, agent, environment, model, serviceVersion, userId }, OF_RUNS);
+  const ofTurns = { service, agent, environment, model, serviceVersion, userId, traceId };
+  const asked = buildConditions(ofTurns, OF_RUNS);
   const ids = [...new Map(keys.map((key) => [joinSessionKey(key), key])).values()];
   const rows = await readSlices(ids, (slice) =>
     database.rows<FactsRow>(
@@ -122,11 +203,7 @@ async function readSessions(
          arraySort(groupUniqArrayIf(20)(ServiceName, ServiceName != '')) AS services,
          sum(TotalTokens) AS totalTokens,
          if(countIf(isNull(CostUsd) AND notEmpty(Models)) > 0, NULL, sum(CostUsd)) AS costUsd
-       FROM runs FINAL
-       PREWHERE (Tenant, TraceId) IN (
-         SELECT Tenant, TraceId FROM runs
-         WHERE Target = 'trace' AND SessionId IN {sessionIds:Array(String)} AND Tenant IN {tenants:Array(String)})
-       WHERE ${IS_TURN} AND TargetId = TraceId AND SessionId IN {sessionIds:Array(String)}
+       ${FROM_TURNS}
        GROUP BY Tenant, SessionId
        HAVING countIf(${asked.sql}) > 0`,
       { ...asked.params, ...sessionParams(slice) },
@@ -157,7 +234,7 @@ async function readSessionScores(database: Database, keys: readonly SessionKey[]
     scoreRows.read(
       database,
       `FROM scores FINAL
-       PREWHERE ${WITHOUT_TRACE} AND SessionId IN {sessionIds:Array(String)} AND Tenant IN {tenants:Array(String)}
+       PREWHERE ${WITHOUT_TRACE} AND ${OF_SESSIONS}
        ORDER BY Scorer, ScoreId`,
       sessionParams(slice),
     ),
@@ -178,8 +255,7 @@ async function readWorstOfSessions(
       `SELECT Tenant AS tenant, SessionId AS sessionId,
          argMax((toString(Scorer), Score), (NOT startsWith(Scorer, 'behaviour-'), ${DISTANCE}, TraceTimestamp)) AS worst, worst.1 AS scorer, worst.2 AS score
        FROM scores FINAL
-       PREWHERE SessionId IN {sessionIds:Array(String)} AND Tenant IN {tenants:Array(String)}
-         AND Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))
+       PREWHERE ${OF_SESSIONS} AND Day >= toDate(fromUnixTimestamp64Milli({first:Int64}, 'UTC'))
        WHERE isNotNull(${DISTANCE})
        GROUP BY Tenant, SessionId`,
       { ...sessionParams(slice), first: startOf(firstMs - 2 * DAY_MS) },

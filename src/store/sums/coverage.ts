@@ -1,12 +1,13 @@
 import { compareValues } from '../../domain/compare-values.ts';
 import { WHOLE_RULE } from '../../domain/decision.ts';
 import { HOUR_MS } from '../../domain/durations.ts';
-import type {
-  CoverageQuery,
-  CoverageReading,
-  CoverageRow,
-  WaitingCount,
-  WaitingQuery,
+import {
+  asksRuns,
+  type CoverageQuery,
+  type CoverageReading,
+  type CoverageRow,
+  type WaitingCount,
+  type WaitingQuery,
 } from '../contracts/sums.ts';
 import type { CoveredPair } from '../contracts/stores.ts';
 import { bind, type Database, readValue } from '../database.ts';
@@ -14,6 +15,7 @@ import { activityColumns } from '../spans/arrivals.ts';
 import { pairParams } from '../spans/trace-keys.ts';
 import {
   buildDecidedPairs,
+  nameParams,
   ofNames,
   PAIR_COLUMNS,
   PAIRS,
@@ -67,15 +69,14 @@ async function countDecided(database: Database, query: CoverageQuery): Promise<C
  * no FINAL over the table is needed.
  */
 function countRows(database: Database, query: CoverageQuery): Promise<CoverageRow[]> {
-  const { pairs, sinceMs, untilMs, tenant, agent, environment } = query;
+  const { pairs, sinceMs, untilMs, tenant } = query;
   const written = Math.max(0, sinceMs - CLOCKS_MS);
   const params = {
     since: sinceMs,
     until: untilMs,
     written,
+    ...nameParams(query),
     tenant,
-    agent,
-    environment,
     ...pairParams(pairs),
   };
   return readPieces<CoverageRow>(database, params, (source, piece) => countPiece(piece, source, query));
@@ -142,8 +143,8 @@ export function currentTargets(source: Source, condition: string): string {
 function countPiece(piece: string, source: Source, query: CoverageQuery): string {
   const condition = `${SINCE} AND ${piece}`;
   const targets = currentTargets(source, condition);
-  const { byService = false, agent, environment, untilMs } = query;
-  const isOfRuns = byService || agent !== undefined || environment !== undefined;
+  const { byService = false, untilMs } = query;
+  const isOfRuns = byService || asksRuns(query);
   const decided = isOfRuns
     ? selectDecidedRuns(
         targets,

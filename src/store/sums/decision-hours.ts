@@ -1,12 +1,19 @@
 import { BACKFILL_RULES, COMMAND_RULE, WHOLE_RULE } from '../../domain/decision.ts';
 import { DAY_MS, HOUR_MS } from '../../domain/durations.ts';
-import type { AggregateStore, CoverageQuery, CoverageRow, TouchedHour } from '../contracts/sums.ts';
+import type {
+  AggregateStore,
+  CoverageQuery,
+  CoverageRow,
+  RunChoice,
+  TouchedHour,
+} from '../contracts/sums.ts';
 import type { CoveredPair } from '../contracts/stores.ts';
 import type { Database } from '../database.ts';
 import { pairParams } from '../spans/trace-keys.ts';
 import { createProgress, hourOf, isAsked, listHours, READ_SETTINGS, replaceBuckets } from './score-sums.ts';
 import { IS_RUN } from './run-hours.ts';
 import { AGENT_NAME } from './run-sums.ts';
+import type { QueryParams } from '../values.ts';
 import { readDoneUntil } from '../tables/progress.ts';
 
 /** Name of the progress of decisions. With a new name, the first pass computes all hours again. */
@@ -191,18 +198,20 @@ export function sumDecisionHours(
      WHERE Bucket >= fromUnixTimestamp64Milli({from:Int64}) AND Bucket < fromUnixTimestamp64Milli({to:Int64}) AND Rule != ''
        AND ${ofNames(choice)}
      GROUP BY rule, scorer, service, status, reason ${READ_SETTINGS}`,
-    { from: fromMs, to: toMs, tenant: choice.tenant, agent: choice.agent, environment: choice.environment },
+    { from: fromMs, to: toMs, ...nameParams(choice) },
   );
 }
 
+/** Returns the parameters of `ofNames`. */
+export function nameParams({ tenant, service, agent, environment }: RunChoice): QueryParams {
+  return { tenant, service, agent, environment };
+}
+
 /** Returns SQL for the conditions on the columns of the sums; `Agent` is the name. */
-export function ofNames({
-  tenant,
-  agent,
-  environment,
-}: Pick<CoverageQuery, 'tenant' | 'agent' | 'environment'>): string {
+export function ofNames({ tenant, service, agent, environment }: RunChoice): string {
   return [
     ...(tenant === undefined ? ['1'] : ['Tenant = {tenant:String}']),
+    ...(service === undefined ? [] : ['ServiceName IN {service:Array(String)}']),
     ...(agent === undefined ? [] : ['Agent IN {agent:Array(String)}']),
     ...(environment === undefined ? [] : ['Environment IN {environment:Array(String)}']),
   ].join(' AND ');

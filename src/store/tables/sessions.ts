@@ -80,7 +80,7 @@ export function createSessionStore(database: Database) {
 export type SessionStore = ReturnType<typeof createSessionStore>;
 
 /** SQL for the target id of a session (`buildSessionTargetId`). */
-const TARGET_ID = `if(length(SessionId) > ${MAX_SESSION_ID_BYTES},
+export const TARGET_ID = `if(length(SessionId) > ${MAX_SESSION_ID_BYTES},
   concat('${HASHED_SESSION}', lower(hex(SHA256(SessionId)))), SessionId)`;
 
 /** Condition on the shards of sessions: `computeShard` of the target id in the place of the trace id. */

@@ -331,5 +331,46 @@ describe('sessions', () => {
       expect(await listed('agent=reader')).toEqual(['mixed']);
       expect(await listed('since=2026-01-01T00:02:30Z')).toEqual(['plain']);
     });
+
+    test('are filtered by the scores and the decisions of the session or of one of its turns', async () => {
+      const environment = 'judged';
+      const turns = ['cold', 'warm', 'warm', 'dry'].map((id, minute) => turnAt(id, minute, { environment }));
+      const [cold, warm, late] = turns;
+      const ofTurn = ({ traceId = '' } = {}) => ({ traceId, targetId: traceId });
+      const ofSession = (id: string) => ({ target: 'session', targetId: id, traceId: '' }) as const;
+      await api.store.runs.write(turns);
+      await api.store.scores.write([
+        buildScore({ ...ofTurn(cold), sessionId: 'cold', scorer: 'tone', score: 0.2 }),
+        buildScore({ ...ofTurn(warm), sessionId: 'warm', scorer: 'tone', score: 0.9 }),
+        buildScore({ ...ofTurn(late), sessionId: 'warm', scorer: 'bias', score: 0.1, source: 'human' }),
+        buildScore({ ...ofSession('dry'), sessionId: 'dry', scorer: 'tone', score: 0.5 }),
+      ]);
+      await api.store.decisions.write([
+        buildDecision({ ...ofTurn(cold), rule: 'one', scorer: 'tone' }),
+        buildDecision({ ...ofTurn(late), rule: 'one', status: 'failed', reason: 'timeout: 30 s' }),
+        buildDecision({ ...ofSession('dry'), rule: 'two', scorer: 'tone' }),
+      ]);
+      const listed = async (query: string) =>
+        idsOf((await api.ask(`sessions?environment=judged&${query}`)).body.items);
+      const answers: Readonly<Record<string, readonly string[]>> = {
+        '': ['dry', 'warm', 'cold'],
+        'scorer=tone': ['dry', 'warm', 'cold'],
+        'scorer=tone&max=0.5': ['dry', 'cold'],
+        // One score has both, and not one score each.
+        'scorer=tone&source=human': [],
+        'source=human': ['warm'],
+        'min=0.3&max=0.6': ['dry'],
+        'rule=one': ['warm', 'cold'],
+        'rule=two': ['dry'],
+        'status=failed&reason=timeout': ['warm'],
+        'status=failed&rule=two': [],
+        [`traceId=${String(late?.traceId)}`]: ['warm'],
+        [`traceId=${String(late?.traceId)}&sessionId=cold`]: [],
+        [`traceId=${'0'.repeat(32)}`]: [],
+        'scorer=tone&rule=two&sessionId=dry': ['dry'],
+      };
+      const found = Object.keys(answers).map(async (query) => [query, await listed(query)] as const);
+      expect(Object.fromEntries(await Promise.all(found))).toEqual(answers);
+    });
   });
 });

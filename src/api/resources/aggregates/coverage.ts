@@ -3,6 +3,7 @@ import { DECISION_STATUSES } from '../../../domain/decision.ts';
 import { DAY_MS } from '../../../domain/durations.ts';
 import { buildFunnel, COVERAGE_GROUPS, coverageLines, FUNNEL_STEPS } from '../../reads/coverage.ts';
 import { describePage } from '../../lists/cursors.ts';
+import { FILTER_FIELDS } from '../../lists/fields.ts';
 import { createRouter, describeJson, tenantStore, describeRoute } from '../../router.ts';
 import { Time } from '../../json/rows.ts';
 import { readRange, SCORES_FIELDS } from './query.ts';
@@ -27,7 +28,7 @@ export const Coverage = z
     waiting: count
       .optional()
       .describe(
-        'Targets without a first decision, whose agent is not known yet; absent by reason and service, of an agent or an environment, and where no scorer runs.',
+        'Targets without a first decision, whose agent is not known yet; absent by reason and service, of a service, an agent or an environment, and where no scorer runs.',
       ),
     reasons: z
       .partialRecord(z.enum(DECISION_STATUSES), z.record(z.string(), z.number()))
@@ -46,13 +47,18 @@ export const Coverage = z
   })
   .openapi('Coverage');
 
-const { since, until, agent, environment } = SCORES_FIELDS;
+const { since, until, service, agent, environment } = SCORES_FIELDS;
 
 const CoverageQuery = z.strictObject({
   since: since.describe('Oldest last span of a target: `24h` (the default), or a date and time.'),
   until,
+  service,
   agent,
   environment,
+  scorer: FILTER_FIELDS.scorer.describe('Only these scorers, by the names in the rules.'),
+  rule: FILTER_FIELDS.rule.describe(
+    'Only these rules; with a backfill or a command, its decisions count, too.',
+  ),
   by: z
     .enum(COVERAGE_GROUPS)
     .optional()
@@ -113,13 +119,16 @@ export function createCoverageRoutes() {
   return createRouter()
     .openapi(readCoverage, async (c) => {
       const store = tenantStore(c.var);
-      const { by, since: from, until: to, ...choice } = c.req.valid('query');
+      const { by, since: from, until: to, scorer, rule, ...choice } = c.req.valid('query');
       const nowMs = await store.nowMs();
       const { fromMs, toMs } = readRange({ since: from, until: to }, { nowMs, defaultMs: DAY_MS });
       const range = { sinceMs: fromMs, untilMs: to === undefined ? undefined : toMs, nowMs };
       const asked = { ...range, ...choice, byService: by === 'service' };
       const { decided, waiting, sinceMs } = await store.coverage(asked);
-      return c.json({ items: coverageLines(decided, waiting, { by, sinceMs }), next: null }, 200);
+      return c.json(
+        { items: coverageLines(decided, waiting, { by, sinceMs, scorer, rule }), next: null },
+        200,
+      );
     })
     .openapi(readFunnel, async (c) => {
       const store = tenantStore(c.var);
