@@ -102,6 +102,7 @@ const listIssues = describeRoute('get', '/issues', {
       ...RANGE_FIELDS,
       ...CURSOR_FIELDS,
       agent: FILTER_FIELDS.agent,
+      environment: FILTER_FIELDS.environment.describe('Environment: only its runs count.'),
       version: anyOf(z.string().min(1).max(1_000), 'Version of the agent, else of its service.'),
       state: anyOf(z.enum(ISSUE_STATES), 'State.'),
       kind: anyOf(z.enum(FAILURE_KINDS), 'Kind of the failures.'),
@@ -209,9 +210,18 @@ export function createIssueRoutes() {
       const store = tenantStore(c.var);
       const { since, until, limit, cursor, ...given } = c.req.valid('query');
       const { page } = issueList.readQuery({ limit, cursor }, 0);
-      const { agent: agents, version: versions, state: states, kind: kinds } = given;
+      const {
+        agent: agents,
+        version: versions,
+        environment: environments,
+        state: states,
+        kind: kinds,
+      } = given;
       const range = await readRange(store, { since, until });
-      const found = await store.issues.list({ ...range, agents, versions, states, kinds }, page);
+      const found = await store.issues.list(
+        { ...range, agents, versions, environments, states, kinds },
+        page,
+      );
       return c.json(issueList.toReply(found, issueJson), 200);
     })
     .openapi(readIssue, async (c) => {

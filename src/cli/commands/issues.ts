@@ -25,6 +25,7 @@ interface ListOptions {
   readonly until?: number;
   readonly agent?: string;
   readonly version?: string;
+  readonly environment?: string;
   readonly state?: string;
   readonly kind?: string;
   readonly limit: number;
@@ -47,6 +48,7 @@ export const registerIssues: RegisterCommand = (program, bind) => {
     .option('--until <when>', 'runs that began before 1h, 7d, or a date and time', parseMoment)
     .option('--agent <name>', 'only issues of this agent')
     .option('--version <name>', 'only runs of this version')
+    .option('--environment <name>', 'only runs in this environment')
     .addOption(new Option('--state <state>', 'only issues in this state').choices(ISSUE_STATES))
     .addOption(new Option('--kind <kind>', 'only issues of this kind').choices(FAILURE_KINDS))
     .option('--limit <n>', 'print at most n', limitUpTo(MAX_ISSUES), MAX_ISSUES)

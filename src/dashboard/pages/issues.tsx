@@ -69,7 +69,7 @@ export function Issues() {
             />
             <p class="note">
               An issue is one failure that many runs share. Its share counts all runs of its agent in the
-              range, also those that the sample left out, with the 95 % interval.
+              chosen range and environment, also those that the sample left out, with the 95 % interval.
             </p>
           </>
         )}

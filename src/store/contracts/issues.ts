@@ -47,6 +47,7 @@ export interface IssueQuery {
   readonly agent?: string | undefined;
   /** Any of these versions of the agent, else of its service. */
   readonly versions?: readonly string[] | undefined;
+  readonly environments?: readonly string[] | undefined;
   readonly issueId?: string | undefined;
 }
 

@@ -146,13 +146,13 @@ const BUCKET = (time: string) =>
   `toUInt32(least(${POINTS - 1}, intDiv((toUnixTimestamp64Milli(${time}) - {since:Int64}) * ${POINTS}, greatest(1, {until:Int64} - {since:Int64}))))`;
 
 function conditions(query: IssueQuery, time: string) {
-  const { tenant, agent, versions, issueId } = query;
+  const { tenant, agent, versions, environments, issueId } = query;
   const sql = [
     `${time} >= fromUnixTimestamp64Milli({since:Int64}) AND ${time} < fromUnixTimestamp64Milli({until:Int64})`,
     ...(tenant === undefined ? [] : ['Tenant = {tenant:String}']),
     ...(versions === undefined ? [] : [`${VERSION} IN {versions:Array(String)}`]),
   ].join(' AND ');
-  const given = Object.entries({ tenant, agent, versions, issueId }).filter(
+  const given = Object.entries({ tenant, agent, versions, environments, issueId }).filter(
     ([, value]) => value !== undefined,
   );
   return {
@@ -165,9 +165,18 @@ function conditions(query: IssueQuery, time: string) {
   };
 }
 
+/** Condition that the run of a failure was in some environments: a failure does not name its own. */
+const IN_ENVIRONMENTS = `AND (Tenant, TraceId, TargetId) IN (
+  SELECT Tenant, TraceId, TargetId FROM runs FINAL
+  PREWHERE (Tenant, TraceId) IN (
+    SELECT Tenant, TraceId FROM failures
+    WHERE TraceTimestamp >= fromUnixTimestamp64Milli({since:Int64}) AND TraceTimestamp < fromUnixTimestamp64Milli({until:Int64}))
+  WHERE Environment IN {environments:Array(String)})`;
+
 function failureConditions(query: IssueQuery) {
   const { sql, params } = conditions(query, 'TraceTimestamp');
   const more = `${query.agent === undefined ? '' : 'AND Agent = {agent:String}'}
+    ${query.environments === undefined ? '' : IN_ENVIRONMENTS}
     ${query.issueId === undefined ? '' : 'AND IssueId = {issueId:String}'}`;
   return { sql: `${sql} ${more}`, params };
 }
@@ -212,13 +221,14 @@ async function readCounts(database: Database, query: IssueQuery): Promise<IssueC
 }
 
 /** Returns the conditions on the runs of a query: those on their range, and further ones. */
-function runConditions({ versions, agent, ...range }: IssueQuery) {
+function runConditions({ versions, agent, environments, ...range }: IssueQuery) {
   const { sql: within, params } = conditions(range, 'StartedAt');
   const chosen = [
     ...(versions === undefined ? [] : [`${VERSION} IN {versions:Array(String)}`]),
     ...(agent === undefined ? [] : [`${RUN_AGENT} = {agent:String}`]),
+    ...(environments === undefined ? [] : ['Environment IN {environments:Array(String)}']),
   ].join(' AND ');
-  return { within, chosen: chosen || '1', params: { ...params, versions, agent } };
+  return { within, chosen: chosen || '1', params: { ...params, versions, agent, environments } };
 }
 
 /**

@@ -30,12 +30,17 @@ beforeAll(async () => {
 afterAll(() => world.stop());
 
 /** Stores runs of an agent, each with the failures that it had. */
-async function storeRuns(agent: string, failures: readonly (Partial<Failure> | null)[]): Promise<void> {
+async function storeRuns(
+  agent: string,
+  failures: readonly (Partial<Failure> | null)[],
+  environmentOf: (index: number) => string = () => 'production',
+): Promise<void> {
   const runs = failures.map((_, index) =>
     buildRunRecord({
       tenant: 'a',
       agent,
       agentVersion: index % 2 === 0 ? '1' : '2',
+      environment: environmentOf(index),
       startedAt: NOW_MS - 2 * DAY_MS + index * 1_000,
       evidenceUntil: NOW_MS,
     }),
@@ -89,6 +94,30 @@ describe('the issues of an agent', () => {
     expect(await read(`/issues/${SHARED}/traces`)).toMatchObject({
       items: [{ version: '2' }, { version: '1' }],
     });
+  });
+
+  it('of an environment have shares of its runs alone', async () => {
+    const timeout = { signatureId: '000000000000ce00' };
+    const subject = { verdict: 'unsupported', text: 'the door is open' };
+    const claim = { signatureId: '000000000000ce01', kind: 'claim' as const, subject };
+    const none = Array.from({ length: 37 }, () => null);
+    await storeRuns('placed', [timeout, claim, timeout, ...none], (index) =>
+      index % 4 === 1 ? 'test' : 'live',
+    );
+    const shares = async (query: string) => {
+      const { items } = (await read(`/issues?agent=placed&${query}`)) as {
+        items: { runs: number; share: { value: number } }[];
+      };
+      return items.map(({ runs, share }) => [runs, share.value]);
+    };
+    expect(await shares('')).toEqual([
+      [2, 2 / 40],
+      [1, 1 / 40],
+    ]);
+    expect(await shares('environment=live')).toEqual([[2, 2 / 30]]);
+    expect(await shares('environment=test&since=90d')).toEqual([[1, 1 / 10]]);
+    expect(await shares('environment=live&environment=test')).toHaveLength(2);
+    expect(await shares('environment=nowhere')).toEqual([]);
   });
 
   it('are one when similar, are resolved and merged by hand, and answer to each of their ids', async () => {

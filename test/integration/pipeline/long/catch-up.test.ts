@@ -61,6 +61,9 @@ async function readDays(): Promise<{ day: string; usd: number }[]> {
   );
 }
 
+/** Enough for four processes on a machine that is busy with other things: they need a minute on a quiet one. */
+const WITHIN_MS = 400_000;
+
 test('four processes spend 0.5 USD a day of 2 USD of work, each day on the oldest traces that are left, also after a restart', async () => {
   const catchUp = { order: 'oldest-first', maxAgeMs: 5 * DAY_MS } as const;
   const world = new BudgetWorld(store, { perDay: 0.5, catchUp });
@@ -72,16 +75,16 @@ test('four processes spend 0.5 USD a day of 2 USD of work, each day on the oldes
   };
   const stopFirst = await startFleet();
   await world.ingest(200, 5);
-  await until(async () => (await world.listDecisions()).length === 200, 240_000);
+  await until(async () => (await world.listDecisions()).length === 200, WITHIN_MS);
   // Less than the price of two calls may be left, and the first calls reserve a little more.
-  await until(async () => (await world.listPositions('scored')).length >= 45, 120_000);
+  await until(async () => (await world.listPositions('scored')).length >= 45, WITHIN_MS);
   await stopFirst();
   const scored = await world.listPositions('scored');
   // The money of a day is for 50 traces; the order of several processes holds up to 50.
   const first = (await world.listPositions('deferred')).slice(0, 100);
   await world.sleepDays(1);
   const stopSecond = await startFleet();
-  await until(async () => (await world.listPositions('scored')).length >= scored.length + 45, 240_000);
+  await until(async () => (await world.listPositions('scored')).length >= scored.length + 45, WITHIN_MS);
   await stopSecond();
   const caughtUp = (await world.listPositions('scored')).filter((n) => !scored.includes(n));
   expect(caughtUp.filter((n) => !first.includes(n))).toEqual([]);
@@ -91,4 +94,4 @@ test('four processes spend 0.5 USD a day of 2 USD of work, each day on the oldes
     expect(usd).toBeLessThanOrEqual(0.5 + 1e-9);
     expect(usd).toBeGreaterThanOrEqual(0.45);
   }
-});
+}, 1_200_000);
