@@ -82,7 +82,7 @@ function percent(part: number, { value }: Rate): string {
 /** Filters of the bar that the routes of issues take. */
 export function issueFilters(frame: Readonly<Record<string, readonly string[]>>): Query {
   const { since, until, agent, environment } = frame;
-  return { since, until, agent: agent?.[0], environment };
+  return { since, until, agent, environment };
 }
 
 /** Writes how the proof of a fix stands; undefined without a version that mends the issue. */
