@@ -13,14 +13,7 @@ import { IS_TURN, TARGET_ID } from '../tables/sessions.ts';
 import { scoreRows } from '../table-rows.ts';
 import { readSlices, WITHOUT_TRACE } from '../spans/trace-keys.ts';
 import { fromInteger } from '../values.ts';
-import {
-  asksDecisions,
-  buildConditions,
-  OF_DECISIONS,
-  OF_RUNS,
-  OF_VALUES,
-  startOf,
-} from './list-conditions.ts';
+import { buildConditions, OF_DECISIONS, OF_RUNS, OF_VALUES, startOf } from './list-conditions.ts';
 import { DISTANCE } from './score-list.ts';
 import type { Keyed } from './keyset-page.ts';
 import { readRunStarts, type RunStart, keyOf, type CandidateRange } from './trace-list.ts';
@@ -102,64 +95,56 @@ async function resolveSessions(
       ? [{ turn, session }]
       : [];
   });
-  const found = await keepAsked(
-    database,
-    filters,
-    first.map(({ session }) => session),
-  );
+  const kept = await keepAsked(database, filters, first);
+  const found = kept.map(({ session }) => session);
   const [scores, worst] = await Promise.all([
     readSessionScores(database, found),
     readWorstOfSessions(database, found),
   ]);
-  return first
-    .filter(({ session }) => found.includes(session))
-    .map(({ turn, session }) => {
-      const name = joinSessionKey(session);
-      return {
-        key: keyOf(turn),
-        item: { ...session, scores: scores.get(name) ?? [], worst: worst.get(name) ?? null },
-      };
-    });
+  return kept.map(({ turn, session }) => {
+    const name = joinSessionKey(session);
+    return {
+      key: keyOf(turn),
+      item: { ...session, scores: scores.get(name) ?? [], worst: worst.get(name) ?? null },
+    };
+  });
 }
 
 /** Keeps the sessions of which one current score, and one current decision, is as asked: of the session or of a turn. */
-async function keepAsked(
+async function keepAsked<Found extends { readonly session: SessionKey }>(
   database: Database,
   filters: ListFilters,
-  sessions: readonly SessionFacts[],
-): Promise<readonly SessionFacts[]> {
-  const { sql: ofValues, params: values } = buildConditions(filters, OF_VALUES);
-  const { sql: ofDecisions, params: decisions } = buildConditions(filters, OF_DECISIONS);
-  const conditions = [
-    ...(ofValues === '1'
-      ? []
-      : [{ sql: `FROM scores FINAL PREWHERE ${OF_SESSIONS} WHERE ${ofValues}`, params: values }]),
-    ...(asksDecisions(filters)
-      ? [
-          {
-            sql: `${FROM_TURNS} AND (
-              (Tenant, TraceId) IN (
-                SELECT Tenant, TraceId FROM decisions FINAL PREWHERE (Tenant, TraceId) IN (${TURN_KEYS}) WHERE ${ofDecisions})
-              OR (Tenant, ${TARGET_ID}) IN (
-                SELECT Tenant, TargetId FROM decisions FINAL
-                WHERE Tenant IN {tenants:Array(String)} AND TraceId = '' AND Target = 'session' AND ${ofDecisions}))`,
-            params: decisions,
-          },
-        ]
-      : []),
-  ];
-  const kept = await Promise.all(
-    conditions.map(async ({ sql, params }) => {
-      const rows = await readSlices(sessions, (slice) =>
-        database.rows<SessionKey>(`SELECT DISTINCT Tenant AS tenant, SessionId AS sessionId ${sql}`, {
+  found: readonly Found[],
+): Promise<readonly Found[]> {
+  const scored = buildConditions(filters, OF_VALUES);
+  const decided = buildConditions(filters, OF_DECISIONS);
+  const questions = [
+    { ...scored, rows: `FROM scores FINAL PREWHERE ${OF_SESSIONS} WHERE ${scored.sql}` },
+    { ...decided, rows: `${FROM_TURNS} AND ${isDecided(decided.sql)}` },
+  ].filter(({ sql }) => sql !== '1');
+  const keys = found.map(({ session }) => session);
+  const answers = await Promise.all(
+    questions.map(async ({ rows, params }) => {
+      const kept = await readSlices(keys, (slice) =>
+        database.rows<SessionKey>(`SELECT DISTINCT Tenant AS tenant, SessionId AS sessionId ${rows}`, {
           ...params,
           ...sessionParams(slice),
         }),
       );
-      return new Set(rows.map(joinSessionKey));
+      return new Set(kept.map(joinSessionKey));
     }),
   );
-  return sessions.filter((session) => kept.every((names) => names.has(joinSessionKey(session))));
+  return found.filter(({ session }) => answers.every((names) => names.has(joinSessionKey(session))));
+}
+
+/** Returns SQL for whether a current decision on a turn, or on its session, is as asked. */
+function isDecided(asked: string): string {
+  return `(
+    (Tenant, TraceId) IN (
+      SELECT Tenant, TraceId FROM decisions FINAL PREWHERE (Tenant, TraceId) IN (${TURN_KEYS}) WHERE ${asked})
+    OR (Tenant, ${TARGET_ID}) IN (
+      SELECT Tenant, TargetId FROM decisions FINAL
+      WHERE Tenant IN {tenants:Array(String)} AND TraceId = '' AND Target = 'session' AND ${asked}))`;
 }
 
 type SessionFacts = Omit<ListedSession, 'scores' | 'worst'> & { readonly firstTraceId: string };

@@ -130,10 +130,26 @@ export class ReloadWorld {
       pairs = await this.readPairs();
       return traces.every((id) => sets.includes(pairs.get(id) ?? ''));
     };
-    const odd = () =>
-      traces.flatMap((id) => (sets.includes(pairs.get(id) ?? '') ? [] : [[id, pairs.get(id)]]));
-    await until(isDone, DRAINED_WITHIN_MS, odd);
+    try {
+      await until(isDone, DRAINED_WITHIN_MS);
+    } catch (error) {
+      const odd = traces.filter((id) => !sets.includes(pairs.get(id) ?? ''));
+      throw new Error(JSON.stringify(await this.readDecisions(odd)), { cause: error });
+    }
     return pairs;
+  }
+
+  /** Reads the decisions on traces, and when rules came into force, for a person who looks for the fault. */
+  async readDecisions(traceIds: readonly string[]): Promise<object[]> {
+    const { clickhouse } = this.serve.addresses;
+    const ids = traceIds.map((id) => `'${id}'`).join();
+    return Promise.all(
+      [
+        `SELECT TraceId, Rule, Scorer, Status, Reason, toString(WrittenAt) AS at, toString(EvidenceUntil) AS until FROM decisions WHERE TraceId IN (${ids}) ORDER BY WrittenAt`,
+        `SELECT TraceId, toString(min(FirstArrival)) AS first, toString(max(LastArrival)) AS last FROM trace_activity WHERE TraceId IN (${ids}) GROUP BY TraceId`,
+        'SELECT Rule, toString(min(ActiveFrom)) AS at FROM rule_versions GROUP BY Rule, Version ORDER BY at',
+      ].map((sql) => queryRows(clickhouse, sql)),
+    );
   }
 
   /** Counts the calls of the judge about a trace. */
@@ -155,7 +171,7 @@ function nameOf(traceId: string): string {
 }
 
 /** Longest time in which the traces that were sent are decided. */
-const DRAINED_WITHIN_MS = 900_000;
+const DRAINED_WITHIN_MS = 400_000;
 
 /** Calls of one run of the judged scorer. */
 const CALLS = 3;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ReloadWorld, runReloads } from '../../../support/processes/reload-world.ts';
 
 /** The whole proof is `npm run test:endurance`, with 200. */
-const RELOADS = Number(process.env['SPANSCORE_RELOADS'] ?? 50);
+const RELOADS = Number(process.env['SPANSCORE_RELOADS'] ?? 30);
 
 it(`two scorers that reload ${RELOADS} times at random moments under load lose no trace, and decide and judge none twice`, async () => {
   const world = new ReloadWorld();
