@@ -84,8 +84,9 @@ test('beats and reads of one moment are one insert and one read, and each caller
       duties.beat([beat(`member ${round}`, 'along')]),
       duties.beat([beat(`member ${round}`, 'apart')]),
     ]);
-    const [along, apart] = await Promise.all([
+    const [along, apart, aged] = await Promise.all([
       duties.readMembers(['along'], 15_000),
+      duties.readMembers(['apart'], 15_000),
       duties.readMembers(['apart'], 0),
     ]);
     const own = scorer.members.find(({ name }) => name === `scorer ${round}`);
@@ -94,8 +95,9 @@ test('beats and reads of one moment are one insert and one read, and each caller
     const mate = along.find(({ member }) => member === `member ${round}`);
     // Rows of one insert have one stamp, and those of one read one clock.
     expect(mate?.beatAtMs).toBe(own?.beatAtMs);
-    expect(along).toHaveLength(round + 1);
-    expect(apart.every(({ beatAtMs, nowMs }) => beatAtMs >= nowMs)).toBe(true);
+    expect([along.length, apart.length]).toEqual([round + 1, round + 1]);
+    expect(apart[0]?.nowMs).toBe(along[0]?.nowMs);
+    expect(aged.every(({ beatAtMs, nowMs }) => beatAtMs >= nowMs)).toBe(true);
   }
 });
 

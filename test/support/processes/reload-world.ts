@@ -134,13 +134,13 @@ export class ReloadWorld {
       await until(isDone, DRAINED_WITHIN_MS);
     } catch (error) {
       const odd = traces.filter((id) => !sets.includes(pairs.get(id) ?? ''));
-      throw new Error(JSON.stringify(await this.readDecisions(odd)), { cause: error });
+      throw new Error(JSON.stringify(await this.#readDecisions(odd)), { cause: error });
     }
     return pairs;
   }
 
   /** Reads the decisions on traces, and when rules came into force, for a person who looks for the fault. */
-  async readDecisions(traceIds: readonly string[]): Promise<object[]> {
+  async #readDecisions(traceIds: readonly string[]): Promise<object[]> {
     const { clickhouse } = this.serve.addresses;
     const ids = traceIds.map((id) => `'${id}'`).join();
     return Promise.all(

@@ -168,6 +168,9 @@ describe('numbers of decisions by the hour', () => {
     expect((await ofAgent('clerk')).rows).toEqual(rows);
     expect((await ofAgent('clerk', presentMs)).rows).toEqual(rows.slice(0, 1));
     expect((await ofAgent('guide')).rows).toEqual([]);
+    const ofService = (name: string) => it.store.coverage.decided({ ...query, service: [name] });
+    expect((await ofService('shop')).rows).toEqual(rows);
+    expect((await ofService('bank')).rows).toEqual([]);
     const alone = await it.store.coverage.decided({ ...query, byService: false, sinceMs: presentMs });
     expect(alone).toMatchObject({ sinceMs: presentMs, rows: [{ scorer: 'present', service: '' }] });
   });
