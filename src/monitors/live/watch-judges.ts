@@ -12,7 +12,13 @@ import {
 import { type AnchorSet, buildAnchorSets, readMeans, seriesStartMs, watchSet } from '../anchor-sets.ts';
 import { buildEndEvent } from '../build-alert-event.ts';
 import { type Thresholds, thresholdsFor } from '../statistics/false-alarms.ts';
-import { JUDGING_INTERVAL_MS, measureChange, tellWho } from '../statistics/judge-drift.ts';
+import {
+  dateChange,
+  JUDGING_INTERVAL_MS,
+  measureChange,
+  tellWho,
+  type TimedScore,
+} from '../statistics/judge-drift.ts';
 import { logAlert } from './start-monitors.ts';
 
 /** Interval of the looks, milliseconds. */
@@ -127,15 +133,15 @@ function isOfSeries({ scorer, fingerprint }: AnchorSet, series: AlertEvent['seri
   return scorer === series.scorer && fingerprint === series.fingerprint;
 }
 
-/** Change of a series whose scores before or since it are not known. */
-const UNMEASURED = { change: 0, error: 1 };
-
 interface Evidence {
   readonly sets: readonly AnchorSet[];
   /** Scores of the series of the incident since the change. */
-  readonly scores: readonly number[];
+  readonly scores: readonly TimedScore[];
   readonly nowMs: number;
 }
+
+/** Change of a series whose scores before or since it are not known. */
+const UNMEASURED = { change: 0, error: 1 };
 
 /** Tells who changed in an incident, where that is known by now; both events of an incident get the same. */
 function decide(event: AlertEvent, { sets, scores, nowMs }: Evidence): AlertEvent {
@@ -144,13 +150,17 @@ function decide(event: AlertEvent, { sets, scores, nowMs }: Evidence): AlertEven
   const decideByMs = event.culprit?.decideByMs ?? nowMs;
   const judgings = set?.judgings ?? [];
   const meanBefore = event.meanBefore ?? event.before;
+  const { change, beganMs } =
+    scores.length === 0 || meanBefore === null
+      ? { change: UNMEASURED, beganMs: changeBeganMs }
+      : { change: measureChange(scores, meanBefore), beganMs: dateChange(scores, meanBefore) };
   const { who, judge } = tellWho(
     {
-      judgings: judgings.filter(({ atMs }) => atMs >= changeBeganMs),
-      before: judgings.filter(({ atMs }) => atMs < changeBeganMs),
+      judgings: judgings.filter(({ atMs }) => atMs >= beganMs),
+      before: judgings.filter(({ atMs }) => atMs < beganMs),
       size: set?.firsts.length ?? 0,
     },
-    scores.length === 0 || meanBefore === null ? UNMEASURED : measureChange(scores, meanBefore),
+    change,
     set === undefined || nowMs >= decideByMs,
   );
   if (who === undefined) {

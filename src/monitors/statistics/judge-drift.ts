@@ -198,6 +198,12 @@ export interface MeanChange {
   readonly error: number;
 }
 
+/** A directed score, and when it was written, Unix milliseconds. */
+export interface TimedScore {
+  readonly score: number;
+  readonly atMs: number;
+}
+
 /** Smallest variance of a score, where all are equal. */
 const LEAST_VARIANCE = 0.001;
 
@@ -212,13 +218,13 @@ const BY_CHANCE = { errors: 0.7, most: 0.5 };
  * before, and so too early by some scores that are still as before. Each later begin is weighed by its likelihood, so that the one that
  * chance made the largest does not count alone (D. Hinkley, Biometrika 57, 1970, for the likelihood of a begin). Most of a standard error is
  * taken off.
- * @param scores directed, the oldest first; at least one
+ * @param scores the oldest first; at least one
  * @param before mean before the change
  */
-export function measureChange(scores: readonly number[], before: number): MeanChange {
-  const variance = Math.max(LEAST_VARIANCE, sumSquares(scores) / scores.length);
+export function measureChange(scores: readonly TimedScore[], before: number): MeanChange {
+  const variance = Math.max(LEAST_VARIANCE, sumSquares(scores.map(({ score }) => score)) / scores.length);
   let sum = 0;
-  const begins = scores.toReversed().map((score, index) => {
+  const begins = scores.toReversed().map(({ score }, index) => {
     sum += score - before;
     const n = index + 1;
     return { n, moved: sum / n, log: sum ** 2 / n / (2 * variance) - Math.log(n) / 2 };
@@ -232,6 +238,29 @@ export function measureChange(scores: readonly number[], before: number): MeanCh
   const error = Math.sqrt(OWN_MOVEMENT ** 2 + average(({ n, moved }) => variance / n + (moved - seen) ** 2));
   const size = Math.abs(seen) - Math.min(BY_CHANCE.errors * error, BY_CHANCE.most * Math.abs(seen));
   return { change: Math.sign(seen) * size, error };
+}
+
+/** Log likelihood below the likeliest begin of a change from which on a begin is ruled out: one in 20. */
+const RULED_OUT = Math.log(20);
+
+/**
+ * Dates a change of the mean: returns the time of the earliest begin that is not ruled out, Unix milliseconds. The bucket by which a monitor
+ * dates it may begin long before.
+ * @param scores the oldest first; at least one
+ * @param before mean before the change
+ */
+export function dateChange(scores: readonly TimedScore[], before: number): number {
+  let [sum, squares] = [0, 0];
+  const begins = scores.toReversed().map(({ score, atMs }, index) => {
+    sum += score - before;
+    squares += (score - before) ** 2;
+    return { atMs, explained: sum ** 2 / (index + 1) };
+  });
+  const most = begins.reduce((largest, { explained }) => Math.max(largest, explained), 0);
+  const variance = Math.max(LEAST_VARIANCE, (squares - most) / scores.length);
+  const isPossible = ({ explained }: { readonly explained: number }) =>
+    (most - explained) / (2 * variance) <= RULED_OUT;
+  return begins.findLast(isPossible)?.atMs ?? 0;
 }
 
 function meanOf(values: readonly number[]): number {

@@ -6,6 +6,7 @@ import { explainChange, writeSentence } from '../../monitors/attribution/explain
 import { FactTable, type RunFacets } from '../../monitors/attribution/fact-table.ts';
 import { SCORE_STEPS } from '../../monitors/bucket.ts';
 import type { Explanation } from '../../monitors/monitor-store.ts';
+import type { TimedScore } from '../../monitors/statistics/judge-drift.ts';
 import { type Database, readValue } from '../database.ts';
 import type { QueryParams } from '../values.ts';
 import { DIRECTED, STANDING, STEP, UNIT } from './folded-scores-sql.ts';
@@ -84,14 +85,14 @@ export async function readScoresSince(
   database: Database,
   series: SeriesFacets,
   fromMs: number,
-): Promise<number[]> {
-  const rows = await database.rows<{ step: number }>(
-    `SELECT ${STEP} AS step FROM score_arrivals
+): Promise<TimedScore[]> {
+  const rows = await database.rows<{ step: number; atMs: number }>(
+    `SELECT ${STEP} AS step, toUnixTimestamp64Milli(WrittenAt) AS atMs FROM score_arrivals
      WHERE WrittenAt >= fromUnixTimestamp64Milli({from:Int64}) AND ${seriesCondition(series)} AND ${STANDING} = 'folded'
      ORDER BY WrittenAt DESC, ScoreId LIMIT ${MAX_MEASURED}`,
     { ...seriesParams(series), from: Math.trunc(fromMs) },
   );
-  return rows.map(({ step }) => step / SCORE_STEPS).reverse();
+  return rows.map(({ step, atMs }) => ({ score: step / SCORE_STEPS, atMs })).reverse();
 }
 
 /**

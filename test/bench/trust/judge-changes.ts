@@ -13,9 +13,11 @@ import type { Finding } from '../../../src/monitors/detector.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../src/domain/durations.ts';
 import {
   type Culprit,
+  dateChange,
   type Judging,
   measureChange,
   tellWho,
+  type TimedScore,
   watchJudge,
 } from '../../../src/monitors/statistics/judge-drift.ts';
 
@@ -152,7 +154,9 @@ export function playRun(planted: Planted): Told {
     const condition = detector.condition(state);
     if (condition.kind === 'breached') {
       const readScores = (fromMs: number, toMs: number) =>
-        listScores([...buckets.values()].filter(({ startMs: at }) => at >= fromMs && at + BUCKET_MS <= toMs));
+        [...buckets.values()]
+          .filter(({ startMs: at }) => at >= fromMs && at + BUCKET_MS <= toMs)
+          .flatMap((bucket) => listScores([bucket]).map((score) => ({ score, atMs: bucket.startMs })));
       return decide(condition.finding, {
         firedMs: atMs + BUCKET_MS,
         changeMs,
@@ -180,7 +184,7 @@ interface Incident {
   readonly changeMs: number;
   readonly judgings: Judging[];
   readonly ask: (atMs: number) => void;
-  readonly readScores: (fromMs: number, toMs: number) => readonly number[];
+  readonly readScores: (fromMs: number, toMs: number) => readonly TimedScore[];
   readonly size: number;
 }
 
@@ -193,14 +197,15 @@ function listScores(buckets: Iterable<Bucket>): number[] {
 /** Asks the rest of the hour's judgings, and tells who changed. */
 function decide(finding: Finding, { firedMs, changeMs, judgings, ask, readScores, size }: Incident): Told {
   const { before, changeBeganMs } = finding;
-  const split = () => ({
-    before: judgings.filter(({ atMs }) => atMs < changeBeganMs),
-    judgings: judgings.filter(({ atMs }) => atMs >= changeBeganMs),
+  const split = (beganMs: number) => ({
+    before: judgings.filter(({ atMs }) => atMs < beganMs),
+    judgings: judgings.filter(({ atMs }) => atMs >= beganMs),
     size,
   });
   for (let atMs = firedMs; ; atMs += MINUTE_MS / 2) {
-    const change = measureChange(readScores(changeBeganMs, atMs), before ?? 0);
-    const { who } = tellWho(split(), change, atMs >= firedMs + WAIT_MS);
+    const scores = readScores(changeBeganMs, atMs);
+    const change = measureChange(scores, before ?? 0);
+    const { who } = tellWho(split(dateChange(scores, before ?? 0)), change, atMs >= firedMs + WAIT_MS);
     if (who !== undefined) {
       return {
         who,

@@ -10,6 +10,7 @@ import {
 } from '../../../src/monitors/live/watch-judges.ts';
 import type { JudgeDrift } from '../../../src/monitors/monitor-store.ts';
 import {
+  dateChange,
   type Judging,
   measureChange,
   tellWho,
@@ -59,7 +60,11 @@ describe('the watch of a judge', () => {
 
 describe('the verdict', () => {
   const before = judgingsFrom(START, 40, 0);
-  const scores = (mean: number) => Array.from({ length: 200 }, (_, index) => mean + ((index % 5) - 2) / 50);
+  const scores = (mean: number, fromMs = START) =>
+    Array.from({ length: 200 }, (_, index) => ({
+      score: mean + ((index % 5) - 2) / 50,
+      atMs: fromMs + index * MINUTE,
+    }));
   const tellOf = (judgings: readonly Judging[], scoresFell: number, isLast = false) =>
     tellWho({ judgings, before, size: SIZE }, measureChange(scores(0.8 - scoresFell), 0.8), isLast).who;
   const tell = (judgeFell: number, scoresFell: number) =>
@@ -107,17 +112,34 @@ describe('the verdict', () => {
   it('is unknown at the end of the wait without enough evidence, and without any judging', () => {
     expect(tellOf(turnedOf20(1), 0.1, true)).toBe('unknown');
     const none = { judgings: [], before, size: SIZE };
-    expect(tellWho(none, measureChange([0.5], 0.8), true)).toEqual({ who: 'unknown', judge: null });
+    expect(tellWho(none, measureChange(scores(0.5).slice(0, 1), 0.8), true)).toEqual({
+      who: 'unknown',
+      judge: null,
+    });
   });
 
   it('measures a change from its likely begin, so that scores from before it do not count', () => {
-    const { change, error } = measureChange([...scores(0.79).slice(0, 60), ...scores(0.6)], 0.8);
+    const changeMs = START + 60 * MINUTE;
+    const since = [...scores(0.79).slice(0, 60), ...scores(0.6, changeMs)];
+    const { change, error } = measureChange(since, 0.8);
     expect(change).toBeCloseTo(-0.2, 1);
     expect(error).toBeLessThan(0.012);
+    expect(dateChange(since, 0.8)).toBe(changeMs);
+  });
+
+  it('dates a change of few scores by the earliest begin that may be', () => {
+    const noisy = [0.8, 0.5, 0.9, 0.2, 0.9, 0.1].map((score, minute) => ({
+      score,
+      atMs: START + minute * MINUTE,
+    }));
+    expect(dateChange(noisy, 0.8)).toBe(START);
   });
 
   it('makes less of a change that few scores show, as chance helped to find it', () => {
-    const few = measureChange([0.2, 1, 0.2, 1], 0.8);
+    const few = measureChange(
+      [0.2, 1, 0.2, 1].map((score) => ({ score, atMs: START })),
+      0.8,
+    );
     expect(few.error).toBeGreaterThan(0.1);
     expect(Math.abs(few.change)).toBeLessThan(0.2);
   });
@@ -161,7 +183,11 @@ describe('a look at judges', () => {
   });
 
   /** A store in memory whose incident waits for the verdict, over scores that fell to 0.5. */
-  function openStore(rows: readonly AnchorRow[], deciding: readonly AlertEvent[] = [waiting]) {
+  function openStore(
+    rows: readonly AnchorRow[],
+    deciding: readonly AlertEvent[] = [waiting],
+    scores: (minute: number) => number = () => 0.5,
+  ) {
     const events = new Map<string, AlertEvent>(deciding.map((event) => [event.id, event]));
     const acks = new Map<string, number>();
     let clockMs = nowMs;
@@ -182,7 +208,11 @@ describe('a look at judges', () => {
           drifts: await judgeDrifts(),
           deciding: [...events.values()].filter(({ culprit }) => culprit?.who === 'deciding'),
         }),
-        scoresSince: async () => Array.from({ length: 100 }, () => 0.5),
+        scoresSince: async (_series, fromMs) =>
+          Array.from({ length: 120 }, (_, minute) => ({
+            score: scores(minute),
+            atMs: START + minute * MINUTE,
+          })).filter(({ atMs }) => atMs >= fromMs),
         acknowledge: async (incidentId) => void acks.set(incidentId, clockMs),
       },
     };
@@ -210,6 +240,19 @@ describe('a look at judges', () => {
       count: 60,
     });
     expect(drift?.after).toBeCloseTo(0.5);
+  });
+
+  it('blames the judge for its verdicts since it changed, also where the bucket of the change began with others', async () => {
+    const calm = anchorRows(59, 0);
+    const strict = anchorRows(50, 0.4)
+      .filter(({ first }) => !first)
+      .map((row) => ({ ...row, atMs: row.atMs + 60 * MINUTE }));
+    const fallsAfterAnHour = (minute: number) => (minute < 60 ? 0.9 : 0.5);
+    const { look, events } = openStore([...calm, ...strict], [waiting], fallsAfterAnHour);
+    await look();
+    const decided = events.get(waiting.id);
+    expect(decided?.culprit).toMatchObject({ who: 'judge', judge: { n: 50 } });
+    expect(decided?.culprit?.judge?.after).toBeCloseTo(0.5);
   });
 
   it('lets the incident of an agent pass, with a label and the numbers of the judge', async () => {
