@@ -129,9 +129,11 @@ export interface SweepOptions {
   readonly limit?: number;
 }
 
-/** An undecided trace, and the time (store's clock, Unix milliseconds) from which it can be scored. */
+/** An undecided trace. Times are Unix milliseconds by the store's clock. */
 interface SweptTrace {
   readonly key: TraceKey;
+  readonly firstArrivalMs: number;
+  /** Time from which it can be scored. */
   readonly dueAtMs: number;
 }
 
@@ -160,7 +162,8 @@ export async function runSweep(stores: SweepStores, options: SweepOptions): Prom
     const key = { tenant: trace.tenant, traceId: trace.traceId };
     range.note(trace.firstArrivalMs);
     if (!options.isWaiting(key)) {
-      found.set(joinTraceKey(key), { key, dueAtMs: computeDueAt(trace, settings, nowMs) });
+      const { firstArrivalMs } = trace;
+      found.set(joinTraceKey(key), { key, firstArrivalMs, dueAtMs: computeDueAt(trace, settings, nowMs) });
     }
   }
   return { nowMs, found: [...found.values()], full: traces.length >= limit };

@@ -1,11 +1,13 @@
 import { allSettled } from '../../domain/waits.ts';
 import { joinPair, type Ownership } from '../../ownership/ownership.ts';
-import { joinTraceKey } from '../../store/contracts/stores.ts';
+import { type CoveredPair, joinTraceKey } from '../../store/contracts/stores.ts';
 import { scoreTraces } from '../score-traces.ts';
 import type { Scoring } from '../scoring.ts';
 import { liveMode } from '../scoring-mode.ts';
 import {
   continueHistory,
+  cutPeriods,
+  joinPeriodsOfPairs,
   prepareRule,
   recordRules,
   type PreparedRule,
@@ -21,7 +23,7 @@ const MAX_CONTINUED = 100;
 /** Shortest life of a former revision, milliseconds: an insert from before it may become visible within this time. */
 const LEAST_LIFE_MS = 10_000;
 
-/** Time beyond the longest wait of a trace after which a former revision waits for no trace any more, milliseconds. */
+/** Time beyond the longest wait of a trace after which a former revision waits for no late span and no retry any more, milliseconds. */
 const RETIRE_MS = 60_000;
 
 /** Rules, and the scoring by them, for the traces that arrived first while they were in force. */
@@ -45,12 +47,24 @@ interface RevisionsDeps {
   readonly signal: AbortSignal;
 }
 
+/** Which traces that are not decided are left to this process. */
+interface LeftTraces {
+  /** Returns true when a trace from before a time is ready, or is being scored. */
+  isQueued(beforeMs: number): boolean;
+  /** Returns true when a trace from before a time may get spans, or waits for a retry. */
+  isWaiting(beforeMs: number): boolean;
+  /** Begin of the last sweep that found all traces, by the monotonic clock. */
+  readonly sweptMs: number;
+}
+
 /** Revisions of the rules of live scoring: the one in force, and those of which traces are left. */
 export class LiveRevisions {
   readonly #deps: RevisionsDeps;
   /** In the order of time. */
   readonly #revisions: LiveRevision[];
   #current: LiveRevision;
+  /** Time by the store's clock at which the current one came into force here, Unix milliseconds. */
+  #sinceMs = Infinity;
   /** Number of revisions whose rules the history continues. */
   #continued = 0;
   /** Ends when no rules are being stored: a trace that comes meanwhile belongs to the next revision. */
@@ -91,11 +105,13 @@ export class LiveRevisions {
     current.history = await recordRules(current.scoring.stores.ruleVersions, current.rules, nowMs);
     // After the store's clock went back, its own begin lies ahead.
     current.fromMs = Math.min(current.fromMs, nowMs);
+    this.#sinceMs = nowMs;
   }
 
   /**
    * Puts other rules, and the scoring by them, in force: for traces that arrive from now on. Throws, and changes nothing, for rules that
-   * cannot be run, and when the store does. Returns the time from which they are in force, Unix milliseconds by the store's clock.
+   * cannot be run, and when the store does. Returns the time from which they are in force, Unix milliseconds by the store's clock: now, or
+   * since another process has them.
    * @param onRetired called when no trace of the former revision is left
    */
   revise(scoring: Scoring, rules: readonly Rule[], onRetired: () => void): Promise<number> {
@@ -109,17 +125,21 @@ export class LiveRevisions {
     const nowMs = await scoring.stores.spans.nowMs();
     const next = this.#create(scoring, rules, nowMs);
     const recorded = await recordRules(scoring.stores.ruleVersions, next.rules, nowMs);
+    // Another process may have put these rules in force a moment ago: a trace from between belongs to them here, too.
+    const firstMs = recorded.activeFromMs(next.rules);
+    next.fromMs = firstMs > this.#sinceMs ? Math.min(firstMs, nowMs) : nowMs;
+    this.#sinceMs = next.fromMs;
     // After many revisions, the history begins anew, as at a restart.
     this.#continued = this.#continued >= MAX_CONTINUED ? 0 : this.#continued + 1;
     next.history =
       former.history === null || this.#continued === 0
         ? recorded
-        : continueHistory({ rules: former.rules, history: former.history, untilMs: nowMs }, recorded);
+        : continueHistory({ rules: former.rules, history: former.history, untilMs: next.fromMs }, recorded);
     former.retiring = { sinceMs: scoring.monotonicMs(), onRetired };
     this.#current = next;
     this.#revisions.push(next);
     this.#setPairs();
-    return nowMs;
+    return next.fromMs;
   }
 
   /** A former revision keeps its scorers until it is retired. */
@@ -167,23 +187,42 @@ export class LiveRevisions {
     });
   }
 
+  /** Lists the scorers of all revisions, and the first arrivals that each covers. */
+  coverage(): CoveredPair[] {
+    const periods = this.#revisions.flatMap(({ rules, history, fromMs }, index) => {
+      const untilMs = this.#revisions[index + 1]?.fromMs ?? Infinity;
+      // The oldest one continues the histories of those before it.
+      return cutPeriods(history?.coverage(rules) ?? [], {
+        fromMs: index === 0 ? -Infinity : fromMs,
+        untilMs,
+      });
+    });
+    return joinPeriodsOfPairs(periods);
+  }
+
   /**
-   * Ends the revisions of which no trace is left. A trace that still gets spans is not waited for longer than the longest wait.
-   * @param isLeft returns true when a trace that is not decided arrived before a time
+   * Ends the revisions of which no trace is left. A late span or a retry is not waited for longer than the longest wait.
+   * @returns true when the oldest revision waits for a sweep: the trace may have come from another process, or had no room
    */
-  retire(isLeft: (beforeMs: number) => boolean): void {
+  retire(left: LeftTraces): boolean {
     const { monotonicMs, readiness } = this.#current.scoring;
     for (let [oldest, next] = this.#revisions; oldest?.retiring && next !== undefined;) {
-      const lifeMs = monotonicMs() - oldest.retiring.sinceMs;
+      const { sinceMs, onRetired } = oldest.retiring;
+      const lifeMs = monotonicMs() - sinceMs;
       const isOld = lifeMs > readiness.maxWaitMs + RETIRE_MS;
-      if (oldest.running > 0 || lifeMs < LEAST_LIFE_MS || (!isOld && isLeft(next.fromMs))) {
-        return;
+      const isLeft = left.isQueued(next.fromMs) || (!isOld && left.isWaiting(next.fromMs));
+      if (oldest.running > 0 || lifeMs < LEAST_LIFE_MS || isLeft) {
+        return false;
+      }
+      if (left.sweptMs < sinceMs + LEAST_LIFE_MS) {
+        return true;
       }
       this.#revisions.shift();
       this.#setPairs();
-      oldest.retiring.onRetired();
+      onRetired();
       [oldest, next] = this.#revisions;
     }
+    return false;
   }
 }
 

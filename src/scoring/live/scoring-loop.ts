@@ -9,7 +9,7 @@ import {
   OVERLAP_MS,
 } from '../../readiness/readiness.ts';
 import { Tail, type ReadyTrace } from '../../readiness/tail.ts';
-import { createOwnership, joinPair, type Ownership } from '../../ownership/ownership.ts';
+import { createOwnership, joinPair, type Ownership, type Share } from '../../ownership/ownership.ts';
 import type { Scoring } from '../scoring.ts';
 import type { Rule } from '../select/rule.ts';
 import { systemTimers, type Timers } from '../../domain/waits.ts';
@@ -17,6 +17,7 @@ import { createStoreClock, waitWithin, type StoreClock } from './timers.ts';
 import { listPairs, LiveRevisions } from './revisions.ts';
 import { SlotAdmission, WorkQueue, type WorkItem, type Urgency } from './queue.ts';
 import { Workers } from './workers.ts';
+import { SHARDS } from '../../store/contracts/stores.ts';
 import type { DecisionStore } from '../../store/tables/decisions.ts';
 import type { MemberStore } from '../../store/tables/members.ts';
 
@@ -104,6 +105,8 @@ export class ScoringLoop {
   #beginning: { startedMs: number; suspectSinceMs: number } | null = null;
   /** Times of the monotonic clock. */
   #sweepDueMs = 0;
+  /** Begin of the last sweep that found all traces. */
+  #sweptMs = Number.NEGATIVE_INFINITY;
   #dueReadMs = 0;
   #generation = 0;
   #tickedMs: number | null = null;
@@ -240,8 +243,7 @@ export class ScoringLoop {
           this.#takeHeldBack();
           this.#workers.start();
         }
-        const parts = [this.#tail, this.#queue, this.#retries];
-        this.#revisions.retire((beforeMs) => parts.some((part) => part.hasBefore(beforeMs)));
+        this.#retire();
         await this.#readDue();
         this.#fault = null;
       } catch (error) {
@@ -357,17 +359,29 @@ export class ScoringLoop {
     return trace.firstArrivalMs <= startedMs && trace.lastArrivalMs >= suspectSinceMs;
   }
 
+  /** Ends former rules of which no trace is left. */
+  #retire(): void {
+    const waitsForSweep = this.#revisions.retire({
+      isQueued: (beforeMs) => this.#queue.hasBefore(beforeMs),
+      isWaiting: (beforeMs) => this.#tail.hasBefore(beforeMs) || this.#retries.hasBefore(beforeMs),
+      sweptMs: this.#sweptMs,
+    });
+    if (waitsForSweep) {
+      this.#sweepDueMs = 0;
+    }
+  }
+
   async #sweep(): Promise<void> {
-    const { scoring, rules, history } = this.#revisions.current;
-    const { stores, monotonicMs, readiness, log } = scoring;
+    const { stores, monotonicMs, readiness, log } = this.#scoring;
+    const beganMs = monotonicMs();
     const isDue = monotonicMs() >= this.#sweepDueMs;
     if (!isDue && !(this.#hasMore && this.#queue.queued() < SWEEP_LIMIT)) {
       return;
     }
     this.#queue.beginSweep();
     let isFull = false;
-    const coverage = history?.coverage(rules) ?? [];
-    for (const { pairs, shards } of this.#ownership.shares()) {
+    const coverage = this.#revisions.coverage();
+    for (const { pairs, shards } of this.#listShares()) {
       const { nowMs, found, full } = await runSweep(stores, {
         settings: readiness,
         range: this.#sweepRange,
@@ -376,11 +390,11 @@ export class ScoringLoop {
         isWaiting: (key) => this.#tail.isWaiting(key) || this.#queue.has(key),
         limit: SWEEP_LIMIT + this.#queue.queued(),
       });
-      for (const { key, dueAtMs } of found) {
+      for (const { key, firstArrivalMs: firstMs, dueAtMs } of found) {
         if (dueAtMs > nowMs) {
-          this.#retries.add(key, dueAtMs);
+          this.#retries.add({ ...key, firstMs }, dueAtMs);
         } else {
-          this.#take({ ...key, readyAtMs: dueAtMs }, 'sweep', { nowMs, isNew: false });
+          this.#take({ ...key, firstMs, readyAtMs: dueAtMs }, 'sweep', { nowMs, isNew: false });
         }
       }
       isFull ||= full && found.length > 0;
@@ -388,7 +402,28 @@ export class ScoringLoop {
     }
     this.#sweepRange.end();
     this.#hasMore = this.#queue.endSweep() || isFull;
+    this.#sweptMs = this.#hasMore ? this.#sweptMs : beganMs;
     this.#sweepDueMs = monotonicMs() + this.#untilHoldEnds(SWEEP_EVERY_MS);
+  }
+
+  /**
+   * Lists the shares of this process. Former rules of this process alone keep the shards of the rules in force: the traces of the other shards
+   * were decided by their owners, by their rules.
+   */
+  #listShares(): readonly Share[] {
+    const shares = this.#ownership.shares();
+    const inForce = new Set(listPairs(this.#revisions.current.rules));
+    const present = shares.filter(({ pairs }) => pairs.some((pair) => inForce.has(pair)));
+    if (inForce.size === 0 || present.some(({ shards }) => shards === null)) {
+      return shares;
+    }
+    const own = new Set(present.flatMap(({ shards }) => shards ?? []));
+    const all = Array.from({ length: SHARDS }, (_, shard) => shard);
+    return shares.map((share) =>
+      present.includes(share)
+        ? share
+        : { ...share, shards: (share.shards ?? all).filter((shard) => own.has(shard)) },
+    );
   }
 
   async #readDue(): Promise<void> {

@@ -241,16 +241,31 @@ export function continueHistory(former: FormerRules, present: RuleHistory): Rule
       const known = new Set(rules.flatMap((rule) => rule.scorers.map(({ name }) => `${rule.name} ${name}`)));
       const before = former.history
         .coverage(former.rules)
-        .filter(({ rule, scorer }) => known.has(`${rule} ${scorer}`))
-        .map((pair) => ({ ...pair, untilMs: Math.min(pair.untilMs, atMs) }));
-      const since = present.coverage(rules).map((pair) => ({ ...pair, fromMs: Math.max(pair.fromMs, atMs) }));
-      return joinPeriodsOfPairs([...before, ...since].filter(({ fromMs, untilMs }) => fromMs < untilMs));
+        .filter(({ rule, scorer }) => known.has(`${rule} ${scorer}`));
+      return joinPeriodsOfPairs([
+        ...cutPeriods(before, { fromMs: -Infinity, untilMs: atMs }),
+        ...cutPeriods(present.coverage(rules), { fromMs: atMs, untilMs: Infinity }),
+      ]);
     },
   };
 }
 
+/** Cuts the periods of pairs to [fromMs, untilMs). */
+export function cutPeriods(
+  pairs: readonly CoveredPair[],
+  { fromMs, untilMs }: Pick<CoveredPair, 'fromMs' | 'untilMs'>,
+): CoveredPair[] {
+  return pairs
+    .map((pair) => ({
+      ...pair,
+      fromMs: Math.max(pair.fromMs, fromMs),
+      untilMs: Math.min(pair.untilMs, untilMs),
+    }))
+    .filter((pair) => pair.fromMs < pair.untilMs);
+}
+
 /** Joins the periods of a pair that follow each other. */
-function joinPeriodsOfPairs(pairs: readonly CoveredPair[]): CoveredPair[] {
+export function joinPeriodsOfPairs(pairs: readonly CoveredPair[]): CoveredPair[] {
   const joined: CoveredPair[] = [];
   for (const pair of pairs) {
     const index = joined.findIndex(

@@ -69,6 +69,23 @@ describe('a change of the rules of live scoring', () => {
     await world.loop.stop();
   });
 
+  it('is in force from now on, also where the rules were in force before the process started', async () => {
+    const [a, b, c] = createScorers();
+    const { store, timers, start } = createLoopWorld();
+    const past = await start([buildRule([a, c])]);
+    await past.stop();
+    await timers.advance(60_000);
+    const loop = await start([buildRule([a, b])]);
+    await timers.advance(60_000);
+    const early = newTraceId();
+    store.ingest([agentSpan(early, 'a', { says: 'x' })]);
+    await timers.advance(1_000);
+    await loop.revise(createTestScoring(store, {}), [buildRule([a, c])], () => undefined);
+    await timers.advance(700_000, 5_000);
+    expect(listStatuses(store, early)).toEqual(['a scored', 'b scored']);
+    await loop.stop();
+  });
+
   it('lets a run under way end under its rules, and retires them after it', async () => {
     const { promise, resolve } = Promise.withResolvers<{ score: number }>();
     const slow = judged('slow', () => promise);
@@ -79,9 +96,29 @@ describe('a change of the rules of live scoring', () => {
     await world.timers.advance(8_000);
     expect(world.retired).toHaveLength(0);
     resolve({ score: 1 });
-    await world.timers.advance(8_000);
+    await world.timers.advance(40_000);
     expect(world.statuses(early)).toEqual(['slow scored']);
     expect(world.retired).toHaveLength(1);
+    await world.loop.stop();
+  });
+
+  it('leaves a backlog to its rules, however long it lasts', async () => {
+    const answers: (() => void)[] = [];
+    const slow = judged(
+      'slow',
+      () => new Promise<{ score: number }>((resolve) => answers.push(() => resolve({ score: 1 }))),
+    );
+    const world = await startRevised([buildRule([slow])]);
+    const early = Array.from({ length: 60 }, () => world.ingest());
+    await world.timers.advance(8_000);
+    await world.revise([buildRule([new CountingScorer('a')])]);
+    await world.timers.advance(900_000, 5_000);
+    expect(answers.length).toBeLessThan(60);
+    for (let round = 0; round < 60; round += 1) {
+      answers.splice(0).forEach((answer) => answer());
+      await world.timers.advance(2_000);
+    }
+    expect(early.map((id) => world.statuses(id).join())).toEqual(early.map(() => 'slow scored'));
     await world.loop.stop();
   });
 
@@ -124,6 +161,63 @@ describe('a change of the rules of live scoring', () => {
     await world.timers.advance(700_000, 10_000);
     expect(world.statuses(late)).toEqual(['a scored', 'c scored']);
     await world.loop.stop();
+  });
+
+  it('leaves the traces of a process that ends to the former rules of the others', async () => {
+    const { store, timers, start } = createLoopWorld();
+    const hanging = new CountingScorer('b', () => new Promise(() => undefined));
+    const one = await start([buildRule([new CountingScorer('a'), hanging])], { member: 'one' });
+    const two = await start([buildRule([new CountingScorer('a'), new CountingScorer('b')])], {
+      member: 'two',
+    });
+    await timers.advance(40_000);
+    const ids = Array.from({ length: 40 }, () => newTraceId());
+    store.ingest(ids.map((traceId) => agentSpan(traceId, 'a', { says: 'x' })));
+    await timers.advance(7_000);
+    expect(hanging.inputs.length).toBeGreaterThan(3);
+    const next = [buildRule([new CountingScorer('a'), new CountingScorer('c')])];
+    await two.revise(createTestScoring(store, {}), next, () => undefined);
+    const stopping = one.stop();
+    await timers.advance(20_000);
+    await stopping;
+    await timers.advance(700_000, 5_000);
+    expect(ids.filter((id) => listStatuses(store, id).join() !== 'a scored,b scored')).toEqual([]);
+    await two.stop();
+  });
+
+  it.each([
+    ['decides by new rules what comes', [['a', 'c']], ['a scored,c scored']],
+    [
+      'leaves nothing undecided that comes, when the former rules come back,',
+      [
+        ['a', 'c'],
+        ['a', 'b'],
+      ],
+      ['a scored,b scored', 'a scored,c scored', 'a scored,b scored,c scored'],
+    ],
+  ])('%s between the changes of two processes', async (_name, changes, allowed) => {
+    const { store, timers, start } = createLoopWorld();
+    const rulesOf = (names: readonly string[]) => [buildRule(names.map((name) => new CountingScorer(name)))];
+    const loops = [
+      await start(rulesOf(['a', 'b']), { member: 'one' }),
+      await start(rulesOf(['a', 'b']), { member: 'two' }),
+    ];
+    await timers.advance(40_000);
+    const ids: string[] = [];
+    for (const names of changes) {
+      for (const loop of loops) {
+        await loop.revise(createTestScoring(store, {}), rulesOf(names), () => undefined);
+        for (let second = 0; second < 4; second += 1) {
+          await timers.advance(1_000);
+          const come = Array.from({ length: 10 }, () => newTraceId());
+          store.ingest(come.map((traceId) => agentSpan(traceId, 'a', { says: 'x' })));
+          ids.push(...come);
+        }
+      }
+    }
+    await timers.advance(700_000, 5_000);
+    expect(ids.filter((id) => !allowed.includes(listStatuses(store, id).join()))).toEqual([]);
+    await Promise.all(loops.map((loop) => loop.stop()));
   });
 
   it('changes nothing when the store does not take the rules', async () => {
