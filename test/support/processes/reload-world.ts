@@ -177,7 +177,7 @@ const DRAINED_WITHIN_MS = 400_000;
 const CALLS = 3;
 
 /** Rules between which a run of reloads changes, and the pairs that each decides. */
-const REVISIONS: readonly { readonly rules: ConfigInput['rules']; readonly pairs: string }[] = [
+const REVISIONS: readonly { readonly rules: NonNullable<ConfigInput['rules']>; readonly pairs: string }[] = [
   {
     rules: [{ name: 'production', scorers: ['keyword-coverage', 'hallucination'] }],
     pairs: 'production/hallucination production/keyword-coverage',
@@ -190,6 +190,12 @@ const REVISIONS: readonly { readonly rules: ConfigInput['rules']; readonly pairs
     pairs: 'production/completeness production/keyword-coverage second/hallucination',
   },
 ];
+
+/** Returns rules with a definition that no earlier reload has put in force: two processes agree on the time of new rules alone. */
+function rulesOf(revision: number, reload: number): ConfigInput['rules'] {
+  const where = { duration: { max: `${1_000 + reload}h` } };
+  return REVISIONS[revision]?.rules.map((rule) => ({ ...rule, where }));
+}
 
 interface ReloadRun {
   readonly traces: number;
@@ -214,7 +220,7 @@ export async function runReloads(
   let done = 0;
   const end = new AbortController();
   const all = REVISIONS.map(({ pairs }) => pairs);
-  await world.start({ rules: REVISIONS[0]?.rules }, others);
+  await world.start({ rules: rulesOf(0, 0) }, others);
   const sending = (async () => {
     while (sent.length < traces || !end.signal.aborted) {
       const began = { done, isChanging };
@@ -230,7 +236,7 @@ export async function runReloads(
     await sleep(random() * 600);
     isChanging = true;
     const next = 1 - now;
-    world.write({ rules: REVISIONS[next]?.rules });
+    world.write({ rules: rulesOf(next, count + 1) });
     await world.reload();
     now = next;
     isChanging = false;
