@@ -134,22 +134,24 @@ export class ReloadWorld {
       await until(isDone, DRAINED_WITHIN_MS);
     } catch (error) {
       const odd = traces.filter((id) => !sets.includes(pairs.get(id) ?? ''));
-      throw new Error(JSON.stringify(await this.#readDecisions(odd)), { cause: error });
+      throw new Error(await this.describe(odd), { cause: error });
     }
     return pairs;
   }
 
-  /** Reads the decisions on traces, and when rules came into force, for a person who looks for the fault. */
-  async #readDecisions(traceIds: readonly string[]): Promise<object[]> {
+  /** Describes traces by their decisions and judge calls, and when rules came into force, for a person who looks for the fault. */
+  async describe(traceIds: readonly string[]): Promise<string> {
     const { clickhouse } = this.serve.addresses;
     const ids = traceIds.map((id) => `'${id}'`).join();
-    return Promise.all(
+    const facts = await Promise.all(
       [
         `SELECT TraceId, Rule, Scorer, Status, Reason, toString(WrittenAt) AS at, toString(EvidenceUntil) AS until FROM decisions WHERE TraceId IN (${ids}) ORDER BY WrittenAt`,
         `SELECT TraceId, toString(min(FirstArrival)) AS first, toString(max(LastArrival)) AS last FROM trace_activity WHERE TraceId IN (${ids}) GROUP BY TraceId`,
+        `SELECT TraceId, Scorer, Step, Status, Error, ScoreId, DurationMs, toString(CalledAt) AS at FROM judge_calls WHERE TraceId IN (${ids}) ORDER BY CalledAt`,
         'SELECT Rule, toString(min(ActiveFrom)) AS at FROM rule_versions GROUP BY Rule, Version ORDER BY at',
       ].map((sql) => queryRows(clickhouse, sql)),
     );
+    return facts.map((rows) => JSON.stringify(rows)).join('\n');
   }
 
   /** Counts the calls of the judge about a trace. */
@@ -248,13 +250,14 @@ export async function runReloads(
     sent.map(({ id }) => id),
     all,
   );
-  return sent.flatMap(({ id, allowed }) => {
+  const faults = sent.map(({ id, allowed }) => {
     const decided = pairs.get(id) ?? '';
     const calls = world.countCalls(id);
-    const faults = [
+    return [
       ...(allowed.includes(decided) ? [] : [`${id} was decided by ${decided}`]),
       ...(calls === CALLS ? [] : [`the judge was asked ${calls} times about ${id}`]),
     ];
-    return faults;
   });
+  const odd = sent.filter((_, index) => (faults[index] ?? []).length > 0).map(({ id }) => id);
+  return odd.length === 0 ? [] : [...faults.flat(), await world.describe(odd)];
 }
