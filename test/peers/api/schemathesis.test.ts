@@ -81,6 +81,8 @@ it.skipIf('missing' in venv)(
       ['--checks', CHECKS.join(',')],
       ['--phases', PHASES],
       ['--max-examples', CASES],
+      // A purge waits for all processes: on a busy machine this takes more than the ten seconds of the default.
+      ['--request-timeout', '120'],
       ['--generation-deterministic', '--no-shrink', '--continue-on-failure', '--no-color'],
     ];
     const python = 'missing' in venv ? '' : venv.python;
