@@ -179,20 +179,22 @@ export function createTombstoneStore(database: Database) {
 
 export type TombstoneStore = ReturnType<typeof createTombstoneStore>;
 
-/** Adds the items that some findings name to a job, one finding after the other. */
+/** Adds the items that some findings name to a job. A finding does not see the items of the others. */
 export async function addItems(
   database: Pick<Database, 'isReplicated' | 'rows' | 'insertSelected'>,
   findings: readonly Finding[],
   params: JobParams,
 ): Promise<void> {
   const settings = database.isReplicated ? await onEveryReplica(database) : '';
-  for (const [kind, selection] of findings) {
-    await database.insertSelected(
-      `INSERT INTO purge_items (JobId, Kind, Tenant, Id) ${settings}
-       SELECT DISTINCT {jobId:String}, '${kind}', toString(Tenant), toString(Id) FROM (${selection}) AS found`,
-      params,
-    );
-  }
+  const items = findings.map(
+    ([kind, selection]) =>
+      `SELECT '${kind}' AS kind, toString(Tenant) AS tenant, toString(Id) AS id FROM (${selection}) AS found`,
+  );
+  await database.insertSelected(
+    `INSERT INTO purge_items (JobId, Kind, Tenant, Id) ${settings}
+     SELECT DISTINCT {jobId:String}, kind, tenant, id FROM (${items.join(' UNION ALL ')})`,
+    params,
+  );
 }
 
 /** Returns settings of an insert that waits for every replica: each deletes what its own copy of the items names. */
@@ -424,30 +426,27 @@ async function complete(database: Database, jobId: string, beforeMs: number | un
   const ofRun = "FROM decisions WHERE startsWith(Reason, 'part_of_run')";
   const owner = "extract(Reason, '[0-9a-f]{32}')";
   // A run that came as several traces is purged as a whole: first its owner, then all its pieces.
-  const pieces: Finding[] = [
-    ['trace', `SELECT Tenant, ${owner} AS Id ${ofRun} AND (Tenant, TraceId) IN ${traces}`],
-    ['trace', `SELECT Tenant, TraceId AS Id ${ofRun} AND (Tenant, ${owner}) IN ${traces}`],
-  ];
-  await addItems(database, pieces, params);
+  for (const pieces of [
+    `SELECT Tenant, ${owner} AS Id ${ofRun} AND (Tenant, TraceId) IN ${traces}`,
+    `SELECT Tenant, TraceId AS Id ${ofRun} AND (Tenant, ${owner}) IN ${traces}`,
+  ]) {
+    await addItems(database, [['trace', pieces]], params);
+  }
   if (beforeMs !== undefined) {
     await leaveOutYoung(database, jobId, beforeMs);
   }
-  const ofSessions = `SessionId != '' AND (Tenant, TraceId) IN ${traces}`;
+  const ofSessions = ['runs', 'scores'].map(
+    (table) =>
+      `SELECT Tenant, SessionId AS Id FROM ${table} WHERE SessionId != '' AND (Tenant, TraceId) IN ${traces}`,
+  );
+  await addItems(database, [['session', ofSessions.join(' UNION ALL ')]], params);
   const scoresOf = `WHERE (Tenant, TraceId) IN ${traces}`;
   const orOfSession = `OR (TraceId = '' AND (Tenant, SessionId) IN ${sessions})`;
-  const hours = (await readPurgeTables(database, jobId)).flatMap(({ name, condition }): Finding[] => {
-    const time = SUMMED_TIMES.get(name);
-    const hour = time === undefined ? '' : `toUnixTimestamp64Milli(${hourOf(time)})`;
-    return hour === '' ? [] : [['hour', `SELECT Tenant, ${hour} AS Id FROM ${name} WHERE ${condition}`]];
-  });
   await addItems(
     database,
     [
-      ['session', `SELECT Tenant, SessionId AS Id FROM runs WHERE ${ofSessions}`],
-      ['session', `SELECT Tenant, SessionId AS Id FROM scores WHERE ${ofSessions}`],
       ['score', `SELECT Tenant, ScoreId AS Id FROM scores ${scoresOf} ${orOfSession}`],
       ['score', `SELECT Tenant, ScoreId AS Id FROM score_arrivals ${scoresOf}`],
-      ...hours,
       // Bytes of records hold a trace id as text or in binary.
       [
         'letter',
@@ -458,6 +457,12 @@ async function complete(database: Database, jobId: string, beforeMs: number | un
     ],
     params,
   );
+  const hours = (await readPurgeTables(database, jobId)).flatMap(({ name, condition }): Finding[] => {
+    const time = SUMMED_TIMES.get(name);
+    const hour = time === undefined ? '' : `toUnixTimestamp64Milli(${hourOf(time)})`;
+    return hour === '' ? [] : [['hour', `SELECT Tenant, ${hour} AS Id FROM ${name} WHERE ${condition}`]];
+  });
+  await addItems(database, hours, params);
 }
 
 /** Leaves out traces with younger data. Sessions are those of the other traces, and a tenant keeps its other rows. */
