@@ -24,8 +24,11 @@ export function createJobStore(database: Database) {
     /** Stores the reason why a process cannot run a job. */
     leave: (id: string, reason: string) =>
       database.insertRows('jobs', [{ Id: id, Word: 'left', Error: reason }], randomUUID()),
-    /** Lists the jobs that have not ended, the oldest first. */
-    listOpen: () => readJobs(database, `Status IN ('queued', 'running')`, {}),
+    /** Lists the jobs that have not ended, the oldest first. Mostly there is none: asking for one costs half of a read of all columns. */
+    listOpen: async () => {
+      const [open] = await database.rows(`SELECT 1 FROM jobs FINAL WHERE Word = '' AND ${IS_OPEN} LIMIT 1`);
+      return open === undefined ? [] : readJobs(database, IS_OPEN, {});
+    },
     ...bind(database, { listEqual }),
     /** Lists jobs, the newest first. */
     list: async ({ kind, tenant }: JobFilter, { limit, after }: ListPage) => {
@@ -48,6 +51,8 @@ export function createJobStore(database: Database) {
 }
 
 export type JobStore = ReturnType<typeof createJobStore>;
+
+const IS_OPEN = "Status IN ('queued', 'running')";
 
 /**
  * Lists the jobs with this task, open or not, the oldest first. The order of the keys of a specification does not count. Its length leaves

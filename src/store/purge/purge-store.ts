@@ -121,6 +121,9 @@ async function countRows(database: Database, jobId: string): Promise<Record<stri
   const counts = (await readPurgeTables(database, jobId)).map(
     ({ name, condition }) => `SELECT '${name}' AS owner, count() AS n FROM ${name} WHERE ${condition}`,
   );
+  if (counts.length === 0) {
+    return {};
+  }
   const rows = await database.rows<{ owner: string; n: number }>(
     `SELECT owner, sum(n) AS n FROM (${counts.join(' UNION ALL ')}) GROUP BY owner HAVING n > 0 ORDER BY owner`,
   );
@@ -185,6 +188,9 @@ export async function addItems(
   findings: readonly Finding[],
   params: JobParams,
 ): Promise<void> {
+  if (findings.length === 0) {
+    return;
+  }
   const settings = database.isReplicated ? await onEveryReplica(database) : '';
   const items = findings.map(
     ([kind, selection]) =>
@@ -286,12 +292,12 @@ async function collect(database: Database, jobId: string, subject: PurgeSubject)
   if (kind === 'trace' || kind === 'tenant') {
     const isNamed =
       kind === 'trace' ? `TraceId = {id:String} AND ${isOurs}` : "Tenant = {id:String} AND TraceId != ''";
-    const traces = (await listTraceTables(database)).map(
-      (table) => `SELECT Tenant, TraceId AS Id FROM ${table} WHERE ${isNamed}`,
-    );
-    const found: Finding = ['trace', traces.join(' UNION ALL ')];
+    const found = (await listTraceTables(database)).map((table): Finding => [
+      'trace',
+      `SELECT Tenant, TraceId AS Id FROM ${table} WHERE ${isNamed}`,
+    ]);
     const whole: Finding = ['tenant', "SELECT {id:String} AS Tenant, '' AS Id"];
-    await addItems(database, kind === 'tenant' ? [found, whole] : [found], params);
+    await addItems(database, kind === 'tenant' ? [...found, whole] : found, params);
     return;
   }
   for await (const { rows, day } of listRowsByDay(database, isOurs)) {
@@ -435,11 +441,11 @@ async function complete(database: Database, jobId: string, beforeMs: number | un
   if (beforeMs !== undefined) {
     await leaveOutYoung(database, jobId, beforeMs);
   }
-  const ofSessions = ['runs', 'scores'].map(
-    (table) =>
-      `SELECT Tenant, SessionId AS Id FROM ${table} WHERE SessionId != '' AND (Tenant, TraceId) IN ${traces}`,
-  );
-  await addItems(database, [['session', ofSessions.join(' UNION ALL ')]], params);
+  const ofSessions = ['runs', 'scores'].map((table): Finding => [
+    'session',
+    `SELECT Tenant, SessionId AS Id FROM ${table} WHERE SessionId != '' AND (Tenant, TraceId) IN ${traces}`,
+  ]);
+  await addItems(database, ofSessions, params);
   const scoresOf = `WHERE (Tenant, TraceId) IN ${traces}`;
   const orOfSession = `OR (TraceId = '' AND (Tenant, SessionId) IN ${sessions})`;
   await addItems(

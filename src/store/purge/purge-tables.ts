@@ -29,14 +29,15 @@ export function itemsOf(jobId: string, kind: string): string {
 const TARGET_ID = `if(length(Id) > ${MAX_SESSION_ID_BYTES}, concat('${HASHED_SESSION}', lower(hex(SHA256(Id)))), Id)`;
 
 /**
- * Reads the tables of the database, and derives from their columns what a purge deletes. So a new table that names a trace, a score, a
- * session or a tenant is purged, too.
+ * Reads the tables of the database that have rows, and derives from their columns what a purge deletes. So a new table that names a trace,
+ * a score, a session or a tenant is purged, too.
  */
 export async function readPurgeTables(database: Database, jobId: string): Promise<PurgeTable[]> {
   const tables = await database.rows<{ owner: string; columns: string[] }>(
     `SELECT table AS owner, groupArray(name) AS columns FROM system.columns
      WHERE database = currentDatabase() AND table IN (
-       SELECT name FROM system.tables WHERE database = currentDatabase() AND engine LIKE '%MergeTree')
+       SELECT name FROM system.tables
+       WHERE database = currentDatabase() AND engine LIKE '%MergeTree' AND total_rows > 0)
      GROUP BY table ORDER BY table`,
   );
   return tables

