@@ -214,7 +214,7 @@ export class LiveRevisions {
       if (oldest.running > 0 || lifeMs < LEAST_LIFE_MS || isLeft) {
         return false;
       }
-      if (left.sweptMs < sinceMs + LEAST_LIFE_MS) {
+      if (oldest.rules.length > 0 && left.sweptMs < sinceMs + LEAST_LIFE_MS) {
         return true;
       }
       this.#revisions.shift();

@@ -366,7 +366,8 @@ export class ScoringLoop {
       isWaiting: (beforeMs) => this.#tail.hasBefore(beforeMs) || this.#retries.hasBefore(beforeMs),
       sweptMs: this.#sweptMs,
     });
-    if (waitsForSweep) {
+    // Where more traces are left than one sweep finds, the next sweep comes by itself.
+    if (waitsForSweep && !this.#hasMore) {
       this.#sweepDueMs = 0;
     }
   }
@@ -374,7 +375,7 @@ export class ScoringLoop {
   async #sweep(): Promise<void> {
     const { stores, monotonicMs, readiness, log } = this.#scoring;
     const beganMs = monotonicMs();
-    const isDue = monotonicMs() >= this.#sweepDueMs;
+    const isDue = beganMs >= this.#sweepDueMs;
     if (!isDue && !(this.#hasMore && this.#queue.queued() < SWEEP_LIMIT)) {
       return;
     }

@@ -102,6 +102,14 @@ describe('a change of the rules of live scoring', () => {
     await world.loop.stop();
   });
 
+  it('ends when there were no rules', async () => {
+    const world = await startRevised([]);
+    await world.revise([]);
+    await world.timers.advance(15_000);
+    expect(world.retired).toHaveLength(1);
+    await world.loop.stop();
+  });
+
   it('leaves a backlog to its rules, however long it lasts', async () => {
     const answers: (() => void)[] = [];
     const slow = judged(
