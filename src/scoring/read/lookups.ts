@@ -6,7 +6,7 @@ import {
   type SpanSource,
   type TraceKey,
 } from '../../store/contracts/stores.ts';
-import type { Store } from '../../store/store.ts';
+import type { ScoringStores } from '../scoring.ts';
 import type { AgentPastStore, ScoreStore } from '../../store/tables/scores.ts';
 import { formatScoreName } from '../record/score-rows.ts';
 import type { AgentPast } from '../../domain/behaviour/measures.ts';
@@ -32,16 +32,17 @@ type Lookup<Value> = (keys: readonly TraceKey[]) => Promise<Map<string, Value>>;
  * Returns the stores with look-ups that several batches share: a look-up costs the store nearly the same for one trace and for 500. A
  * thousand batches of one trace each would keep all others waiting for a minute.
  */
-export function shareLookups<Stores extends Pick<Store, 'spans' | 'decisions' | 'scores' | 'runs'>>(
-  stores: Stores,
-): Stores {
-  const { spans, decisions, scores, runs } = stores;
+export function shareLookups<
+  Stores extends Pick<ScoringStores, 'spans' | 'decisions' | 'scores' | 'runs' | 'failures'>,
+>(stores: Stores): Stores {
+  const { spans, decisions, scores, runs, failures } = stores;
   return {
     ...stores,
     spans: { ...spans, activity: shareLookup((keys) => spans.activity(keys)) },
     decisions: { ...decisions, ofTraces: shareLookup((keys) => decisions.ofTraces(keys)) },
     scores: { ...scores, ofTraces: shareLookup((keys) => scores.ofTraces(keys)) },
     runs: { ...runs, ofTraces: shareLookup((keys) => runs.ofTraces(keys)) },
+    failures: { ...failures, ofTraces: shareLookup((keys) => failures.ofTraces(keys)) },
   };
 }
 
