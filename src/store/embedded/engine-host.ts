@@ -9,6 +9,7 @@ import { EngineError } from './engine-error.ts';
 import type { FailureReason, OpenMessage } from './engine-process.ts';
 import { createHttpFront } from './http-front.ts';
 import * as limits from './limits.ts';
+import { createMutationWaker } from './mutation-waker.ts';
 import { type ChdbModule, type ChdbSession, SessionPool } from './session-pool.ts';
 import { openReplyFiles, openSpool } from './spool.ts';
 import { createStatementRunner, type StatementRunner } from './statement-runner.ts';
@@ -98,6 +99,20 @@ function refuseWritesIfMoved(dataDir: string, run: StatementRunner): StatementRu
       };
 }
 
+/** Returns a runner that wakes tables whose rows a statement rewrites. */
+function wakeRewrites(
+  { watch }: ReturnType<typeof createMutationWaker>,
+  run: StatementRunner,
+): StatementRunner {
+  return (request, signal) => {
+    const running = run(request, signal);
+    if (/^\s*ALTER\b/iu.test(request.statement.sql)) {
+      watch(running);
+    }
+    return running;
+  };
+}
+
 /**
  * Opens chdb on a directory and serves it. Calls `onFatal` when only a new process helps: the engine is broken, or a statement cannot be
  * ended.
@@ -109,6 +124,7 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
   const open = (): ChdbSession => openSession(chdb, options.enginePath, connectionArgs);
   const control = open();
   const pools = openPools(open);
+  const waker = createMutationWaker(open());
   const allPools = Object.values(pools);
   const spool = await openSpool(options.dataDir, {
     maxFileBytes: limits.MAX_INSERT_BYTES,
@@ -127,7 +143,10 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
   const server = createHttpFront({
     username: options.username,
     password: options.password,
-    run: refuseWritesIfMoved(options.dataDir, createStatementRunner({ ...lent, ...pools, spool })),
+    run: refuseWritesIfMoved(
+      options.dataDir,
+      wakeRewrites(waker, createStatementRunner({ ...lent, ...pools, spool })),
+    ),
     onError: (error) => {
       if (error instanceof Error && /shutting down due to a fatal error/u.test(error.message)) {
         onFatal();
@@ -135,6 +154,8 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
     },
   });
   const port = await listening(server, options.port);
+  // A process that ended may have left rewrites.
+  waker.watch(Promise.resolve());
 
   /** Accepts no more requests, waits up to `limits.DRAIN_MS` for running ones, and closes the engine when all have ended. */
   async function stop(): Promise<void> {
@@ -144,6 +165,7 @@ export async function startEngineHost(options: OpenMessage, onFatal: () => void)
     const tooLong = new Promise<boolean>((resolve) => setTimeout(resolve, limits.DRAIN_MS, false));
     if (await Promise.race([drained, tooLong])) {
       await finishReplies(server, closed);
+      await waker.stop();
       allPools.forEach((pool) => pool.close());
       control.close();
     }

@@ -73,6 +73,19 @@ afterAll(async () => {
 });
 
 describe('the unmodified client against the engine', () => {
+  it('has rows of many partitions rewritten without a sleep of the engine after each few of them', async () => {
+    const name = `t_${randomUUID().replaceAll('-', '')}`;
+    await client.command({
+      query: `CREATE TABLE ${name} (n UInt32) ENGINE = MergeTree PARTITION BY intDiv(n, 10) ORDER BY n`,
+    });
+    for (const from of [0, 600]) {
+      await client.command({ query: `INSERT INTO ${name} SELECT number + ${from} FROM numbers(600)` });
+    }
+    await client.command({ query: `ALTER TABLE ${name} DELETE WHERE n % 2 = 0 SETTINGS mutations_sync = 2` });
+    expect(await count(name)).toBe(600);
+    // Of 120 parts, the sleeps alone are 100 s.
+  }, 60_000);
+
   it('is answered when it pings', async () => {
     expect(await client.ping()).toEqual({ success: true });
     expect(await client.ping({ select: true })).toEqual({ success: true });
