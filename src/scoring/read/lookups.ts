@@ -6,7 +6,7 @@ import {
   type SpanSource,
   type TraceKey,
 } from '../../store/contracts/stores.ts';
-import type { ScoringStores } from '../scoring.ts';
+import type { Store } from '../../store/store.ts';
 import type { AgentPastStore, ScoreStore } from '../../store/tables/scores.ts';
 import { formatScoreName } from '../record/score-rows.ts';
 import type { AgentPast } from '../../domain/behaviour/measures.ts';
@@ -33,7 +33,9 @@ type Lookup<Value> = (keys: readonly TraceKey[]) => Promise<Map<string, Value>>;
  * thousand batches of one trace each would keep all others waiting for a minute.
  */
 export function shareLookups<
-  Stores extends Pick<ScoringStores, 'spans' | 'decisions' | 'scores' | 'runs' | 'failures'>,
+  Stores extends Pick<Store, 'spans' | 'decisions' | 'scores' | 'runs'> & {
+    readonly failures: Pick<Store['failures'], 'ofTraces'>;
+  },
 >(stores: Stores): Stores {
   const { spans, decisions, scores, runs, failures } = stores;
   return {

@@ -100,14 +100,11 @@ function refuseWritesIfMoved(dataDir: string, run: StatementRunner): StatementRu
 }
 
 /** Returns a runner that wakes tables whose rows a statement rewrites. */
-function wakeRewrites(
-  { watch }: ReturnType<typeof createMutationWaker>,
-  run: StatementRunner,
-): StatementRunner {
+function wakeRewrites(waker: ReturnType<typeof createMutationWaker>, run: StatementRunner): StatementRunner {
   return (request, signal) => {
     const running = run(request, signal);
     if (/^\s*ALTER\b/iu.test(request.statement.sql)) {
-      watch(running);
+      waker.watch(running);
     }
     return running;
   };

@@ -14,7 +14,8 @@ const OPEN = `SELECT database, table, sum(parts_to_do) FROM system.mutations
  * as it has threads for, and then sleeps as if it had nothing to do (`TASK_SLEEP_S`): of 45 parts this takes 42 s, and 1.2 s woken.
  */
 export function createMutationWaker(session: ChdbSession) {
-  let [changes, isStopping] = [0, false];
+  const changes = new Set<Promise<unknown>>();
+  const stopping = new AbortController();
   let looking: Promise<void> | undefined;
 
   async function look(): Promise<string> {
@@ -30,22 +31,20 @@ export function createMutationWaker(session: ChdbSession) {
 
   async function lookUntilDone(): Promise<void> {
     let open = '';
-    for (let waitMs = LOOK_MS.first; !isStopping;) {
+    let waitMs: number = LOOK_MS.first;
+    do {
       await sleep(waitMs);
       const former = open;
       open = await look();
-      if (open === '' && changes === 0) {
-        return;
-      }
       waitMs = open === former ? Math.min(2 * waitMs, LOOK_MS.longest) : LOOK_MS.first;
-    }
+    } while (!stopping.signal.aborted && (open !== '' || changes.size > 0));
   }
 
   return {
     /** Wakes tables until a change has ended, and no table has parts to rewrite. */
     watch(change: Promise<unknown>): void {
-      changes += 1;
-      change.catch(() => undefined).finally(() => (changes -= 1));
+      changes.add(change);
+      change.catch(() => undefined).finally(() => changes.delete(change));
       // An engine that does not answer has other watches; the rewrites go on without this one.
       looking ??= lookUntilDone()
         .catch(() => undefined)
@@ -53,7 +52,7 @@ export function createMutationWaker(session: ChdbSession) {
     },
     /** Ends the looks, and closes the session. */
     async stop(): Promise<void> {
-      isStopping = true;
+      stopping.abort();
       await looking;
       session.close();
     },

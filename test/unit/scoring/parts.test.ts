@@ -512,6 +512,18 @@ describe('shared look-ups', () => {
     expect((await second).size).toBe(1);
   });
 
+  it('go together for the failures of traces that got spans after their decision, too', async () => {
+    const asked: number[] = [];
+    const { stores } = new MemoryStore();
+    const ofTraces = async (keys: readonly TraceKey[]) => {
+      asked.push(keys.length);
+      return new Map<string, never>();
+    };
+    const { failures } = shareLookups({ ...stores, failures: { ...stores.failures, ofTraces } });
+    await Promise.all(buildKeys(40).map((key) => failures.ofTraces([key])));
+    expect(asked).toEqual([40]);
+  });
+
   it('go alone when they ask for the traces of a whole page', async () => {
     const { asked, shared, end } = buildLookups();
     const page = shared.ofTraces(buildKeys(600));
