@@ -29,7 +29,7 @@ class Story {
       judges: {
         default: 'local/judge',
         providers: { local: { baseURL: judge.baseUrl, concurrency: 16 } },
-        anchors: { size: SIZE, share: 0.5, perHour: { min: 5, max: 500 }, wait: '2m' },
+        anchors: { size: SIZE, share: 0.5, perHour: { min: 5, max: 500 }, wait: '5m' },
       },
       rules: [{ name: 'all', scorers: ['hallucination'] }],
       monitors: [
@@ -71,7 +71,7 @@ class Story {
         found = alerts.find(({ alert, cause }) => alert === 'Low' && cause?.who !== 'deciding');
         return found !== undefined;
       },
-      420_000,
+      600_000,
       () => this.folder.output.slice(-3_000),
     );
     return found as Incident;
