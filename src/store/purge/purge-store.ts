@@ -60,8 +60,11 @@ export function createPurgeStore(database: Database) {
     async collectBuried(jobId: string, key: PurgeHashKey, sinceMs: number) {
       const [buried] = await database.rows('SELECT 1 FROM tombstones LIMIT 1');
       if (buried !== undefined) {
-        const findings = findBuried(await listTraceTables(database));
-        await addItems(database, findings, { jobId, since: toDateTime(sinceMs), ...hashParams(key) });
+        const params = { jobId, since: toDateTime(sinceMs), ...hashParams(key) };
+        // One table after the other: each statement holds all trace ids of its table.
+        for (const finding of findBuried(await listTraceTables(database))) {
+          await addItems(database, [finding], params);
+        }
       }
     },
     /** Writes tombstones of the collected traces and sessions. */
@@ -182,7 +185,7 @@ export function createTombstoneStore(database: Database) {
 
 export type TombstoneStore = ReturnType<typeof createTombstoneStore>;
 
-/** Adds the items that some findings name to a job. A finding does not see the items of the others. */
+/** Adds the items that some findings name to a job, in one insert. No finding sees the items that another finding adds. */
 export async function addItems(
   database: Pick<Database, 'isReplicated' | 'rows' | 'insertSelected'>,
   findings: readonly Finding[],
