@@ -47,7 +47,7 @@ interface RevisionsDeps {
   readonly signal: AbortSignal;
 }
 
-/** Which traces that are not decided are left to this process. */
+/** Traces of this process that are not decided yet. */
 interface LeftTraces {
   /** Returns true when a trace from before a time is ready, or is being scored. */
   isQueued(beforeMs: number): boolean;
